@@ -1,0 +1,1 @@
+"""The template graph and its wiring: the one composition root."""

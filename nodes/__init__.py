@@ -1,0 +1,1 @@
+"""One node a file; each module has `make_<node>(…)`, which returns the node."""

@@ -1,0 +1,1 @@
+"""What is said to models: one prompt a file."""

@@ -1,0 +1,1 @@
+"""A checkpointer that writes only redacted user and model messages."""

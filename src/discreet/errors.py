@@ -1,0 +1,178 @@
+"""Every error that Discreet raises on purpose.
+
+DiscreetError
+├── ConfigurationError            settings that can't work together, or a name nobody knows
+│   └── MissingDependencyError    an optional package is needed and not installed
+├── InputError                    the caller's message is refused; nothing of it is kept
+│   ├── EmptyInputError
+│   ├── InputTooLargeError
+│   ├── UnsupportedInputError
+│   ├── MediaSummaryUnavailableError
+│   └── InvalidUserError
+├── MemoryRefusedError            a text that must not become a memory
+│   ├── InvalidRecordError
+│   ├── SecretRefusedError
+│   └── CopiedFromToolError
+├── CheckpointError
+│   ├── LeakBlockedError          something raw was about to be written; it was not
+│   └── TransientStateLostError   a paused turn whose state lived in a process that is gone
+├── StorageError
+│   ├── StorageUnavailableError   the database can't be reached
+│   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
+│   ├── MigrationError
+│   └── EmbeddedServerError       the bundled server can't be started
+└── ProviderError                 a chat or embedding model failed
+
+An error's default message is its class docstring. No message ever holds user text, memory text or a secret: what a
+handler needs is in the attributes. `code` is stable and is what an API shows.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar
+
+
+class DiscreetError(Exception):
+    """Something in Discreet failed."""
+
+    code: ClassVar[str] = "discreet_error"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or inspect.cleandoc(type(self).__doc__ or ""))
+
+
+class ConfigurationError(DiscreetError):
+    """A setting is missing or wrong."""
+
+    code = "configuration"
+
+
+class MissingDependencyError(ConfigurationError):
+    """An optional package is needed here and is not installed."""
+
+    code = "missing_dependency"
+
+
+class InputError(DiscreetError):
+    """The message can't be taken as it is."""
+
+    code = "input"
+
+
+class EmptyInputError(InputError):
+    """The message is empty. Send a human message with some text, or media with a summary."""
+
+    code = "input_empty"
+
+
+class InputTooLargeError(InputError):
+    """The message is too large."""
+
+    code = "input_too_large"
+
+    def __init__(self, size: int, limit: int, unit: str = "characters") -> None:
+        self.size, self.limit, self.unit = size, limit, unit
+        super().__init__(
+            f"The message has {size:,} {unit}; at most {limit:,} are taken. Shorten it, or raise the limit "
+            "(make_save_input(max_chars=…, max_media_bytes=…))."
+        )
+
+
+class UnsupportedInputError(InputError):
+    """The message is of a type that can't be taken. Send a human message with text, image or audio blocks."""
+
+    code = "input_unsupported"
+
+
+class MediaSummaryUnavailableError(InputError):
+    """Voice and images are kept as a short summary only, and nothing here can make one.
+
+    Send a transcript or caption along with the media, or configure a chat model that takes this kind of media.
+    """
+
+    code = "media_summary_unavailable"
+
+
+class InvalidUserError(InputError):
+    """The user_id is not usable. Give 1 to 200 printable characters, as Context(user_id=…)."""
+
+    code = "user_invalid"
+
+
+class MemoryRefusedError(DiscreetError):
+    """This text is not kept as a memory."""
+
+    code = "memory_refused"
+
+
+class InvalidRecordError(MemoryRefusedError):
+    """A memory record has a field that can't be stored."""
+
+    code = "memory_invalid"
+
+
+class SecretRefusedError(MemoryRefusedError):
+    """The text holds a password, key or token. Secrets are never kept as memories."""
+
+    code = "memory_secret"
+
+
+class CopiedFromToolError(MemoryRefusedError):
+    """The text comes from a tool's result, not from the user. Tool data is never kept as a memory."""
+
+    code = "memory_tool_data"
+
+
+class CheckpointError(DiscreetError):
+    """A checkpoint could not be written or read."""
+
+    code = "checkpoint"
+
+
+class LeakBlockedError(CheckpointError):
+    """A value that must never reach the database was about to be written. It was not, and nothing else was."""
+
+    code = "leak_blocked"
+
+
+class TransientStateLostError(CheckpointError):
+    """The paused turn can't be resumed: what it needs lived only in a process that is gone. Send the message again."""
+
+    code = "transient_state_lost"
+
+
+class StorageError(DiscreetError):
+    """The database refused the work."""
+
+    code = "storage"
+
+
+class StorageUnavailableError(StorageError):
+    """The database can't be reached. Check DISCREET_POSTGRES_DSN, or unset it to use the embedded server."""
+
+    code = "storage_unavailable"
+
+
+class UnsupportedServerError(StorageError):
+    """The PostgreSQL server is too old or lacks pgvector."""
+
+    code = "storage_unsupported"
+
+
+class MigrationError(StorageError):
+    """The database's schema could not be brought up to date."""
+
+    code = "migration"
+
+
+class EmbeddedServerError(StorageError):
+    """The embedded PostgreSQL server can't be used."""
+
+    code = "embedded_server"
+
+
+class ProviderError(DiscreetError):
+    """A model provider failed."""
+
+    code = "provider"

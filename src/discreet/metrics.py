@@ -1,0 +1,20 @@
+"""Prometheus counters and histograms. No label ever carries a user, a thread or a text."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Histogram
+
+gate_decisions = Counter("discreet_gate_decisions_total", "Decisions of the memory gate.", ["decision"])
+retrieve_failures = Counter(
+    "discreet_retrieve_failures_total", "Turns that went on without memories because the search failed.", ["cause"]
+)
+retrieve_seconds = Histogram("discreet_retrieve_seconds", "Time one retrieval took.")
+persist_failures = Counter(
+    "discreet_persist_failures_total", "Turns whose conversation log could not be written.", ["cause"]
+)
+memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by type.", ["type"])
+memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])
+redactions = Counter("discreet_redactions_total", "Values replaced by placeholders, by type.", ["type"])
+dropped_writes = Counter(
+    "discreet_dropped_writes_total", "Channel values and task writes kept out of the database.", ["kind"]
+)

@@ -1,0 +1,141 @@
+"""What the nodes need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+from discreet.state.conversation import MediaMeta, Modality
+from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
+
+
+class TextRedactor(Protocol):
+    """Replaces sensitive values in a text by placeholders."""
+
+    def redact(self, text: str) -> str:
+        """Return `text` with a placeholder for each sensitive value. Pure and idempotent."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Maps a model's cosine to the common scale of thresholds, on which 0.6 means "about the same thing".
+
+    Cosines of different models bunch at different values, so a threshold is meaningless without this. The map is the
+    straight line through two measured points, clipped to 0…1.
+    """
+
+    zero: float
+    """The cosine of texts that have nothing to do with each other: 0 on the common scale."""
+    one: float
+    """The cosine of texts that say the same: 1 on the common scale."""
+
+    def similarity(self, cosine: float) -> float:
+        """Return `cosine` on the common scale, 0 to 1."""
+        return min(1.0, max(0.0, (cosine - self.zero) / (self.one - self.zero)))
+
+
+class EmbeddingProvider(Protocol):
+    """Turns texts into vectors. Blocking methods are for threads and scripts, the `a…` ones for an event loop."""
+
+    @property
+    def name(self) -> str:
+        """`provider:model:dims`; vectors of different names are never compared."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Length of every vector."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration:
+        """How this model's cosines read."""
+        ...
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the unit vector of a question: `dims` floats.
+
+        Raises:
+            ProviderError: The model failed or could not be reached.
+        """
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return the unit vectors of texts to be found, in their order. An empty text gets a vector too."""
+        ...
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Do what `embed_query` does without blocking the event loop."""
+        ...
+
+    async def aembed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """Do what `embed_documents` does without blocking the event loop."""
+        ...
+
+
+class Memories(Protocol):
+    """Long-term memory of all users; every call is scoped to one."""
+
+    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """Redact, embed and store `records` in one transaction; return them as stored.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was stored.
+        """
+        ...
+
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        *,
+        limit: int = 5,
+        threshold: float | None = None,
+        filters: MemoryFilters | None = None,
+    ) -> list[ScoredMemory]:
+        """Return at most `limit` memories of `user_id`, best first. A blank query finds nothing.
+
+        `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
+        """
+        ...
+
+    async def delete(self, user_id: str, entry_id: UUID) -> bool:
+        """Delete one memory of `user_id`; False if there is none of that id."""
+        ...
+
+
+class ConversationLog(Protocol):
+    """The redacted turns and the sessions they belong to."""
+
+    async def append(self, turn: TurnRecord) -> bool:
+        """Store one turn and touch its session record; False if `request_id` was stored before."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Media:
+    """One voice or image payload of a message, in RAM only."""
+
+    modality: Modality
+    meta: MediaMeta
+    block: dict[str, object]
+    """The content block as the caller sent it."""
+    given: str | None = None
+    """Transcript or caption that came along."""
+
+
+@runtime_checkable
+class MediaSummarizer(Protocol):
+    """Says in one to three sentences what a recording or an image holds."""
+
+    async def summarize(self, media: Media) -> str:
+        """Return 1–3 sentences.
+
+        Raises:
+            MediaSummaryUnavailableError: There is nothing to make a summary from.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Models: embeddings and chat models by name, the local ones included."""

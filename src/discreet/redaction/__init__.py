@@ -1,0 +1,1 @@
+"""Find sensitive values in text and put placeholders in their place."""

@@ -1,0 +1,1 @@
+"""Tokens, lexical weights and fusion: the pure half of search."""

@@ -1,0 +1,71 @@
+"""All that Discreet reads from the environment, in one place.
+
+Precedence: call argument > `Context` > environment > `.env` in the working directory > default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from discreet.errors import ConfigurationError
+
+
+class Settings(BaseSettings):
+    """Process-wide settings, each `DISCREET_<NAME>` in the environment unless it says otherwise."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DISCREET_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
+    )
+
+    postgres_dsn: SecretStr | None = Field(
+        default=None, description="PostgreSQL to use instead of the embedded server (pgvector >= 0.7)."
+    )
+    data_dir: Path = Field(default=Path(".discreet"), description="Folder of the embedded server's data and keys.")
+    postgres_version: int = Field(default=18, description="Major version of the embedded server: 16 or 18.")
+    pool_size: int = Field(default=6, ge=1, le=100, description="Database connections a process may hold.")
+
+    chat_model: str | None = Field(
+        default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
+    )
+    embedding_model: str | None = Field(
+        default=None, description="Embedding model as provider:model. Default: OpenAI with a key, else the local one."
+    )
+    embedding_dims: int | None = Field(default=None, ge=8, le=4000, description="Vector size asked of the provider.")
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCREET_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="Key for OpenAI or a compatible server.",
+    )
+    openai_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCREET_OPENAI_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        description="Any OpenAI-compatible endpoint.",
+    )
+
+    default_user: str | None = Field(
+        default=None, description="user_id for runs that name none. Leave unset where several people share a server."
+    )
+    retrieve_limit: int = Field(default=5, ge=1, le=50, description="Memories put into the prompt at most.")
+    retrieve_threshold: float | None = Field(
+        default=0.6, ge=0, le=1, description="Least calibrated score of a memory that shares no word with the question."
+    )
+    retrieve_timeout: float = Field(default=2.0, gt=0, description="Seconds before a turn goes on without memories.")
+    max_input_chars: int = Field(default=20_000, ge=1, description="Longest text message taken.")
+    max_media_bytes: int = Field(default=20_000_000, ge=1, description="Largest voice or image message taken.")
+    tool_loop_limit: int = Field(default=8, ge=1, le=100, description="Rounds of tool calls in one turn.")
+
+
+def load_settings() -> Settings:
+    """Read the settings from the environment.
+
+    Raises:
+        ConfigurationError: A variable has a value that can't be used; it names the variable, never the value.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors(include_input=False)]
+        raise ConfigurationError("These settings can't be used: " + "; ".join(lines)) from None

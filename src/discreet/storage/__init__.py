@@ -1,0 +1,1 @@
+"""PostgreSQL: the pool, migrations, memories, the conversation log, and the embedded server."""

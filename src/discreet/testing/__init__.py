@@ -1,0 +1,1 @@
+"""Fakes and checks for the tests of people who build on Discreet."""

@@ -1,0 +1,63 @@
+"""What a caller decides for one run: who is speaking, and which model answers."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
+
+from discreet.errors import InvalidUserError
+
+MAX_USER_ID_CHARS = 200
+"""Long enough for every identity provider's subject (OpenID Connect Core 1.0, section 2: 255 ASCII at most, and
+those seen in practice are under 100), short enough for an index key beside the other columns."""
+
+
+def check_user_id(user_id: object) -> str:
+    """Return `user_id` if it can key a person's memories.
+
+    Raises:
+        InvalidUserError: Not a string, blank, too long, or with control characters or lone surrogates.
+    """
+    if (
+        not isinstance(user_id, str)
+        or not user_id.strip()
+        or len(user_id) > MAX_USER_ID_CHARS
+        or any(unicodedata.category(char) in ("Cc", "Cs") for char in user_id)
+    ):
+        raise InvalidUserError
+    return user_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """Values of one run, given as `graph.ainvoke(…, context=Context(user_id="…"))`."""
+
+    __pydantic_config__: ClassVar[Any] = ConfigDict(use_attribute_docstrings=True)
+
+    user_id: str | None = None
+    """Whose memories these are. Without one the assistant answers, and neither recalls nor keeps anything."""
+
+    app_name: Annotated[str, Field(min_length=1, max_length=200)] = "default"
+    """Memories of one application are not seen by another."""
+
+    agent_id: str | None = None
+    """Which agent is speaking; kept with each memory as its origin."""
+
+    model: str | None = None
+    """Chat model as `provider:model`, for example `openai:gpt-4o-mini`, or `offline`. Default: the graph's own."""
+
+    system_prompt: str | None = None
+    """Instructions that stand before everything else. Default: the template's own."""
+
+    retrieve_limit: Annotated[int, Field(ge=1, le=50)] | None = None
+    """Memories put into the prompt at most. Default: DISCREET_RETRIEVE_LIMIT."""
+
+    retrieve_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Least calibrated score of a memory that shares no word with the question. Default: DISCREET_RETRIEVE_THRESHOLD."""
+
+    def __post_init__(self) -> None:
+        if self.user_id is not None:
+            check_user_id(self.user_id)

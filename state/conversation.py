@@ -1,0 +1,95 @@
+"""The state of one conversation, as three schemas: what comes in, what goes out, what the nodes share.
+
+Only `messages` outlives a turn. The other channels are plain JSON, belong to the running turn, and are never written to
+a database by `RedactingSaver`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import (
+    NotRequired,
+    TypedDict,  # pydantic needs this one before Python 3.12
+)
+
+Modality = Literal["text", "voice", "image"]
+
+
+class MediaMeta(TypedDict, total=False):
+    """All that is kept of a voice or image message beside its summary."""
+
+    language: str
+    """BCP 47 tag of what is spoken or written."""
+    mime: str
+    """Media type as given, for example `audio/ogg`."""
+    durationMs: int
+    """Length of a recording in milliseconds."""
+    sha256: str
+    """Hex digest of the payload."""
+
+
+class Request(TypedDict):
+    """The turn that is running."""
+
+    request_id: str
+    """Assigned by `save_input`, unique."""
+    message_id: str
+    """Id of the user's message of this turn."""
+    modality: Modality
+    """How the user spoke."""
+    media: NotRequired[MediaMeta]
+    """Metadata of the media, if there was any."""
+    started_at: str
+    """UTC, ISO 8601."""
+
+
+class Gate(TypedDict):
+    """What `memory_gate` decided."""
+
+    retrieve: bool
+    """Whether long-term memory is searched in this turn."""
+    reason: str
+    """Name of the rule that decided."""
+
+
+class RetrievedMemory(TypedDict):
+    """One memory as the assistant sees it."""
+
+    entry_id: str
+    """Id of the record."""
+    text: str
+    """Redacted text."""
+    type: str
+    """One of the memory types of `discreet.state.records`."""
+    created_at: str
+    """UTC, ISO 8601; tells the model which of two facts is newer."""
+    relevance: float
+    """Calibrated similarity to the question, 0 to 1."""
+
+
+class InputState(TypedDict):
+    """What a caller sends."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The user's new message, usually one `HumanMessage`."""
+
+
+class OutputState(TypedDict):
+    """What a caller gets back."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    """The conversation: user messages and answers, without tool traffic, redacted."""
+
+
+class ConversationState(InputState):
+    """What the nodes share."""
+
+    request: NotRequired[Request | None]
+    """The running turn; None between turns."""
+    gate: NotRequired[Gate | None]
+    """The gate's decision for the running turn."""
+    memories: NotRequired[list[RetrievedMemory]]
+    """Memories retrieved for the running turn, best first."""

@@ -1,0 +1,175 @@
+"""Records that outlive a turn: memories, the conversation log, the session."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid4
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from discreet.errors import InvalidRecordError
+from discreet.state.conversation import MediaMeta, Modality
+
+MemoryType = Literal[
+    "user_fact",
+    "preference",
+    "event",
+    "conversation_insight",
+    "conversation_summary",
+    "important_moment",
+    "turn",
+    "reasoning",
+]
+"""`turn` is a filtered conversation turn: searched like a memory, upserted on (user, thread_id, position), never merged
+by dedup and outside the limit a user has. `reasoning` is stored only when a caller posts it."""
+
+MAX_MEMORY_CHARS = 4_000
+"""A memory is a short text; the longest LoCoMo turn has 1,200 characters. Longer ones belong in several records."""
+
+
+def _storable(text: str) -> str:
+    """Return `text` as PostgreSQL can hold it: no NUL, no lone surrogate (each becomes U+FFFD)."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Tag = Annotated[Text, Field(min_length=1, max_length=100)]
+
+
+class Record(BaseModel):
+    """Base of all records: immutable, closed, and refusing bad input with a typed error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            problems = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+            raise InvalidRecordError(f"{type(self).__name__} can't be stored: {'; '.join(problems)}") from None
+
+
+class Provenance(Record):
+    """Where a record comes from."""
+
+    model: Text | None = None
+    """Name of the model that wrote it."""
+    model_version: Text | None = None
+    """Its version, as the provider reports it."""
+    prompt: Text | None = None
+    """Id of the prompt, never its text."""
+    source: Text | None = None
+    """The door it came through, for example `save_memory`, `extraction`, `api`, `import`."""
+
+
+class MemoryRecord(Record):
+    """One thing worth remembering. Only `text` is required.
+
+    Example:
+        >>> MemoryRecord(text="Keeps two African Grey parrots", type="user_fact", tags=["pets"]).importance
+        5
+    """
+
+    text: Annotated[Text, Field(min_length=1, max_length=MAX_MEMORY_CHARS)]
+    """What is remembered, redacted before it is stored."""
+    type: MemoryType = "user_fact"
+    """What kind of memory it is."""
+    entry_id: UUID = Field(default_factory=uuid4)
+    """Unique id."""
+    request_id: Text | None = None
+    """The turn that it was said in."""
+    thread_id: Text | None = None
+    """The conversation that it was said in."""
+    position: Annotated[int, Field(ge=0)] | None = None
+    """Its order in the thread, from 0. Required for `turn`, together with `thread_id`."""
+    agent_id: Text | None = None
+    """The agent that saved it."""
+    app_name: Annotated[Text, Field(min_length=1, max_length=200)] = "default"
+    """The application that it belongs to."""
+    created_at: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
+    """When it was said."""
+    importance: Annotated[int, Field(ge=1, le=10)] = 5
+    """1 (trivial) to 10 (vital)."""
+    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How sure its writer was, 0 to 1."""
+    tags: list[Tag] = Field(default_factory=list, max_length=50)
+    """Free labels, filterable."""
+    conflict_flags: list[Tag] = Field(default_factory=list, max_length=50)
+    """Ids of records that it contradicts."""
+    loop_flag: bool = False
+    """Set when the turn hit the tool loop's limit."""
+    provenance: Provenance = Provenance()
+    """Where it comes from."""
+    feedback: list[dict[str, Any]] = Field(default_factory=list)
+    """Ratings and comments, oldest first."""
+    valid_from: AwareDatetime | None = None
+    """Since when it holds; None: since `created_at`."""
+    valid_to: AwareDatetime | None = None
+    """Until when it held; None: it holds."""
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check what spans several fields."""
+        if self.type == "turn" and (self.thread_id is None or self.position is None):
+            raise InvalidRecordError("MemoryRecord(type='turn') needs thread_id and position.")
+        if not self.text.strip():
+            raise InvalidRecordError("MemoryRecord.text is blank.")
+
+
+class ScoredMemory(Record):
+    """A memory that a search found."""
+
+    record: MemoryRecord
+    """The memory."""
+    score: float
+    """Rank score after fusion; higher is nearer. Comparable within one search only."""
+    similarity: float
+    """Calibrated similarity of the vectors, 0 to 1; comparable between searches with one embedding model."""
+
+
+class MemoryFilters(Record):
+    """Narrow a search; every filter given must hold."""
+
+    app_name: Text | None = None
+    """Only memories of this application."""
+    thread_id: Text | None = None
+    """Only memories of this conversation."""
+    agent_id: Text | None = None
+    """Only memories of this agent."""
+    types: list[MemoryType] | None = None
+    """Only memories of these types."""
+    tags: list[Tag] | None = None
+    """Only memories that carry all these tags."""
+    after: AwareDatetime | None = None
+    """Only memories said at or after this time."""
+    before: AwareDatetime | None = None
+    """Only memories said before this time."""
+
+
+class TurnRecord(Record):
+    """One turn for the conversation log: what the user said and what was answered, both redacted."""
+
+    request_id: Annotated[Text, Field(min_length=1, max_length=200)]
+    """Unique; a second append with the same id changes nothing."""
+    user_id: Text | None
+    """Who spoke; None for an unknown user."""
+    thread_id: Text
+    """The conversation."""
+    app_name: Text = "default"
+    """The application."""
+    agent_id: Text | None = None
+    """The agent that answered."""
+    modality: Modality = "text"
+    """How the user spoke."""
+    media: MediaMeta | None = None
+    """Metadata of the media, if there was any."""
+    input_text: Text
+    """What the user said, or the summary of the media."""
+    output_text: Text
+    """What was answered."""
+    is_emergency: bool = False
+    """Set by the caller's own detection."""
+    started_at: AwareDatetime
+    """When the user's message arrived."""
+    ended_at: AwareDatetime
+    """When the answer was complete."""
