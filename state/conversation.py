@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
 from typing_extensions import (
     NotRequired,
     TypedDict,  # pydantic needs this one before Python 3.12
 )
+
+from discreet.state.reducers import append_messages
 
 Modality = Literal["text", "voice", "image"]
 
@@ -73,14 +74,14 @@ class RetrievedMemory(TypedDict):
 class InputState(TypedDict):
     """What a caller sends."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], append_messages]
     """The user's new message, usually one `HumanMessage`."""
 
 
 class OutputState(TypedDict):
     """What a caller gets back."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], append_messages]
     """The conversation: user messages and answers, without tool traffic, redacted."""
 
 

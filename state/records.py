@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from discreet.errors import InvalidRecordError
 from discreet.state.conversation import MediaMeta, Modality
+from discreet.state.text import storable
 
 MemoryType = Literal[
     "user_fact",
@@ -28,12 +29,7 @@ MAX_MEMORY_CHARS = 4_000
 """A memory is a short text; the longest LoCoMo turn has 1,200 characters. Longer ones belong in several records."""
 
 
-def _storable(text: str) -> str:
-    """Return `text` as PostgreSQL can hold it: no NUL, no lone surrogate (each becomes U+FFFD)."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
-Text = Annotated[str, AfterValidator(_storable)]
+Text = Annotated[str, AfterValidator(storable)]
 Tag = Annotated[Text, Field(min_length=1, max_length=100)]
 
 

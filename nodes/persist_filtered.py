@@ -1,0 +1,103 @@
+"""Last node of a turn: keep what the user said and what was answered, redacted; drop everything else."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from discreet.metrics import persist_failures
+from discreet.nodes.run import Run, describe_run
+from discreet.nodes.turn import turn_start
+from discreet.ports import ConversationLog, TextRedactor
+from discreet.redaction import Redactor
+from discreet.state.conversation import ConversationState, Request
+from discreet.state.records import TurnRecord
+
+logger = logging.getLogger(__name__)
+
+Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
+
+
+def make_persist_filtered(
+    *,
+    log: ConversationLog | None = None,
+    redactor: TextRedactor | None = None,
+    default_user: str | None = None,
+    messages_key: str = "messages",
+) -> Node:
+    """Return the node `persist_filtered`.
+
+    In the state, the running turn shrinks to the user's message and the answer, both redacted under their ids; tool
+    calls, tool results, reasoning and everything else of the turn is removed. Then the turn goes to `log`. A log that
+    fails costs the turn its log row, a log event and a metric, never its answer.
+
+    Args:
+        log: Where turns are logged; None logs nothing.
+        redactor: Puts placeholders in place of sensitive values.
+        default_user: user_id for runs that name none.
+        messages_key: State key of the messages.
+    """
+    redact = (redactor or Redactor()).redact
+
+    async def persist_filtered(
+        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = dict(state)
+        messages: list[BaseMessage] = values.get(messages_key, [])
+        turn = messages[turn_start(messages) or 0 :]
+        kept = [rebuilt for message in turn if (rebuilt := filtered(message, redact)) is not None]
+        kept_ids = {message.id for message in kept}
+        removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
+        request: Request | None = values.get("request")
+        if log is not None and request is not None:
+            run = describe_run(config, runtime.context, default_user=default_user)
+            await _append(log, _turn_record(run, request, kept))
+        return {messages_key: [*removed, *kept], "request": None, "gate": None, "memories": []}
+
+    return persist_filtered
+
+
+def filtered(message: BaseMessage, redact: Callable[[str], str]) -> BaseMessage | None:
+    """Return what may be kept of `message`: its id and redacted text; None for what is not kept at all."""
+    text = str(message.text)
+    if isinstance(message, HumanMessage):
+        return HumanMessage(redact(text), id=message.id)
+    if isinstance(message, AIMessage) and not message.tool_calls and text:
+        return AIMessage(redact(text), id=message.id)
+    return None
+
+
+def _turn_record(run: Run, request: Request, kept: Sequence[BaseMessage]) -> TurnRecord:
+    said = [str(m.text) for m in kept if isinstance(m, HumanMessage)]
+    answered = [str(m.text) for m in kept if isinstance(m, AIMessage)]
+    return TurnRecord(
+        request_id=request["request_id"],
+        user_id=run.user_id,
+        thread_id=run.thread_id or request["request_id"],
+        app_name=run.context.app_name,
+        agent_id=run.context.agent_id,
+        modality=request["modality"],
+        media=request.get("media"),
+        input_text="\n".join(said),
+        output_text="\n".join(answered),
+        started_at=datetime.fromisoformat(request["started_at"]),
+        ended_at=datetime.now(UTC),
+    )
+
+
+async def _append(log: ConversationLog, turn: TurnRecord) -> None:
+    try:
+        await log.append(turn)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign log may raise anything
+        cause = type(error).__name__
+        persist_failures.labels(cause).inc()
+        logger.warning("conversation_log_failed cause=%s request_id=%s", cause, turn.request_id)

@@ -1,0 +1,94 @@
+"""Search the user's long-term memory for what bears on their message; the turn goes on when that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from discreet.metrics import retrieve_failures, retrieve_seconds
+from discreet.nodes.run import Run, describe_run
+from discreet.nodes.turn import turn_text
+from discreet.ports import Memories
+from discreet.state.conversation import ConversationState, RetrievedMemory
+from discreet.state.records import MemoryFilters, ScoredMemory
+
+logger = logging.getLogger(__name__)
+
+Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
+
+
+def make_retrieve_memories(
+    *,
+    memories: Memories,
+    limit: int = 5,
+    threshold: float | None = 0.6,
+    timeout: float = 2.0,  # noqa: ASYNC109  # the node's own bound, not the caller's
+    default_user: str | None = None,
+    messages_key: str = "messages",
+    memories_key: str = "memories",
+) -> Node:
+    """Return the node `retrieve_memories`, which puts the best memories into `memories_key`.
+
+    Without a user, without text, on an error or after `timeout` seconds the list is empty, a log event and a metric
+    say so, and the turn goes on.
+
+    Args:
+        memories: Where to search.
+        limit: Memories at most; `Context.retrieve_limit` overrides it.
+        threshold: Least calibrated score; `Context.retrieve_threshold` overrides it.
+        timeout: Seconds.
+        default_user: user_id for runs that name none.
+        messages_key: State key of the messages.
+        memories_key: State key of the result, a list of `RetrievedMemory`.
+    """
+
+    async def search(run: Run, user_id: str, query: str) -> list[ScoredMemory]:
+        context = run.context
+        async with asyncio.timeout(timeout):
+            return await memories.search(
+                user_id,
+                query,
+                limit=limit if context.retrieve_limit is None else context.retrieve_limit,
+                threshold=threshold if context.retrieve_threshold is None else context.retrieve_threshold,
+                filters=MemoryFilters(app_name=context.app_name),
+            )
+
+    async def retrieve_memories(
+        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
+    ) -> dict[str, Any]:
+        run = describe_run(config, runtime.context, default_user=default_user)
+        query = turn_text(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
+        if run.user_id is None or not query.strip():
+            return {memories_key: []}
+        started = time.perf_counter()
+        try:
+            found = await search(run, run.user_id, query)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign store raises
+            cause = type(error).__name__
+            retrieve_failures.labels(cause).inc()
+            logger.warning("retrieve_failed cause=%s seconds=%.3f", cause, time.perf_counter() - started)
+            return {memories_key: []}
+        retrieve_seconds.observe(time.perf_counter() - started)
+        return {memories_key: [retrieved(hit) for hit in found]}
+
+    return retrieve_memories
+
+
+def retrieved(hit: ScoredMemory) -> RetrievedMemory:
+    """Return a search hit as plain JSON for the state and for the model."""
+    return RetrievedMemory(
+        entry_id=str(hit.record.entry_id),
+        text=hit.record.text,
+        type=hit.record.type,
+        created_at=hit.record.created_at.isoformat(),
+        relevance=round(hit.similarity, 2),
+    )

@@ -1,0 +1,106 @@
+"""First node of a turn: check the user's message, give the turn an id, keep a summary of media and not the media."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
+from discreet.nodes.media import split_message
+from discreet.nodes.run import describe_run
+from discreet.ports import Media, MediaSummarizer
+from discreet.providers.media import GivenSummarizer
+from discreet.state.conversation import ConversationState, Request
+from discreet.state.text import storable
+
+Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
+
+
+def make_save_input(
+    *,
+    summarizer: MediaSummarizer | None = None,
+    max_chars: int = 20_000,
+    max_media_bytes: int = 20_000_000,
+    messages_key: str = "messages",
+) -> Node:
+    """Return the node `save_input`.
+
+    It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
+    under the same message id, and its metadata goes to the conversation log. Messages of earlier turns that were
+    refused, and so never answered, are removed.
+
+    Args:
+        summarizer: Says what media holds. Default: shortens the transcript or caption that came along.
+        max_chars: Longest text taken.
+        max_media_bytes: Largest payload taken.
+        messages_key: State key of the messages, for graphs with a schema of their own.
+
+    Raises, when the node runs:
+        InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
+    """
+    summarize = (summarizer or GivenSummarizer()).summarize
+
+    def checked(message: HumanMessage) -> tuple[str, list[Media]]:
+        text, media = split_message(message, max_bytes=max_media_bytes)
+        if len(text) > max_chars:
+            raise InputTooLargeError(len(text), max_chars)
+        text = storable(text)
+        if not text.strip() and not media:
+            raise EmptyInputError
+        return text, media
+
+    async def save_input(
+        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
+    ) -> dict[str, Any]:
+        describe_run(config, runtime.context)  # refuses an unusable user_id before anything is done
+        *earlier, message = _unanswered(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
+        text, media = checked(message)
+        summaries = [(item, await summarize(item)) for item in media]
+        kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
+        request = Request(
+            request_id=str(uuid4()),
+            message_id=message.id or str(uuid4()),
+            modality=media[0].modality if media else "text",
+            started_at=datetime.now(UTC).isoformat(),
+        )
+        if media:
+            request["media"] = media[0].meta
+        refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
+        changed = [] if kept == message.content else [HumanMessage(kept, id=request["message_id"])]
+        return {messages_key: [*refused, *changed], "request": request, "gate": None, "memories": []}
+
+    return save_input
+
+
+def _unanswered(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
+    """Return the user messages after the last answer, the newest last.
+
+    Raises:
+        EmptyInputError: There is no message.
+        UnsupportedInputError: The newest message is not the user's.
+    """
+    if not messages:
+        raise EmptyInputError
+    if not isinstance(messages[-1], HumanMessage):
+        raise UnsupportedInputError("The newest message is not the user's. Send a human message.")
+    answered = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), -1)
+    return [m for m in messages[answered + 1 :] if isinstance(m, HumanMessage)]
+
+
+def _acceptable(message: HumanMessage, check: Callable[[HumanMessage], object]) -> bool:
+    try:
+        check(message)
+    except InputError:
+        return False
+    return True
+
+
+def _as_text(media: Media, summary: str, *, bare: bool) -> str:
+    """Return the summary as message text; marked as such where the user wrote something beside it."""
+    return storable(summary if bare else f"[{media.modality}] {summary}")

@@ -1,0 +1,47 @@
+"""Find the running turn in a list of messages: the newest user message and all that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+
+def turn_start(messages: Sequence[BaseMessage]) -> int | None:
+    """Return the index of the newest user message, None if there is none."""
+    return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+
+
+def turn_text(messages: Sequence[BaseMessage]) -> str:
+    """Return the text of the newest user message, empty if there is none."""
+    start = turn_start(messages)
+    return "" if start is None else str(messages[start].text)
+
+
+def tool_rounds(messages: Sequence[BaseMessage]) -> int:
+    """Return how often the model asked for tools in the running turn."""
+    start = turn_start(messages) or 0
+    return sum(1 for m in messages[start:] if isinstance(m, AIMessage) and m.tool_calls)
+
+
+def wants_tools(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the newest message asks for tools."""
+    return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
+
+
+def recent_rounds(messages: Sequence[BaseMessage], rounds: int) -> list[BaseMessage]:
+    """Return the running turn whole and the last `rounds` user messages before it with their answers.
+
+    Tool traffic of earlier turns is left out: a dangling tool call makes providers refuse the whole request.
+    """
+    start = turn_start(messages)
+    if start is None:
+        return list(messages)
+    earlier = [
+        m
+        for m in messages[:start]
+        if isinstance(m, HumanMessage) or (isinstance(m, AIMessage) and not m.tool_calls and m.text)
+    ]
+    openings = [i for i, m in enumerate(earlier) if isinstance(m, HumanMessage)]
+    first = openings[-rounds] if rounds and len(openings) >= rounds else (0 if rounds else len(earlier))
+    return [*earlier[first:], *messages[start:]]
