@@ -5,6 +5,7 @@ Precedence: call argument > `Context` > environment > `.env` in the working dire
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
@@ -69,3 +70,8 @@ def load_settings() -> Settings:
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors(include_input=False)]
         raise ConfigurationError("These settings can't be used: " + "; ".join(lines)) from None
+
+
+def child_environment(**values: str) -> dict[str, str]:
+    """Return this process's environment for a child process, with `values` where it does not set them itself."""
+    return {**values, **os.environ}

@@ -1,1 +1,68 @@
-"""The `discreet` command."""
+"""The `discreet` command: one subcommand a module, each imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from discreet.errors import DiscreetError
+
+app = typer.Typer(
+    name="discreet",
+    help="Long-term memory for LangGraph that keeps what matters and nothing it shouldn't.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def chat(
+    user: Annotated[str | None, typer.Option(help="Whose memories to use. Default: your login name.")] = None,
+    thread: Annotated[str | None, typer.Option(help="Continue this conversation. Default: a new one.")] = None,
+    model: Annotated[str | None, typer.Option(help="Chat model as provider:model, or offline.")] = None,
+) -> None:
+    """Talk to the assistant; see what it recalls and what it stores."""
+    from discreet.cli.chat import run_chat
+
+    run_chat(user=user, thread=thread, model=model)
+
+
+@app.command()
+def demo() -> None:
+    """Run two conversations of one user, then show what the database holds. Exit code 1 if a planted value leaked."""
+    from discreet.cli.demo import run_demo
+
+    raise typer.Exit(run_demo())
+
+
+@app.command()
+def dev(
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 2024,
+) -> None:
+    """Start the embedded database and `langgraph dev`, without any outbound call."""
+    from discreet.cli.dev import run_dev
+
+    raise typer.Exit(run_dev(port=port))
+
+
+@app.command()
+def migrate(
+    dsn: Annotated[str | None, typer.Argument(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Bring the database's schema up to date."""
+    from discreet.cli.migrate import run_migrate
+
+    run_migrate(dsn, as_json=as_json)
+
+
+def main() -> None:
+    """Run the command; a typed error becomes one line and exit code 2."""
+    try:
+        app()
+    except DiscreetError as error:
+        print(f"discreet: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,36 @@
+"""Wire the template for `langgraph.json`: the graph, its checkpointer and its store, over one storage.
+
+The server loads this file by path, once for each entry; nothing is defined here that could end up in a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from discreet.checkpoint import RedactingSaver
+from discreet.graph import build_graph
+from discreet.storage.shared import process_storage
+from discreet.storage.store import RedactingStore
+
+graph = build_graph(memories=process_storage.memories, log=process_storage.log).compile(name="discreet")
+
+
+@asynccontextmanager
+async def checkpointer() -> AsyncIterator[RedactingSaver]:
+    """Yield the checkpointer of the server."""
+    async with process_storage.lease() as storage:
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.setup()
+        yield saver
+
+
+@asynccontextmanager
+async def store() -> AsyncIterator[RedactingStore]:
+    """Yield the store of the server."""
+    async with process_storage.lease() as storage:
+        inner = AsyncPostgresStore(storage.pool)
+        await inner.setup()
+        yield RedactingStore(inner)

@@ -1,0 +1,124 @@
+"""`discreet chat`: the template in a terminal, with what it recalls and stores in sight."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage
+from rich.console import Console
+from rich.markup import escape
+
+from discreet.checkpoint import RedactingSaver
+from discreet.cli.session import Session, login_name, opened_storage
+from discreet.errors import DiscreetError
+from discreet.graph import build_graph
+from discreet.state.context import Context
+
+HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
+
+
+class TerminalChat:
+    """One person at one terminal."""
+
+    def __init__(self, console: Console, session: Session, *, user: str, thread: str, model: str | None) -> None:
+        """Build the graph over the session's storage."""
+        storage = session.storage
+        self.console = console
+        self.runner = session.runner
+        self.thread = thread
+        self.context = Context(user_id=user, model=model)
+        builder = build_graph(memories=storage.memories, log=storage.log)
+        self.graph = builder.compile(checkpointer=RedactingSaver.from_pool(storage.pool))
+
+    def run(self) -> None:
+        """Read lines until the end of input or /quit."""
+        self.console.print(f"[dim]{HELP}[/dim]", highlight=False)
+        while (text := self._ask()) not in ("/quit", "/exit"):
+            if text == "/new":
+                self.thread = str(uuid4())
+                self.console.print("[dim]A new conversation.[/dim]")
+            elif text == "/help":
+                self.console.print(f"[dim]{HELP}[/dim]", highlight=False)
+            elif text:
+                self._guarded_turn(text)
+
+    def _ask(self) -> str:
+        try:
+            return self.console.input("[bold]you ›[/bold] ").strip()
+        except (EOFError, KeyboardInterrupt):
+            self.console.print()
+            return "/quit"
+
+    def _guarded_turn(self, text: str) -> None:
+        """Run a turn; an error or Ctrl-C ends the turn and not the chat."""
+        try:
+            self.runner.run(self.turn(text))
+        except DiscreetError as error:
+            self.console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
+        except KeyboardInterrupt:
+            self.console.print("\n[dim]Stopped.[/dim]")
+
+    async def turn(self, text: str) -> None:
+        """Run one turn and print it as it comes."""
+        async for kind, part in self._stream(text):
+            if kind == "token":
+                self.console.print(escape(part), end="", highlight=False, soft_wrap=True)
+            else:
+                self.console.print(f"[dim]{kind}: {escape(part)}[/dim]", highlight=False)
+        self.console.print()
+
+    async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:
+        async for mode, event in self.graph.astream(
+            {"messages": [{"role": "user", "content": text}]},  # type: ignore[arg-type]  # coerced by the reducer
+            {"configurable": {"thread_id": self.thread}},
+            context=self.context,
+            stream_mode=["messages", "updates"],
+        ):
+            for part in _tokens(event) if mode == "messages" else _notes(event):
+                yield part
+
+
+def run_chat(*, user: str | None, thread: str | None, model: str | None) -> None:
+    """Open the storage and chat.
+
+    Raises:
+        ConfigurationError: The model's name is unknown.
+        StorageError: The database can't be used.
+    """
+    console = Console()
+    if sys.stdin.isatty():
+        import readline  # noqa: F401  # line editing and history for input()
+    with opened_storage(console) as session:
+        TerminalChat(console, session, user=user or login_name(), thread=thread or str(uuid4()), model=model).run()
+
+
+def _tokens(event: Any) -> Iterable[tuple[str, str]]:
+    message, metadata = event
+    if isinstance(message, AIMessageChunk) and metadata.get("langgraph_node") == "assistant" and message.text:
+        yield "token", str(message.text)
+
+
+def _notes(event: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Say what was recalled and what was stored in one step of the graph."""
+    for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
+        yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
+    messages: list[BaseMessage] = (event.get("tools") or {}).get("messages", [])
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            yield from _tool_notes(message)
+
+
+def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:
+    if message.status == "error":
+        yield "refused", str(message.text)
+    elif message.name == "save_memory":
+        yield "stored", json.loads(str(message.text))["text"]
+    elif message.name == "recall_memory":
+        for memory in json.loads(str(message.text))["memories"]:
+            yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
+    elif message.name == "forget_memory":
+        yield "forgotten", json.loads(str(message.text))["entry_id"]

@@ -1,0 +1,114 @@
+"""`discreet demo`: two conversations of one user, then what is on the disk.
+
+It runs in a folder of its own below the data folder, which it empties first, with the embedded server, the local
+embedding and the offline chat model; so it needs no key, and its result does not depend on what was there before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import uuid4
+
+from langchain_core.tools import tool
+from langgraph.graph.state import CompiledStateGraph
+from psycopg import AsyncConnection
+from rich.console import Console
+from rich.markup import escape
+
+from discreet.checkpoint import RedactingSaver
+from discreet.cli.planted import search_folder
+from discreet.cli.tables import readable_rows
+from discreet.graph import build_graph
+from discreet.settings import Settings, load_settings
+from discreet.state.context import Context
+from discreet.storage import open_storage
+
+KEEP = "African Grey parrots"
+
+
+def run_demo() -> int:
+    """Run the demonstration; return 0 if the fact was recalled and no planted value is on the disk, else 1."""
+    console = Console(highlight=False)
+    loaded = load_settings()
+    settings = loaded.model_copy(
+        update={
+            "data_dir": loaded.data_dir / "demo",
+            "postgres_dsn": None,
+            "chat_model": "offline",
+            "embedding_model": "local",
+        }
+    )
+    shutil.rmtree(settings.data_dir, ignore_errors=True)
+    planted = {
+        "email": f"ann.{secrets.token_hex(4)}@example.com",
+        "phone": f"+1 212 555 {secrets.randbelow(9000) + 1000}",
+        "tool result": f"WAREHOUSE-{secrets.token_hex(6)}",
+        "tool argument": f"order-{secrets.token_hex(6)}",
+    }
+    recalled = asyncio.run(_conversations(console, settings, planted))
+    return _verdict(console, settings.data_dir, planted, recalled=recalled)
+
+
+async def _conversations(console: Console, settings: Settings, planted: dict[str, str]) -> bool:
+    """Hold both conversations, print the tables, and return whether the second recalled what the first told."""
+
+    @tool
+    def lookup_order(order_id: str) -> str:
+        """Look up where an order is."""
+        return f"{order_id} lies in {planted['tool result']}"
+
+    async with open_storage(settings=settings) as storage:
+        builder = build_graph(memories=storage.memories, log=storage.log, tools=[lookup_order], settings=settings)
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.setup()
+        graph = builder.compile(checkpointer=saver)
+        told = [
+            f"I keep two {KEEP}, and my e-mail is {planted['email']}.",
+            f"/lookup_order order_id={planted['tool argument']}",
+            f"Call me on {planted['phone']} when the parcel is here.",
+        ]
+        await _thread(console, graph, "First conversation", told)
+        answers = await _thread(console, graph, "Second conversation, same user", ["Which birds do I have?"])
+        await _print_tables(console, storage.dsn)
+    return any(KEEP in answer for answer in answers)
+
+
+async def _thread(console: Console, graph: CompiledStateGraph, title: str, turns: Sequence[str]) -> list[str]:  # type: ignore[type-arg]  # any graph
+    console.rule(title)
+    thread = {"configurable": {"thread_id": str(uuid4())}}
+    answers = []
+    for text in turns:
+        console.print(f"[bold]you ›[/bold] {escape(text)}")
+        state = await graph.ainvoke({"messages": [("user", text)]}, thread, context=Context(user_id="ann"))
+        answers.append(str(state["messages"][-1].text))
+        console.print(f"[bold]assistant ›[/bold] {escape(answers[-1])}\n")
+    return answers
+
+
+async def _print_tables(console: Console, dsn: str) -> None:
+    console.rule("What PostgreSQL holds now")
+    async with await AsyncConnection.connect(dsn) as connection:
+        async for name, rows in readable_rows(connection):
+            console.print(f"[bold]{name}[/bold]  {len(rows)} rows")
+            for row in rows:
+                cells = "  ".join(f"[dim]{column}[/dim] {escape(value)}" for column, value in row.items())
+                console.print(f"  {cells}")
+            console.print()
+
+
+def _verdict(console: Console, data_dir: Path, planted: dict[str, str], *, recalled: bool) -> int:
+    """Search the files of the stopped server, and say what was found."""
+    console.rule("A byte search of the data folder")
+    search = search_folder(data_dir, {**planted, "the fact": KEEP})
+    console.print(f"{search.files} files, {search.size / 1e6:.1f} MB below {data_dir}: heap, write-ahead log, server log")
+    leaked = [name for name in planted if name in search.found]
+    for name in planted:
+        console.print(f"  {'[red]FOUND' if name in leaked else '[green]not found'}[/] {name}")
+    kept = "the fact" in search.found
+    console.print(f"  {'[green]found' if kept else '[red]NOT FOUND'}[/] the fact, as it must be (so the search does find things)")
+    console.print(f"  {'[green]recalled' if recalled else '[red]NOT RECALLED'}[/] in the second conversation")
+    return 0 if recalled and kept and not leaked else 1

@@ -1,0 +1,66 @@
+"""`discreet dev`: the LangGraph development server over the embedded database."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from rich.console import Console
+
+from discreet.cli.session import opened_storage
+from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.settings import child_environment
+
+CONFIG = Path("langgraph.json")
+
+STOP_SECONDS = 20
+"""The server finishes running turns before it ends."""
+
+QUIET = {
+    # What the server would otherwise send out (usage figures, a version check, traces), and who speaks when the Studio
+    # names nobody. A value set by the user wins.
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_NO_VERSION_CHECK": "true",
+    "LANGSMITH_TRACING": "false",
+    "DISCREET_DEFAULT_USER": "studio",
+}
+
+
+def run_dev(*, port: int) -> int:
+    """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
+
+    Raises:
+        ConfigurationError: There is no langgraph.json here.
+        MissingDependencyError: langgraph-cli[inmem] is not installed.
+        StorageError: The database can't be used.
+    """
+    if not CONFIG.is_file():
+        raise ConfigurationError("There is no langgraph.json here. Run this in the folder that holds yours.")
+    if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
+        raise MissingDependencyError("`discreet dev` needs the LangGraph server: pip install 'langgraph-cli[inmem]'")
+    console = Console(stderr=True)
+    with opened_storage(console):
+        console.print(f"API on http://127.0.0.1:{port}, its documentation on /docs. Ctrl-C stops it.")
+        command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
+        command += ["--no-reload", "--host", "127.0.0.1", "--port", str(port)]
+        with subprocess.Popen(command, env=child_environment(**QUIET)) as server:  # noqa: S603  # our own arguments
+            return _wait(server)
+
+
+def _wait(server: subprocess.Popen[bytes]) -> int:
+    """Wait for the server; on Ctrl-C or SIGTERM stop it in an orderly way."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return server.wait()
+    except KeyboardInterrupt:
+        server.terminate()
+        try:
+            server.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            server.kill()
+        return 0
+    finally:
+        signal.signal(signal.SIGTERM, previous)
