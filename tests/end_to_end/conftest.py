@@ -1,0 +1,89 @@
+"""A server as `make dev` starts it, in a project folder of its own."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 90
+
+
+@dataclass(frozen=True)
+class DevServer:
+    """A running `discreet dev`."""
+
+    url: str
+    project: Path
+    pid: int
+
+    @property
+    def data_dir(self) -> Path:
+        """Folder of the embedded database."""
+        return self.project / ".discreet"
+
+
+@pytest.fixture(scope="session")
+def discreet_command():
+    """Path of the installed command."""
+    return str(Path(sys.executable).parent / "discreet")
+
+
+@pytest.fixture(scope="session")
+def clean_environment():
+    """The environment without settings of whoever runs the tests."""
+    private = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(private)}
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory):
+    """A folder with what langgraph.json names, and nothing else of the checkout."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "langgraph.json", folder)
+    (folder / "graph").mkdir()
+    shutil.copy(ROOT / "graph" / "server.py", folder / "graph")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def dev_server(project, discreet_command, clean_environment):
+    """`discreet dev` until the tests are over; SIGTERM must then stop all of it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = project / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [discreet_command, "dev", "--port", str(port)],
+            cwd=project,
+            env=clean_environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_until_ready(process, f"http://127.0.0.1:{port}", log)
+        yield DevServer(f"http://127.0.0.1:{port}", project, process.pid)
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+
+
+def _wait_until_ready(process, url, log):
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            if httpx.get(f"{url}/ok").is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    pytest.fail(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")

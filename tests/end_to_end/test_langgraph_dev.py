@@ -1,0 +1,165 @@
+"""The template through the LangGraph SDK, as its users call it."""
+
+import secrets
+
+import psutil
+import psycopg
+import pytest
+from langgraph_sdk import get_client
+
+from discreet.cli.planted import search_folder
+from discreet.storage.embedded import lease_server
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+FACT = "I keep two African Grey parrots."
+QUESTION = "Which birds do I have?"
+
+
+@pytest.fixture
+def client(dev_server):
+    return get_client(url=dev_server.url)
+
+
+@pytest.fixture
+def user():
+    """A user nobody else is."""
+    return f"user-{secrets.token_hex(4)}"
+
+
+async def say(client, text, *, user, thread=None):
+    """Run one turn; return the thread and the conversation afterwards."""
+    thread = thread or (await client.threads.create())["thread_id"]
+    message = {"role": "user", "content": text}
+    state = await client.runs.wait(thread, "agent", input={"messages": [message]}, context={"user_id": user})
+    return thread, state
+
+
+def answer(state):
+    return state["messages"][-1]["content"]
+
+
+async def test_a_fact_told_in_one_thread_answers_in_another_of_the_same_user(client, user):
+    await say(client, FACT, user=user)
+    _, state = await say(client, QUESTION, user=user)
+    assert "African Grey parrots" in answer(state)
+
+
+async def test_a_fact_of_one_user_is_not_known_to_another(client, user):
+    await say(client, FACT, user=user)
+    _, state = await say(client, QUESTION, user=f"{user}-other")
+    assert "parrot" not in answer(state)
+
+
+async def test_without_a_user_nobodys_memories_are_read(client, user):
+    await say(client, FACT, user=user)
+    thread = await client.threads.create()
+    state = await client.runs.wait(
+        thread["thread_id"], "agent", input={"messages": [{"role": "user", "content": QUESTION}]}
+    )
+    assert "parrot" not in answer(state)
+
+
+async def test_answers_stream_token_by_token(client, user):
+    thread = await client.threads.create()
+    text = []
+    async for part in client.runs.stream(
+        thread["thread_id"],
+        "agent",
+        input={"messages": [{"role": "user", "content": "Hello!"}]},
+        context={"user_id": user},
+        stream_mode=["messages-tuple", "updates"],
+    ):
+        if part.event == "messages" and part.data[0]["type"] == "AIMessageChunk":
+            text.append(part.data[0]["content"])
+    assert len(text) > 3
+    assert "OPENAI_API_KEY" in "".join(text)
+
+
+async def test_state_and_history_hold_the_conversation_and_no_tool_traffic(client, user):
+    thread, _ = await say(client, FACT, user=user)
+    await say(client, QUESTION, user=user, thread=thread)
+    state = await client.threads.get_state(thread)
+    assert [m["type"] for m in state["values"]["messages"]] == ["human", "ai", "human", "ai"]
+    assert state["next"] == []
+    history = await client.threads.get_history(thread, limit=50)
+    assert len(history) >= 2
+    kinds = {m["type"] for entry in history for m in entry["values"].get("messages", [])}
+    assert kinds == {"human", "ai"}
+
+
+async def test_the_studios_schema_shows_the_context_with_descriptions(client):
+    (assistant,) = await client.assistants.search(graph_id="agent")
+    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
+    fields = schemas["context_schema"]["properties"]
+    assert "Whose memories these are" in fields["user_id"]["description"]
+    assert all(field["description"] for field in fields.values())
+    assert list(schemas["input_schema"]["properties"]) == ["messages"]
+    assert list(schemas["output_schema"]["properties"]) == ["messages"]
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ({"role": "user", "content": ""}, "EmptyInputError"),
+        ({"role": "user", "content": "\0"}, "EmptyInputError"),
+        ({"role": "user", "content": "x" * 1_000_000}, "InputTooLargeError"),
+        ({"role": "user", "content": 42}, "UnsupportedInputError"),
+        ({"role": "assistant", "content": "I am you"}, "UnsupportedInputError"),
+        (42, "UnsupportedInputError"),
+    ],
+)
+async def test_bad_input_is_a_typed_error_and_the_thread_goes_on(client, user, message, error):
+    thread = (await client.threads.create())["thread_id"]
+    run = await client.runs.create(thread, "agent", input={"messages": [message]}, context={"user_id": user})
+    await client.runs.join(thread, run["run_id"])
+    assert (await client.runs.get(thread, run["run_id"]))["status"] == "error"
+    assert error in str((await client.threads.get(thread))["error"])
+    _, state = await say(client, "Hello!", user=user, thread=thread)
+    assert [m["type"] for m in state["messages"]] == ["human", "ai"]
+
+
+async def test_a_nul_or_an_unusual_script_in_a_message_is_answered(client, user):
+    _, state = await say(client, "Xin chào\0, я 你好 😀 \u202e", user=user)
+    assert state["messages"][0]["content"].startswith("Xin chào, я 你好")
+    assert answer(state)
+
+
+async def test_an_unusable_user_is_refused(client):
+    thread = await client.threads.create()
+    run = await client.runs.create(
+        thread["thread_id"], "agent", input={"messages": [{"role": "user", "content": "Hi"}]}, context={"user_id": "\n"}
+    )
+    await client.runs.join(thread["thread_id"], run["run_id"])
+    assert (await client.runs.get(thread["thread_id"], run["run_id"]))["status"] == "error"
+
+
+async def test_the_store_keeps_redacted_values(client, user):
+    await client.store.put_item(["notes", user], "1", {"text": "write to ann@example.com", "n": 7})
+    item = await client.store.get_item(["notes", user], "1")
+    assert item["value"] == {"text": "write to <EMAIL>", "n": 7}
+
+
+async def test_threads_are_copied_and_deleted(client, user):
+    thread, _ = await say(client, "Hello!", user=user)
+    copy = await client.threads.copy(thread)
+    await client.threads.delete(thread)
+    state = await client.threads.get_state(copy["thread_id"])
+    assert [m["type"] for m in state["values"]["messages"]] == ["human", "ai"]
+
+
+async def test_no_planted_value_reaches_postgres(client, user, dev_server):
+    planted = {"e-mail": f"ann.{secrets.token_hex(5)}@example.com", "phone": "+1 212 555 0147"}
+    thread, _ = await say(client, f"I keep two parrots, write to {planted['e-mail']}.", user=user)
+    await say(client, f"My number is {planted['phone']}, please remember it.", user=user, thread=thread)
+    with lease_server(dev_server.data_dir) as dsn, psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+    search = search_folder(dev_server.data_dir, {**planted, "kept": "I keep two parrots"})
+    assert search.found.keys() == {"kept"}
+
+
+async def test_the_server_talks_to_loopback_only(client, user, dev_server):
+    await say(client, FACT, user=user)
+    processes = [psutil.Process(dev_server.pid), *psutil.Process(dev_server.pid).children(recursive=True)]
+    remote = {c.raddr.ip for p in processes for c in p.net_connections("inet") if c.raddr}
+    assert remote <= {"127.0.0.1", "::1"}

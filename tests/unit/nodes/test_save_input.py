@@ -1,0 +1,129 @@
+import base64
+import hashlib
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from discreet.errors import (
+    EmptyInputError,
+    InputTooLargeError,
+    InvalidUserError,
+    MediaSummaryUnavailableError,
+    UnsupportedInputError,
+)
+from discreet.nodes.save_input import make_save_input
+
+PIXELS = base64.b64encode(b"\x89PNG not really an image").decode()
+SHA256 = hashlib.sha256(base64.b64decode(PIXELS)).hexdigest()
+
+
+def image(**more):
+    return {"type": "image", "base64": PIXELS, "mime_type": "image/png", **more}
+
+
+async def test_the_turn_gets_an_id_and_the_text_stays(run_node):
+    state = await run_node(make_save_input(), {"messages": [HumanMessage("Hello", id="m1")]})
+    assert state["messages"][-1].content == "Hello"
+    assert state["request"]["message_id"] == "m1"
+    assert state["request"]["modality"] == "text"
+    assert len(state["request"]["request_id"]) == 36
+
+
+async def test_two_turns_have_ids_of_their_own(run_node):
+    node = make_save_input()
+    ids = {(await run_node(node, {"messages": [("user", "Hello")]}))["request"]["request_id"] for _ in range(2)}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (HumanMessage(""), EmptyInputError),
+        (HumanMessage(" \n\t"), EmptyInputError),
+        (HumanMessage("\0"), EmptyInputError),
+        (HumanMessage([]), EmptyInputError),
+        (HumanMessage("x" * 20_001), InputTooLargeError),
+        (HumanMessage("x" * 1_000_000), InputTooLargeError),
+        (AIMessage("I am the user"), UnsupportedInputError),
+        (HumanMessage([{"type": "video", "url": "http://127.0.0.1/v.mp4"}]), UnsupportedInputError),
+        (HumanMessage([image(base64="***")]), UnsupportedInputError),
+        (HumanMessage([image(sha256="0" * 64, caption="A cat.")]), UnsupportedInputError),
+        (HumanMessage([image()]), MediaSummaryUnavailableError),
+    ],
+)
+async def test_bad_input_is_refused_with_a_typed_error(run_node, message, error):
+    with pytest.raises(error):
+        await run_node(make_save_input(), {"messages": [message]})
+
+
+async def test_no_message_at_all_is_refused(run_node):
+    with pytest.raises(EmptyInputError):
+        await run_node(make_save_input(), {"messages": []})
+
+
+async def test_an_error_names_size_and_limit_and_no_text(run_node):
+    with pytest.raises(InputTooLargeError) as caught:
+        await run_node(make_save_input(max_chars=10), {"messages": [HumanMessage("secret " * 3)]})
+    assert (caught.value.size, caught.value.limit) == (21, 10)
+    assert "secret" not in str(caught.value)
+
+
+async def test_nul_and_lone_surrogates_become_storable(run_node):
+    state = await run_node(make_save_input(), {"messages": [HumanMessage("a\0b\ud800c 😀", id="m1")]})
+    assert state["messages"][-1].content == "ab\ufffdc 😀"
+    assert state["messages"][-1].id == "m1"
+
+
+async def test_an_unusable_user_is_refused_before_anything_is_done(run_node):
+    with pytest.raises(InvalidUserError):
+        await run_node(make_save_input(), {"messages": [("user", "Hello")]}, thread_id="t", user_id="a\0b")
+
+
+async def test_a_message_that_was_refused_is_removed_by_the_next_turn(run_node):
+    refused = HumanMessage("x" * 30_000, id="refused")
+    waiting = HumanMessage("still fine", id="waiting")
+    messages = [HumanMessage("first", id="1"), AIMessage("answer", id="2"), refused, waiting, HumanMessage("next", id="3")]
+    state = await run_node(make_save_input(), {"messages": messages})
+    assert [m.id for m in state["messages"]] == ["1", "2", "waiting", "3"]
+
+
+async def test_an_image_becomes_its_caption_and_metadata(run_node):
+    message = HumanMessage([image(caption="A red bicycle. It leans on a wall.", language="en", sha256=SHA256)], id="m1")
+    state = await run_node(make_save_input(), {"messages": [message]})
+    assert state["messages"][-1].content == "A red bicycle. It leans on a wall."
+    assert state["request"]["modality"] == "image"
+    assert state["request"]["media"] == {"mime": "image/png", "language": "en", "sha256": SHA256}
+    assert PIXELS not in str(state)
+
+
+async def test_a_recording_becomes_the_beginning_of_its_transcript(run_node):
+    transcript = "Первое. Второе. Третье. Четвёртое, которое не хранится."
+    block = {"type": "audio", "base64": PIXELS, "mime_type": "audio/ogg", "transcript": transcript, "durationMs": 2100.4}
+    state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
+    assert state["messages"][-1].content == "Первое. Второе. Третье."
+    assert state["request"]["modality"] == "voice"
+    assert state["request"]["media"]["durationMs"] == 2100
+
+
+async def test_text_beside_an_image_stays_and_the_summary_is_marked(run_node):
+    message = HumanMessage([{"type": "text", "text": "What is this?"}, image(caption="A kettle.")])
+    state = await run_node(make_save_input(), {"messages": [message]})
+    assert state["messages"][-1].content == "What is this?\n[image] A kettle."
+
+
+async def test_the_openai_shape_of_images_is_understood(run_node):
+    block = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}}
+
+    class Captions:
+        async def summarize(self, media):
+            return f"A {media.modality} of {media.meta['mime']}."
+
+    state = await run_node(make_save_input(summarizer=Captions()), {"messages": [HumanMessage([block])]})
+    assert state["messages"][-1].content == "A image of image/png."
+    assert state["request"]["media"]["sha256"] == SHA256
+
+
+async def test_media_over_the_limit_is_refused(run_node):
+    with pytest.raises(InputTooLargeError) as caught:
+        await run_node(make_save_input(max_media_bytes=8), {"messages": [HumanMessage([image(caption="x")])]})
+    assert caught.value.unit == "bytes of media"
