@@ -1,0 +1,61 @@
+"""Chat models by name."""
+
+from __future__ import annotations
+
+from langchain_core.language_models import BaseChatModel
+
+from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.providers.names import split_name
+from discreet.providers.offline import OfflineChatModel
+from discreet.providers.openai import DEFAULT_CHAT_MODEL, openai_chat_model
+from discreet.settings import Settings, load_settings
+
+OFFLINE = "offline"
+ACCEPTED = f"'{OFFLINE}', 'openai:<model>', or '<provider>:<model>' of a provider that LangChain knows"
+
+
+def chat_model(name: str | None = None, *, settings: Settings | None = None) -> BaseChatModel:
+    """Return the chat model `name`: `offline`, `openai:<model>`, or `<provider>:<model>` as LangChain names them.
+
+    Without a name it is `settings.chat_model`, else OpenAI's small model where there is a key, else the offline model.
+    Nothing is sent anywhere before the model is asked.
+
+    Example:
+        >>> chat_model("offline").invoke("Hello").text.split(".")[0]
+        'This is the offline model'
+
+    Raises:
+        ConfigurationError: The name is malformed or unknown, or the provider's settings are missing.
+        MissingDependencyError: The provider's package is not installed.
+    """
+    settings = settings or load_settings()
+    name = name or settings.chat_model or _default_name(settings)
+    if name.strip().lower() == OFFLINE:
+        return OfflineChatModel()
+    provider, model = split_name(name, accepted=ACCEPTED)
+    if provider == "openai":
+        return openai_chat_model(model, settings)
+    return _langchain_chat_model(provider, model)
+
+
+def _default_name(settings: Settings) -> str:
+    return f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_api_key else OFFLINE
+
+
+def _langchain_chat_model(provider: str, model: str) -> BaseChatModel:
+    """Return the model of any provider that the package `langchain` knows."""
+    try:
+        from langchain.chat_models import init_chat_model  # noqa: PLC0415  # an optional package
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"Models of {provider!r} need the package langchain: pip install 'discreet[langchain]'"
+        ) from error
+    try:
+        return init_chat_model(model, model_provider=provider)
+    except ImportError as error:
+        raise MissingDependencyError(f"Models of {provider!r} need one more package. {error}") from error
+    except ValueError as error:
+        raise ConfigurationError(
+            f"'{provider}:{model}' can't be set up: unknown provider, or one of its own settings is missing. "
+            f"Accepted: {ACCEPTED}."
+        ) from error

@@ -1,0 +1,62 @@
+"""OpenAI and every server that speaks its protocol, through langchain-openai."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
+
+from discreet.errors import ConfigurationError
+from discreet.settings import Settings
+
+DEFAULT_CHAT_MODEL = "gpt-5.4-mini"
+"""Small and cheap, yet reliable at calling tools, which is what memory needs of a model."""
+
+DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
+
+DEFAULT_EMBEDDING_DIMS = 512
+"""A third of the model's 1,536. The `dimensions` parameter shortens a vector at little loss (OpenAI, "New embedding
+models and API updates", January 2024), and the index stays small."""
+
+_KEY_OF_KEYLESS_SERVERS = "unused"
+"""Servers on one's own machine take no key, and the client refuses to start without one."""
+
+
+def openai_chat_model(model: str, settings: Settings) -> BaseChatModel:
+    """Return the client for the chat model `model`.
+
+    Raises:
+        ConfigurationError: There is neither a key nor a server of one's own.
+    """
+    access = _access(settings)
+    from langchain_openai import ChatOpenAI  # noqa: PLC0415  # two seconds that an offline start does without
+
+    return ChatOpenAI(model=model, **access)
+
+
+def openai_embeddings(model: str, dims: int, settings: Settings) -> Embeddings:
+    """Return the client for the embedding model `model`, asked for vectors of `dims` floats.
+
+    Raises:
+        ConfigurationError: There is neither a key nor a server of one's own.
+    """
+    access = _access(settings)
+    from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415  # as above
+
+    # The client's length check downloads a tokenizer and sends token ids, which only OpenAI's own server takes. Texts
+    # are cut before they come here.
+    return OpenAIEmbeddings(model=model, dimensions=dims, check_embedding_ctx_length=False, **access)
+
+
+def _access(settings: Settings) -> dict[str, Any]:
+    """Return the arguments that say where the server is and how to get in."""
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        raise ConfigurationError(
+            "An openai: model needs OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server that takes no key."
+        )
+    return {
+        "api_key": settings.openai_api_key or SecretStr(_KEY_OF_KEYLESS_SERVERS),
+        "base_url": settings.openai_base_url,
+    }
