@@ -1,1 +1,18 @@
 """Find sensitive values in text and put placeholders in their place."""
+
+from discreet.redaction.engine import Redactor
+from discreet.redaction.findings import Finding
+
+__all__ = ["Finding", "Redactor", "redact"]
+
+_DEFAULT_REDACTOR = Redactor()
+
+
+def redact(text: str) -> str:
+    """Return `text` with an untagged placeholder for each sensitive value, as the default `Redactor` does.
+
+    Example:
+        >>> redact("my password is " + "tr0ub4dor" + "&3")
+        'my password is <SECRET>'
+    """
+    return _DEFAULT_REDACTOR.redact(text)

@@ -1,0 +1,40 @@
+"""One recogniser a file: bounded patterns as constants, validation as a method of its own."""
+
+from discreet.redaction.recognisers.assignment import AssignmentRecogniser
+from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
+from discreet.redaction.recognisers.base import Recogniser, Span
+from discreet.redaction.recognisers.card import CardRecogniser
+from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
+from discreet.redaction.recognisers.email import EmailRecogniser
+from discreet.redaction.recognisers.phone import PhoneRecogniser
+from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
+from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
+from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
+
+__all__ = [
+    "DEFAULT",
+    "AssignmentRecogniser",
+    "AuthorizationRecogniser",
+    "CardRecogniser",
+    "ConnectionStringRecogniser",
+    "EmailRecogniser",
+    "PhoneRecogniser",
+    "PrivateKeyRecogniser",
+    "Recogniser",
+    "Span",
+    "SpokenSecretRecogniser",
+    "VendorTokenRecogniser",
+]
+
+DEFAULT: tuple[Recogniser, ...] = (
+    PrivateKeyRecogniser(),
+    VendorTokenRecogniser(),
+    AuthorizationRecogniser(),
+    ConnectionStringRecogniser(),
+    AssignmentRecogniser(),
+    SpokenSecretRecogniser(),
+    EmailRecogniser(),
+    CardRecogniser(),
+    PhoneRecogniser(),
+)
+"""What a `Redactor` looks for unless told otherwise."""

@@ -1,0 +1,47 @@
+"""What a recogniser is, and the common shape of those that are patterns plus a check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Protocol
+
+Span = tuple[int, int]
+"""Start and end of a value in the text."""
+
+
+class Recogniser(Protocol):
+    """Finds the values of one type."""
+
+    @property
+    def type(self) -> str:
+        """Name of the placeholder: capital letters and underscores."""
+        ...
+
+    def spans(self, text: str) -> Iterable[Span]:
+        """Return where values stand in `text`, in any order; spans may overlap.
+
+        `text` is folded (see `discreet.redaction.characters.fold`) and has NUL where nothing may be found. Must be
+        linear in its length for every input: bounded quantifiers, ASCII lookarounds (`\\b` sees no edge between a
+        letter and Han or Cyrillic).
+        """
+        ...
+
+
+class PatternRecogniser:
+    """Yields what `PATTERNS` match and `validate` accepts: the group `value` of a match, else all of it."""
+
+    type: ClassVar[str]
+    PATTERNS: ClassVar[tuple[re.Pattern[str], ...]]
+
+    def validate(self, match: re.Match[str]) -> bool:  # noqa: ARG002 - the default accepts every match
+        """Tell whether a match is what it looks like."""
+        return True
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Return the spans of all valid matches."""
+        for pattern in self.PATTERNS:
+            group = "value" if "value" in pattern.groupindex else 0
+            for match in pattern.finditer(text):
+                if self.validate(match):
+                    yield match.span(group)

@@ -1,0 +1,113 @@
+"""Runs of digit groups, which telephone numbers and card numbers are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from discreet.redaction.characters import BLANK
+from discreet.redaction.recognisers.base import Span
+
+GROUP = re.compile(r"(?<![0-9])[0-9]{1,19}(?![0-9])")
+"""No phone or card number has more than 19 digits, so a longer run of digits is none (ISO/IEC 7812-1, ITU-T E.164)."""
+
+GAP = re.compile(r"[ \t.()-]{1,3}")
+"""What may stand between two groups of one number. A comma may not: it separates the fields of a CSV row."""
+
+LOOKALIKE = re.compile(
+    r"(?<![0-9A-Za-z])(?:"
+    r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"  # UUID
+    r"|(?=[0-9]{0,127}[A-Fa-f])(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32}|[0-9A-Fa-f]{40}|[0-9A-Fa-f]{56}"
+    r"|[0-9A-Fa-f]{64}|[0-9A-Fa-f]{96}|[0-9A-Fa-f]{128})"  # digest or trace id
+    r")(?![0-9A-Za-z])"
+    r"|(?<![0-9])(?:"
+    r"(?:19|20)[0-9]{2}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])"  # 2024-05-17
+    r"|(?:0?[1-9]|[12][0-9]|3[01])([-./ ])(?:0?[1-9]|[12][0-9]|3[01])\2(?:19|20)[0-9]{2}"  # 17.05.2024, 05/17/2024
+    r"|(?<!\.)(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])(?!\.[0-9])"  # IPv4
+    r"|(?<![0-9][.-])(?:0|[1-9][0-9]{0,2})\.[0-9]{5,30}(?![.-][0-9])"  # decimal fraction
+    r")(?![0-9])"
+    r"|(?i:ISBN|ISSN|EAN|GTIN|UPC)(?:-1[03])?[ :#]{0,3}[0-9][0-9 -]{6,15}[0-9X]"
+)
+"""Digits that are something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive digit groups that may be one number."""
+
+    start: int
+    end: int
+    digits: str
+    """All digits without what separates them."""
+    sizes: tuple[int, ...]
+    """Digits in each group."""
+
+    @property
+    def spelled_out(self) -> bool:
+        """Whether every group is one digit: `0 9 1 2 …`."""
+        return set(self.sizes) == {1}
+
+
+Choose = Callable[[Sequence[Window]], Window | None]
+"""Is given all windows of one start, longest first; returns the one that is a number."""
+
+
+def without_lookalikes(text: str) -> str:
+    """Return `text`, equally long, with dates, UUIDs, digests, decimals, IPv4 addresses and ISBNs blanked."""
+    return LOOKALIKE.sub(lambda match: BLANK * len(match[0]), text)
+
+
+def scan(text: str, *, least: int, most: int, choose: Choose) -> Iterator[Window]:
+    """Return the windows that `choose` picks, left to right, of `least` to `most` digits and without overlaps."""
+    for chain in _chains(text):
+        digits = "".join(text[start:end] for start, end in chain)
+        first = offset = 0
+        while first < len(chain):
+            taken = 1
+            if _may_start(chain, first):
+                windows = list(_windows(chain, first, digits[offset : offset + most], least))
+                if windows and (chosen := choose(windows)):
+                    yield chosen
+                    taken = len(chosen.sizes)
+            offset += sum(end - start for start, end in chain[first : first + taken])
+            first += taken
+
+
+def _chains(text: str) -> Iterator[list[Span]]:
+    """Return the groups of each unbroken run of groups and gaps."""
+    chain: list[Span] = []
+    for group in GROUP.finditer(text):
+        if chain and not GAP.fullmatch(text, chain[-1][1], group.start()):
+            yield chain
+            chain = []
+        chain.append(group.span())
+    if chain:
+        yield chain
+
+
+def _may_start(chain: Sequence[Span], index: int) -> bool:
+    """Tell whether a number may begin at this group.
+
+    Inside a chain a single digit begins one only before a longer group, as in `42 8 912 345 67 89`. This also keeps a long
+    chain of single digits linear.
+    """
+    start, end = chain[index]
+    if index == 0 or end - start > 1:
+        return True
+    return index + 1 < len(chain) and chain[index + 1][1] - chain[index + 1][0] > 2  # noqa: PLR2004 - as documented
+
+
+def _windows(chain: Sequence[Span], first: int, digits: str, least: int) -> Iterator[Window]:
+    ends: list[tuple[int, int]] = []
+    sizes: list[int] = []
+    count = 0
+    for start, end in chain[first : first + len(digits)]:
+        count += end - start
+        if count > len(digits):
+            break
+        sizes.append(end - start)
+        if count >= least:
+            ends.append((end, count))
+    for number, (end, count) in enumerate(reversed(ends)):
+        yield Window(chain[first][0], end, digits[:count], tuple(sizes[: len(sizes) - number]))

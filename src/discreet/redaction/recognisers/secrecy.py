@@ -1,0 +1,29 @@
+"""Tell a password or key from an ordinary word."""
+
+from __future__ import annotations
+
+import re
+
+NOT_A_VALUE = re.compile(
+    r"(?:true|false|null|nil|none|undefined|yes|no|on|off|required|optional|string|hidden|redacted|masked|unset|empty|changeme"
+    r"|here|there|this|that|what|which|wrong|right|correct|incorrect|invalid|valid|expired|weak|strong|safe|secure|secret"
+    r"|missing|unknown|forgotten|lost|reset|changed|private|public|important|needed|ready|fine|good|great|long|short)",
+    re.IGNORECASE,
+)
+"""Words that stand where a password would, and say something about it."""
+
+REFERENCE = re.compile(
+    r"[$%{<\[(*.…]|[A-Za-z_][\w.]{0,80}[(\[]|(?:os|process|env|config|settings|self|secrets?|vars)\."
+)
+"""Begins a variable, a call or a mask: `$TOKEN`, `get_token(user)`, `os.environ`, `****`."""
+
+
+def names_a_value(text: str) -> bool:
+    """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
+    return len(text) > 1 and not NOT_A_VALUE.fullmatch(text.rstrip(".,;!?")) and not REFERENCE.match(text)
+
+
+def looks_random(text: str) -> bool:
+    """Tell whether `text` has what words lack: digits, symbols inside, or capitals after small letters."""
+    core = text.rstrip(".,;:!?)\"'")
+    return bool(re.search(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'-]", core))
