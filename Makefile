@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+UV := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo dev chat test test-slow lint format check wheel bench lock clean
@@ -13,12 +15,14 @@ help:  ## Show this list
 
 setup: $(READY)  ## Build .venv from requirements.lock
 
+# uv installs what the lock names in seconds; where it can't be had or can't reach the index, pip does it in two minutes.
 $(READY): requirements.lock pyproject.toml setup.py
-	@test -n "$(PYTHON)" || { echo "Discreet needs Python >= 3.11; none is on PATH. Name one: make PYTHON=/path/to/python"; exit 1; }
-	@echo "== Building $(VENV) with $$($(PYTHON) --version) (about a minute, once)"
-	@$(PYTHON) -m venv --clear $(VENV) || { echo "This Python has no venv module (Debian: apt-get install python3-venv)."; exit 1; }
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	@test -n "$(PYTHON)" || { echo "Discreet needs Python >= 3.11, and none is on PATH. Name one: make PYTHON=/path/to/python"; exit 1; }
+	@echo "== Building $(VENV) with $$($(PYTHON) --version)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "This Python has no venv module (Debian: apt-get install python3-venv)."; exit 1; }
+	@$(PIP) --quiet "$$(sed -n 's/^\(uv==[^ ;]*\).*/\1/p' requirements.lock)" && $(UV) --require-hashes -r requirements.lock \
+		|| { echo "== uv did not succeed: installing with pip"; $(PIP) --require-hashes -r requirements.lock; }
+	@$(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: $(READY)  ## Two threads, one user; then what the database holds
@@ -50,7 +54,6 @@ format: $(READY)  ## Format and apply safe fixes
 check: lint test  ## What CI runs
 
 lock: $(READY)  ## Resolve requirements.lock anew
-	@$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 		--group dev --extra langchain pyproject.toml -o requirements.lock
 

@@ -16,7 +16,7 @@ from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.save_input import make_save_input
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_tools
-from discreet.ports import ConversationLog, Memories, MediaSummarizer, TextRedactor
+from discreet.ports import ConversationLog, MediaSummarizer, Memories, TextRedactor
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.media import ChatModelSummarizer
 from discreet.settings import Settings, load_settings
@@ -60,7 +60,9 @@ def build_graph(
         >>> graph = build_graph(memories=InMemoryMemories()).compile()
     """
     settings = settings or load_settings()
-    default_model = chat_model if isinstance(chat_model, BaseChatModel) else model_by_name(chat_model, settings=settings)
+    default_model = (
+        chat_model if isinstance(chat_model, BaseChatModel) else model_by_name(chat_model, settings=settings)
+    )
     own_tools = _memory_tools(memories, settings) if memories is not None and memory_tools else []
     all_tools = [*own_tools, *tools]
 

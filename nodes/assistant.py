@@ -55,9 +55,7 @@ def make_assistant(
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
 
-    async def assistant(
-        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
-    ) -> dict[str, Any]:
+    async def assistant(state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
         values: dict[str, Any] = dict(state)
         messages: list[BaseMessage] = values.get(messages_key, [])
         context = describe_run(config, runtime.context).context

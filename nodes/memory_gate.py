@@ -106,9 +106,7 @@ def decide(text: str) -> GateDecision:
     return _default_decide()(text)
 
 
-def make_memory_gate(
-    *, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages"
-) -> Node:
+def make_memory_gate(*, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages") -> Node:
     """Return the node `memory_gate`; `decide` may block, it runs in a thread."""
 
     async def memory_gate(state: ConversationState) -> dict[str, Any]:
@@ -130,5 +128,5 @@ def _normalise(text: str) -> str:
     """Return lower-case NFKC text with emoji and most punctuation as spaces, its middle cut out when it is long."""
     if len(text) > MAX_CHARS:
         text = f"{text[: MAX_CHARS // 2]} {text[-MAX_CHARS // 2 :]}"
-    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()  # noqa: RUF001  # what phones type
+    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()  # what phones type
     return " ".join(_NOISE.sub(" ", folded).split())

@@ -29,7 +29,7 @@ def make_retrieve_memories(
     memories: Memories,
     limit: int = 5,
     threshold: float | None = 0.6,
-    timeout: float = 2.0,  # noqa: ASYNC109  # the node's own bound, not the caller's
+    timeout: float = 2.0,
     default_user: str | None = None,
     messages_key: str = "messages",
     memories_key: str = "memories",

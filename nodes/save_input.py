@@ -55,9 +55,7 @@ def make_save_input(
             raise EmptyInputError
         return text, media
 
-    async def save_input(
-        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
-    ) -> dict[str, Any]:
+    async def save_input(state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
         describe_run(config, runtime.context)  # refuses an unusable user_id before anything is done
         *earlier, message = _unanswered(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
         text, media = checked(message)

@@ -6,13 +6,10 @@ a database by `RedactingSaver`.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage
-from typing_extensions import (
-    NotRequired,
-    TypedDict,  # pydantic needs this one before Python 3.12
-)
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from discreet.state.reducers import append_messages
 

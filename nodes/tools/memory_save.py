@@ -44,15 +44,22 @@ class MemorySave(MemoryTool):
     args_schema: ArgsSchema | None = MemorySaveArgs
     redactor: Redactor = Field(default_factory=Redactor, exclude=True, repr=False)
     """Finds secrets."""
+    messages_key: str = Field(default="messages", exclude=True)
+    """State key of the messages, for graphs with a schema of their own."""
 
     async def _arun(
-        self, text: str, type: SavedType, importance: int, tags: list[str], runtime: Any = None  # noqa: A002  # the field's name
+        self,
+        text: str,
+        type: SavedType,  # noqa: A002  # the argument's name for the model
+        importance: int,
+        tags: list[str],
+        runtime: Any = None,
     ) -> dict[str, Any]:
         run, user_id = self.speaker(runtime)
-        state = getattr(runtime, "state", None) or {}
-        messages = state.get("messages", ()) if isinstance(state, dict) else ()
+        found = getattr(runtime, "state", None)
+        state: dict[str, Any] = found if isinstance(found, dict) else {}
         try:
-            self._check(text, messages)
+            self._check(text, state.get(self.messages_key, ()))
         except MemoryRefusedError as refusal:
             memories_refused.labels(refusal.code).inc()
             raise
@@ -62,7 +69,7 @@ class MemorySave(MemoryTool):
             importance=importance,
             tags=tags,
             thread_id=run.thread_id,
-            request_id=(state.get("request") or {}).get("request_id") if isinstance(state, dict) else None,
+            request_id=(state.get("request") or {}).get("request_id"),
             agent_id=run.context.agent_id,
             app_name=run.context.app_name,
             provenance=Provenance(model=run.context.model, source=self.name),

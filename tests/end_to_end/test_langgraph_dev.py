@@ -62,16 +62,15 @@ async def test_without_a_user_nobodys_memories_are_read(client, user):
 
 async def test_answers_stream_token_by_token(client, user):
     thread = await client.threads.create()
-    text = []
-    async for part in client.runs.stream(
+    stream = client.runs.stream(
         thread["thread_id"],
         "agent",
         input={"messages": [{"role": "user", "content": "Hello!"}]},
         context={"user_id": user},
         stream_mode=["messages-tuple", "updates"],
-    ):
-        if part.event == "messages" and part.data[0]["type"] == "AIMessageChunk":
-            text.append(part.data[0]["content"])
+    )
+    parts = [part.data[0] async for part in stream if part.event == "messages"]
+    text = [message["content"] for message in parts if message["type"] == "AIMessageChunk"]
     assert len(text) > 3
     assert "OPENAI_API_KEY" in "".join(text)
 

@@ -104,11 +104,15 @@ def _verdict(console: Console, data_dir: Path, planted: dict[str, str], *, recal
     """Search the files of the stopped server, and say what was found."""
     console.rule("A byte search of the data folder")
     search = search_folder(data_dir, {**planted, "the fact": KEEP})
-    console.print(f"{search.files} files, {search.size / 1e6:.1f} MB below {data_dir}: heap, write-ahead log, server log")
+    console.print(
+        f"{search.files} files, {search.size / 1e6:.1f} MB below {data_dir}: heap, write-ahead log, server log"
+    )
     leaked = [name for name in planted if name in search.found]
     for name in planted:
         console.print(f"  {'[red]FOUND' if name in leaked else '[green]not found'}[/] {name}")
     kept = "the fact" in search.found
-    console.print(f"  {'[green]found' if kept else '[red]NOT FOUND'}[/] the fact, as it must be (so the search does find things)")
+    console.print(
+        f"  {'[green]found' if kept else '[red]NOT FOUND'}[/] the fact, as it must be (so the search does find things)"
+    )
     console.print(f"  {'[green]recalled' if recalled else '[red]NOT RECALLED'}[/] in the second conversation")
     return 0 if recalled and kept and not leaked else 1

@@ -53,13 +53,17 @@ def test_retrieve_rules_beat_skip_rules():
     assert decide("Translate what I told you yesterday").retrieve
 
 
-@pytest.mark.parametrize("text", ["哈" * 3000 + "x", "ха" * 3000 + "!x", "hi " * 2000 + "x1", "1+" * 5000, "a" * 1_000_000])
+@pytest.mark.parametrize(
+    "text", ["哈" * 3000 + "x", "ха" * 3000 + "!x", "hi " * 2000 + "x1", "1+" * 5000, "a" * 1_000_000]
+)
 def test_hostile_texts_are_decided(text):
     assert decide(text).reason
 
 
 def test_rules_are_data_that_users_extend():
-    own = load_rules('[[rules]]\nname = "weather"\nretrieve = false\nmatch = "anywhere"\nen = ["weather"]\nzh = ["天气"]')
+    own = load_rules(
+        '[[rules]]\nname = "weather"\nretrieve = false\nmatch = "anywhere"\nen = ["weather"]\nzh = ["天气"]'
+    )
     decide_own = make_decide([*own, *default_rules()])
     assert decide_own("how is the weather for my trip") == GateDecision(retrieve=False, reason="weather")
     assert decide_own("今天天气怎么样") == GateDecision(retrieve=False, reason="weather")

@@ -82,7 +82,13 @@ async def test_an_unusable_user_is_refused_before_anything_is_done(run_node):
 async def test_a_message_that_was_refused_is_removed_by_the_next_turn(run_node):
     refused = HumanMessage("x" * 30_000, id="refused")
     waiting = HumanMessage("still fine", id="waiting")
-    messages = [HumanMessage("first", id="1"), AIMessage("answer", id="2"), refused, waiting, HumanMessage("next", id="3")]
+    messages = [
+        HumanMessage("first", id="1"),
+        AIMessage("answer", id="2"),
+        refused,
+        waiting,
+        HumanMessage("next", id="3"),
+    ]
     state = await run_node(make_save_input(), {"messages": messages})
     assert [m.id for m in state["messages"]] == ["1", "2", "waiting", "3"]
 
@@ -98,7 +104,13 @@ async def test_an_image_becomes_its_caption_and_metadata(run_node):
 
 async def test_a_recording_becomes_the_beginning_of_its_transcript(run_node):
     transcript = "Первое. Второе. Третье. Четвёртое, которое не хранится."
-    block = {"type": "audio", "base64": PIXELS, "mime_type": "audio/ogg", "transcript": transcript, "durationMs": 2100.4}
+    block = {
+        "type": "audio",
+        "base64": PIXELS,
+        "mime_type": "audio/ogg",
+        "transcript": transcript,
+        "durationMs": 2100.4,
+    }
     state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
     assert state["messages"][-1].content == "Первое. Второе. Третье."
     assert state["request"]["modality"] == "voice"

@@ -1,0 +1,75 @@
+"""The commands, as a person types them."""
+
+import json
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def discreet(discreet_command, clean_environment, tmp_path):
+    """Run `discreet …` in an empty folder."""
+
+    def run(*arguments, stdin="", **environment):
+        return subprocess.run(
+            [discreet_command, *arguments],
+            cwd=tmp_path,
+            env={**clean_environment, "COLUMNS": "200", **environment},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def test_demo_recalls_the_fact_and_finds_no_planted_value(discreet, tmp_path):
+    result = discreet("demo")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "African Grey parrots" in result.stdout
+    assert result.stdout.count("not found") == 4
+    assert "FOUND" not in result.stdout.replace("not found", "")
+    assert (tmp_path / ".discreet" / "demo").is_dir()
+
+
+def test_chat_remembers_across_conversations(discreet):
+    result = discreet("chat", "--user", "ann", stdin="I keep two African Grey parrots.\n/new\nWhich birds do I have?\n")
+    assert result.returncode == 0, result.stderr
+    first, second = result.stdout.split("A new conversation.")
+    assert "stored: " in first
+    assert "recalled: " in second
+    assert "African Grey parrots" in second
+
+
+def test_chat_says_what_is_wrong_and_goes_on(discreet):
+    result = discreet("chat", stdin=f"{'x' * 30_000}\nHello!\n/quit\n")
+    assert result.returncode == 0, result.stderr
+    assert "30,000 characters" in result.stdout
+    assert "OPENAI_API_KEY" in result.stdout
+
+
+def test_migrate_reports_what_it_applied_once(discreet):
+    first = json.loads(discreet("migrate", "--json").stdout)
+    assert first["applied"][0].startswith("0001_")
+    assert json.loads(discreet("migrate", "--json").stdout) == {"applied": []}
+    assert discreet("migrate").stdout == "The schema is up to date.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["chat"], {"DISCREET_POSTGRES_DSN": "postgresql://nobody@127.0.0.1:1/none"}, "DISCREET_POSTGRES_DSN"),
+        (["chat"], {"DISCREET_RETRIEVE_LIMIT": "many"}, "RETRIEVE_LIMIT"),
+        (["chat", "--model", "nonsense"], {}, "provider:model"),
+        (["chat"], {"DISCREET_POSTGRES_VERSION": "12"}, "18"),
+        (["dev"], {}, "langgraph.json"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(discreet, arguments, environment, said):
+    result = discreet(*arguments, **environment)
+    assert result.returncode == 2
+    assert result.stderr.startswith("discreet: ")
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr

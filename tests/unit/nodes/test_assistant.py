@@ -1,0 +1,90 @@
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+
+from discreet.nodes.assistant import UNFINISHED, make_assistant, route_after_assistant, within_budget
+from discreet.testing import ScriptedChatModel
+
+CALL = {"name": "lookup", "args": {}, "id": "c1"}
+MEMORY = {
+    "entry_id": "1",
+    "text": "Keeps parrots",
+    "type": "user_fact",
+    "created_at": "2026-01-01T00:00:00+00:00",
+    "relevance": 0.9,
+}
+
+
+@tool
+def lookup() -> str:
+    """Look something up."""
+    return "found"
+
+
+def rounds(count):
+    """`count` rounds of tool calls in one turn."""
+    return [
+        m
+        for i in range(count)
+        for m in (AIMessage("", tool_calls=[{**CALL, "id": f"c{i}"}]), ToolMessage("found", tool_call_id=f"c{i}"))
+    ]
+
+
+async def test_the_model_sees_instructions_facts_and_the_message(run_node):
+    model = ScriptedChatModel(responses=[AIMessage("Yes.")])
+    state = await run_node(make_assistant(model), {"messages": [HumanMessage("Do I?")], "memories": [MEMORY]})
+    system, human = model.prompts[0]
+    assert "- [user_fact] Keeps parrots (2026-01-01)" in system.content
+    assert human.content == "Do I?"
+    assert state["messages"][-1].content == "Yes."
+
+
+async def test_memories_over_their_budget_are_cut_from_the_least_relevant(run_node):
+    model = ScriptedChatModel(responses=[AIMessage("Yes.")])
+    memories = [{**MEMORY, "text": f"fact {i} " + "word " * 40} for i in range(20)]
+    await run_node(make_assistant(model), {"messages": [HumanMessage("Do I?")], "memories": memories})
+    facts = model.prompts[0][0].content.split("<known_facts>\n")[1]
+    assert "fact 0 " in facts
+    assert "fact 1 " in facts
+    assert "fact 19 " not in facts
+
+
+async def test_the_context_chooses_model_and_instructions(run_node):
+    models = {None: ScriptedChatModel(responses=[]), "other": ScriptedChatModel(responses=[AIMessage("Hi.")])}
+    node = make_assistant(models.__getitem__, system_prompt="Default.")
+    await run_node(node, {"messages": [HumanMessage("Hi")]}, model="other", system_prompt="Be brief.")
+    assert models["other"].prompts[0][0].content == "Be brief."
+
+
+async def test_the_tool_loop_ends_with_the_models_last_words(run_node):
+    model = ScriptedChatModel(responses=[AIMessage("This is all I found.")])
+    state = await run_node(
+        make_assistant(model, tools=[lookup], tool_loop_limit=3), {"messages": [HumanMessage("Go"), *rounds(3)]}
+    )
+    assert "limit of tool calls" in model.prompts[0][0].content
+    assert state["messages"][-1].content == "This is all I found."
+
+
+async def test_a_model_that_asks_for_tools_for_ever_still_ends_in_an_answer(run_node):
+    model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[CALL])])
+    state = await run_node(
+        make_assistant(model, tools=[lookup], tool_loop_limit=3), {"messages": [HumanMessage("Go"), *rounds(3)]}
+    )
+    assert state["messages"][-1].content == UNFINISHED
+    assert route_after_assistant(state) == "persist_filtered"
+
+
+@pytest.mark.parametrize(
+    ("last", "following"), [(AIMessage("", tool_calls=[CALL]), "tools"), (AIMessage("Done."), "persist_filtered")]
+)
+def test_the_edge_leads_to_the_tools_on_request(last, following):
+    assert route_after_assistant({"messages": [HumanMessage("Go"), last]}) == following
+
+
+def test_the_oldest_rounds_are_cut_first_and_the_running_turn_never():
+    earlier = [m for i in range(6) for m in (HumanMessage(f"q{i} " + "word " * 400), AIMessage(f"a{i}"))]
+    running = [HumanMessage("word " * 5000), *rounds(1)]
+    kept = within_budget([*earlier, *running])
+    assert kept[-3:] == running
+    assert isinstance(kept[0], HumanMessage)
+    assert [m.content[:2] for m in kept[:-3]] == ["q4", "a4", "q5", "a5"]

@@ -1,0 +1,82 @@
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from discreet.metrics import persist_failures
+from discreet.nodes.persist_filtered import make_persist_filtered
+from discreet.testing import InMemoryConversationLog
+
+CALL = {"name": "lookup", "args": {"q": "RAW-ARG"}, "id": "call-1"}
+REQUEST = {
+    "request_id": "r1",
+    "message_id": "m1",
+    "modality": "voice",
+    "media": {"mime": "audio/ogg", "durationMs": 10},
+    "started_at": "2026-01-02T03:04:05+00:00",
+}
+
+
+def turn():
+    return [
+        HumanMessage("earlier", id="e1"),
+        AIMessage("earlier answer", id="e2"),
+        HumanMessage("Write to ann@example.com", id="m1", additional_kwargs={"x": "RAW-KWARG"}),
+        SystemMessage("RAW-PROMPT", id="s1"),
+        AIMessage("RAW-THOUGHT", id="a1", tool_calls=[CALL]),
+        ToolMessage("RAW-RESULT", id="t1", tool_call_id="call-1", artifact={"x": "RAW-ARTIFACT"}),
+        AIMessage(
+            [{"type": "reasoning", "reasoning": "RAW-REASONING"}, {"type": "text", "text": "Sent to ann@example.com."}],
+            id="a2",
+            response_metadata={"id": "RAW-METADATA"},
+        ),
+    ]
+
+
+async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
+    state = await run_node(make_persist_filtered(), {"messages": turn(), "request": REQUEST})
+    assert [(m.type, m.id, m.content) for m in state["messages"]] == [
+        ("human", "e1", "earlier"),
+        ("ai", "e2", "earlier answer"),
+        ("human", "m1", "Write to <EMAIL>"),
+        ("ai", "a2", "Sent to <EMAIL>."),
+    ]
+    assert "RAW-" not in repr(state)
+
+
+async def test_the_channels_of_the_turn_are_emptied(run_node):
+    state = await run_node(
+        make_persist_filtered(),
+        {
+            "messages": turn(),
+            "request": REQUEST,
+            "gate": {"retrieve": True, "reason": "x"},
+            "memories": [{"text": "x"}],
+        },
+    )
+    assert (state["request"], state["gate"], state["memories"]) == (None, None, [])
+
+
+async def test_the_turn_is_logged_redacted(run_node):
+    log = InMemoryConversationLog()
+    await run_node(
+        make_persist_filtered(log=log), {"messages": turn(), "request": REQUEST}, thread_id="thread-9", user_id="ann"
+    )
+    (logged,) = log.turns
+    assert (logged.user_id, logged.thread_id, logged.request_id) == ("ann", "thread-9", "r1")
+    assert (logged.input_text, logged.output_text) == ("Write to <EMAIL>", "Sent to <EMAIL>.")
+    assert (logged.modality, logged.media) == ("voice", {"mime": "audio/ogg", "durationMs": 10})
+
+
+async def test_a_log_that_fails_costs_the_row_and_not_the_answer(run_node, caplog):
+    class Failing(InMemoryConversationLog):
+        async def append(self, turn):
+            raise ConnectionError("RAW-DETAIL")
+
+    before = persist_failures.labels("ConnectionError")._value.get()
+    state = await run_node(make_persist_filtered(log=Failing()), {"messages": turn(), "request": REQUEST})
+    assert state["messages"][-1].content == "Sent to <EMAIL>."
+    assert persist_failures.labels("ConnectionError")._value.get() == before + 1
+    assert "RAW-DETAIL" not in caplog.text
+
+
+async def test_it_works_in_a_graph_without_save_input(run_node):
+    state = await run_node(make_persist_filtered(log=InMemoryConversationLog()), {"messages": turn()})
+    assert len(state["messages"]) == 4

@@ -1,0 +1,91 @@
+import asyncio
+from typing import Annotated, TypedDict
+
+import pytest
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.graph.message import add_messages
+
+from discreet.errors import StorageUnavailableError
+from discreet.metrics import retrieve_failures
+from discreet.nodes.retrieve_memories import make_retrieve_memories
+from discreet.state.records import MemoryRecord
+from discreet.testing import InMemoryMemories
+
+ASK = {"messages": [HumanMessage("Which parrots do I keep?")]}
+
+
+@pytest.fixture
+async def memories():
+    memories = InMemoryMemories()
+    await memories.save("ann", [MemoryRecord(text="Ann keeps two parrots", app_name="default")])
+    await memories.save("bob", [MemoryRecord(text="Bob keeps twelve parrots")])
+    return memories
+
+
+class Failing(InMemoryMemories):
+    async def search(self, *_args, **_kwargs):
+        raise StorageUnavailableError
+
+
+class Slow(InMemoryMemories):
+    async def search(self, *_args, **_kwargs):
+        await asyncio.sleep(60)
+
+
+def failures(cause):
+    return retrieve_failures.labels(cause)._value.get()
+
+
+async def test_memories_of_the_user_arrive_as_plain_json(run_node, memories):
+    state = await run_node(make_retrieve_memories(memories=memories), ASK, user_id="ann")
+    (found,) = state["memories"]
+    assert found["text"] == "Ann keeps two parrots"
+    assert found.keys() == {"entry_id", "text", "type", "created_at", "relevance"}
+    assert 0 <= found["relevance"] <= 1
+
+
+async def test_memories_of_another_application_are_not_seen(run_node, memories):
+    state = await run_node(make_retrieve_memories(memories=memories), ASK, user_id="ann", app_name="other")
+    assert state["memories"] == []
+
+
+async def test_without_a_user_nothing_is_searched(run_node):
+    assert (await run_node(make_retrieve_memories(memories=Failing()), ASK))["memories"] == []
+
+
+async def test_a_default_user_stands_in(run_node, memories):
+    state = await run_node(make_retrieve_memories(memories=memories, default_user="bob"), ASK)
+    assert [m["text"] for m in state["memories"]] == ["Bob keeps twelve parrots"]
+
+
+@pytest.mark.parametrize(("memories", "cause"), [(Failing(), "StorageUnavailableError"), (Slow(), "TimeoutError")])
+async def test_a_failing_or_slow_store_costs_the_memories_and_not_the_turn(run_node, memories, cause, caplog):
+    before = failures(cause)
+    state = await run_node(make_retrieve_memories(memories=memories, timeout=0.05), ASK, user_id="ann")
+    assert state["memories"] == []
+    assert failures(cause) == before + 1
+    assert f"cause={cause}" in caplog.text
+    assert "parrots" not in caplog.text
+
+
+async def test_the_context_overrides_limit_and_threshold(run_node, memories):
+    asked = {}
+
+    class Recording(InMemoryMemories):
+        async def search(self, user_id, query, **options):
+            asked.update(options)
+            return []
+
+    node = make_retrieve_memories(memories=Recording(), limit=5, threshold=0.6)
+    await run_node(node, ASK, user_id="ann", retrieve_limit=2, retrieve_threshold=0.0)
+    assert (asked["limit"], asked["threshold"]) == (2, 0.0)
+
+
+async def test_it_serves_a_graph_with_keys_of_its_own(run_node, memories):
+    class Theirs(TypedDict):
+        chat: Annotated[list[AnyMessage], add_messages]
+        known: list
+
+    node = make_retrieve_memories(memories=memories, messages_key="chat", memories_key="known")
+    state = await run_node(node, {"chat": ASK["messages"]}, schema=Theirs, user_id="ann")
+    assert [m["text"] for m in state["known"]] == ["Ann keeps two parrots"]
