@@ -1,0 +1,82 @@
+"""Taking a lease on a server and giving it back."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from discreet.errors import EmbeddedServerError
+from discreet.storage.embedded.binaries import find_binaries
+from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, ServerFolder, wait_for_lock
+from discreet.storage.embedded.server import Server
+from discreet.storage.embedded.supervisor import GRACE_SECONDS
+
+START_SECONDS = 120.0
+"""A first start takes about a second; recovery after a crash on a slow disk can take much longer."""
+STOP_SECONDS = GRACE_SECONDS + 5.0
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def hold_lease(data_dir: Path, version: int) -> Iterator[str]:
+    """Do what `lease_server` says, on a system that has flock(2)."""
+    binaries = find_binaries(version)
+    with ExitStack() as resources:
+        try:
+            folder = ServerFolder.ensure(data_dir, version)
+            resources.callback(folder.close)
+            server = Server(folder, binaries, version)
+            lease = resources.enter_context(ExitStack())
+            dsn = _take(server, lease)
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"The embedded server can't use {data_dir}: {error}. Choose another folder with DISCREET_DATA_DIR, or "
+                "set DISCREET_POSTGRES_DSN."
+            ) from error
+        try:
+            yield dsn
+        finally:
+            _give_back(server, lease)
+
+
+def _take(server: Server, lease: ExitStack) -> str:
+    """Put a shared lock into `lease` and return the DSN of the server, which runs from now on.
+
+    The lock comes first: a server that is found running can't stop any more, and one that is about to (its supervisor
+    holds the exclusive lock until it is down) is waited for.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    with server.folder.alone(deadline):
+        descriptor = server.folder.open(LEASE)
+        lease.callback(os.close, descriptor)
+        wait_for_lock(descriptor, fcntl.LOCK_SH, deadline)
+        return server.ensure_running(deadline)
+
+
+def _give_back(server: Server, lease: ExitStack) -> None:
+    """Release `lease`; if it was the last one return when the server is down and its data folder quiet.
+
+    Closed, not unlocked: a child forked by this process may still be using the server, and shares the lock.
+    """
+    deadline = time.monotonic() + STOP_SECONDS
+    try:
+        with server.folder.alone(deadline):
+            lease.close()
+            _await_end(server, deadline)
+    except (EmbeddedServerError, OSError) as error:
+        # Whatever the block computed stands; the kernel drops the lease at the latest when this process ends.
+        logger.warning("embedded server left behind: %s", error)
+
+
+def _await_end(server: Server, deadline: float) -> None:
+    while not server.folder.is_shared(LEASE) and not server.is_down():
+        if time.monotonic() > deadline:
+            raise EmbeddedServerError(f"The server of {server.folder.path} takes too long to stop.")
+        server.adopt()  # should its supervisor have been killed, a new one stops it
+        time.sleep(POLL_SECONDS)
