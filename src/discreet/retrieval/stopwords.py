@@ -1,0 +1,25 @@
+"""Words too common to find anything by. Small on purpose: the inverse document frequency handles the rest."""
+
+# ruff: noqa: RUF001 - the words are written in their own letters
+
+from __future__ import annotations
+
+_ENGLISH = """
+a about am an and any are as at be been being but by can could did do does doing for from had has have he her hers him
+his how i i'd i'll i'm i've if in into is it its it's just me my of on or our she should so some than that that's the
+their them then there these they this those to us was we were what what's when where which who whom whose why will
+with would you your
+"""
+_RUSSIAN = """
+а бы был была были было быть в вам вас вы где да для до его ее если есть еще же за и из или им их к как какая какие
+какой когда кто ли меня мне мой моя мои мое мы на над нас наш не него нее нет ни но ну о об он она они оно от по под
+при про с со та так такой там те тебя тебе то тот ты у уже что чтобы эта эти это этот я
+"""
+_VIETNAMESE = """
+là và của có không cho với được các những một này đó thì mà ở trong từ đến ra vào tôi bạn mình anh chị em nó họ chúng
+gì nào đâu ai sao thế nhé ạ à rằng như để khi bị đã đang sẽ rất cũng về
+"""
+_CHINESE = "的 了 是 我 你 您 他 她 它 们 在 有 和 与 也 都 就 不 这 那 吗 呢 吧 啊 什 么 个 一 着 过 很 会 要 到 说 对 为 以 之 而 及"
+
+STOP_WORDS = frozenset(f"{_ENGLISH} {_RUSSIAN} {_VIETNAMESE} {_CHINESE}".split())
+"""Casefolded, without the dots of the Russian io."""

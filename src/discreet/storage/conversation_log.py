@@ -1,0 +1,78 @@
+"""The conversation log and the session records, redacted once more on the way in."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import LiteralString
+
+from psycopg.types.json import Jsonb
+
+from discreet.ports import TextRedactor
+from discreet.state.context import check_user_id
+from discreet.state.records import TurnRecord
+from discreet.storage.failures import storage_errors
+from discreet.storage.keys import PERSON, digest, key_for
+from discreet.storage.pool import Pool
+from discreet.storage.redacting import redacted_turn
+
+_APPEND: LiteralString = """
+WITH session AS (
+    INSERT INTO discreet.session_record AS s (session_key, user_key, thread_id, started_at, ended_at, rounds)
+    SELECT %(session_key)s, %(user_key)s, %(thread_id)s, %(started_at)s, %(ended_at)s, 1
+    WHERE NOT EXISTS (SELECT FROM discreet.conversation_log WHERE request_id = %(request_id)s)
+    ON CONFLICT (session_key) DO UPDATE SET
+        started_at = least(s.started_at, excluded.started_at),
+        ended_at = greatest(s.ended_at, excluded.ended_at),
+        rounds = s.rounds + 1
+    RETURNING session_key
+)
+INSERT INTO discreet.conversation_log (
+    request_id, session_key, user_key, app_name, agent_id, modality, media, input_text, output_text,
+    is_emergency, started_at, ended_at
+)
+SELECT
+    %(request_id)s, session_key, %(user_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
+    %(output_text)s, %(is_emergency)s, %(started_at)s, %(ended_at)s
+FROM session
+RETURNING log_id
+"""
+
+_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 2))"
+"""One writer a request: the statement after it sees whether the request was stored."""
+
+
+class PostgresConversationLog:
+    """The `ConversationLog` port over PostgreSQL."""
+
+    def __init__(self, pool: Pool, *, redactor: TextRedactor) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+        self._redactor = redactor
+
+    async def append(self, turn: TurnRecord) -> bool:
+        """Store one turn and touch its session record; False if `request_id` was stored before.
+
+        A crash of the server may lose the turns of the last moments: the log doesn't wait for the disk.
+
+        Raises:
+            InvalidUserError: `turn.user_id` can't be used.
+            StorageError: Nothing was stored.
+        """
+        if turn.user_id is not None:
+            check_user_id(turn.user_id)
+        turn = await asyncio.to_thread(redacted_turn, turn, self._redactor)
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+                await cursor.execute("SET LOCAL synchronous_commit = off")
+                await cursor.execute(_LOCK, (turn.request_id,))
+                user_key = None if turn.user_id is None else await key_for(cursor, PERSON, turn.user_id)
+                await cursor.execute(
+                    _APPEND,
+                    {
+                        **turn.model_dump(exclude={"user_id", "media"}),
+                        "user_key": user_key,
+                        "session_key": digest(turn.user_id or "", turn.thread_id),
+                        "media": None if turn.media is None else Jsonb(turn.media),
+                    },
+                )
+                return await cursor.fetchone() is not None

@@ -1,0 +1,81 @@
+"""Keep the words that each memory is found by in step with what was said right before and after it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from discreet.retrieval.lexical import impacts
+from discreet.storage.keys import digest
+from discreet.storage.memory_rows import Place, sparse
+
+_AT_PLACES: LiteralString = """
+SELECT m.entry_id, m.thread_id, m.position, m.text
+FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
+JOIN discreet.memory m USING (thread_key, position)
+WHERE m.user_key = %(user_key)s AND m.thread_key IS NOT NULL AND m.position IS NOT NULL
+"""
+
+_SET_WORDS: LiteralString = """
+UPDATE discreet.memory SET lexical = %(own)s, context = %(context)s
+WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text at its place."""
+
+    entry_id: UUID
+    place: Place
+    text: str
+
+
+def around(places: Iterable[Place], reach: int) -> set[Place]:
+    """Return all places at most `reach` away from one of `places`, those included."""
+    return {(thread, at) for thread, position in places for at in range(max(0, position - reach), position + reach + 1)}
+
+
+def next_to(place: Place, texts: Mapping[Place, list[str]]) -> list[str]:
+    """Return the texts right before and right after `place`."""
+    thread, position = place
+    return [*texts.get((thread, position - 1), ()), *texts.get((thread, position + 1), ())]
+
+
+def by_place(said: Iterable[Said]) -> dict[Place, list[str]]:
+    """Return the texts of each place."""
+    texts: dict[Place, list[str]] = defaultdict(list)
+    for each in said:
+        texts[each.place].append(each.text)
+    return texts
+
+
+async def said_at(cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Collection[Place]) -> list[Said]:
+    """Return what the person's memories hold at `places`."""
+    if not places:
+        return []
+    threads, positions = zip(*places, strict=True)
+    await cursor.execute(
+        _AT_PLACES, {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
+    )
+    return [Said(row["entry_id"], (row["thread_id"], row["position"]), row["text"]) for row in await cursor.fetchall()]
+
+
+async def refresh_words(
+    cursor: AsyncCursor[dict[str, Any]], user_key: int, changed: set[Place], *, but: Collection[UUID] = ()
+) -> None:
+    """Weigh the words of every memory next to a `changed` place anew, apart from the ids in `but`."""
+    said = await said_at(cursor, user_key, around(changed, 2))
+    texts, affected = by_place(said), around(changed, 1)
+    updates = []
+    for each in said:
+        if each.place in affected and each.entry_id not in but:
+            own, context = map(sparse, impacts(each.text, next_to(each.place, texts)))
+            updates.append({"user_key": user_key, "entry_id": each.entry_id, "own": own, "context": context})
+    if updates:
+        await cursor.executemany(_SET_WORDS, updates)

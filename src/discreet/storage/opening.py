@@ -1,0 +1,100 @@
+"""Open the storage of a process: find a server, migrate it, fill the pool."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
+from discreet.providers import embedding_provider
+from discreet.redaction import Redactor
+from discreet.settings import Settings, load_settings
+from discreet.storage.conversation_log import PostgresConversationLog
+from discreet.storage.embedded import lease_server
+from discreet.storage.failures import storage_errors
+from discreet.storage.memories import PostgresMemories
+from discreet.storage.migrations import migrate
+from discreet.storage.pool import Pool, make_pool
+from discreet.storage.spaces import register_space
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """What a process needs of its database, while it is open."""
+
+    pool: Pool
+    """Connections in autocommit with rows as dicts; LangGraph's AsyncPostgresSaver and AsyncPostgresStore take it."""
+    memories: Memories
+    """Long-term memory."""
+    log: ConversationLog
+    """Conversation log and session records."""
+    dsn: str = field(repr=False)
+    """Where the database is. May hold a password."""
+
+
+@asynccontextmanager
+async def open_storage(
+    dsn: str | None = None,
+    *,
+    settings: Settings | None = None,
+    embeddings: EmbeddingProvider | None = None,
+    redactor: TextRedactor | None = None,
+) -> AsyncIterator[Storage]:
+    """Open the database, bring its schema up to date and yield what works on it.
+
+    The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings and
+    the redactor are those that the settings name unless given.
+
+    Raises:
+        StorageUnavailableError: The server can't be reached.
+        UnsupportedServerError: PostgreSQL or pgvector is too old or missing.
+        MigrationError: The schema could not be brought up to date.
+        EmbeddedServerError: The embedded server can't be started.
+        ConfigurationError: The DSN can't be read, or the settings name an unknown model.
+
+    Example:
+        >>> from discreet.state.records import MemoryRecord
+        >>> async def remember(dsn: str) -> str:
+        ...     async with open_storage(dsn) as storage:
+        ...         await storage.memories.save("ann", [MemoryRecord(text="Keeps two African Grey parrots")])
+        ...         found = await storage.memories.search("ann", "Which birds do I have?")
+        ...         return found[0].record.text
+    """
+    settings = settings or load_settings()
+    redactor = redactor or Redactor()
+    embeddings = embeddings or embedding_provider(settings=settings)
+    if dsn is None and settings.postgres_dsn is not None:
+        dsn = settings.postgres_dsn.get_secret_value()
+    async with _server(dsn, settings) as found:
+        await migrate(found)
+        with storage_errors():
+            pool = make_pool(found, max_size=settings.pool_size)
+            await pool.open(wait=True)
+        try:
+            with storage_errors():
+                space = await register_space(pool, embeddings)
+            yield Storage(
+                pool=pool,
+                memories=PostgresMemories(pool, embeddings=embeddings, space=space, redactor=redactor),
+                log=PostgresConversationLog(pool, redactor=redactor),
+                dsn=found,
+            )
+        finally:
+            await pool.close()
+
+
+@asynccontextmanager
+async def _server(dsn: str | None, settings: Settings) -> AsyncIterator[str]:
+    """Yield `dsn`, or that of an embedded server, which is released at the end."""
+    if dsn is not None:
+        yield dsn
+        return
+    lease = lease_server(Path(settings.data_dir), version=settings.postgres_version)
+    embedded = await asyncio.to_thread(lease.__enter__)
+    try:
+        yield embedded
+    finally:
+        await asyncio.to_thread(lease.__exit__, None, None, None)

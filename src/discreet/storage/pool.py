@@ -1,0 +1,47 @@
+"""The pool of connections that everything in a process shares, LangGraph's own Postgres classes too."""
+
+from __future__ import annotations
+
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from discreet.storage.server import connection_string, show_vector_types
+
+Connection = AsyncConnection[DictRow]
+Pool = AsyncConnectionPool[Connection]
+
+WAIT_SECONDS = 10.0
+"""How long a caller waits for a free connection. A search holds one for about 2 ms."""
+
+
+def make_pool(dsn: str, *, max_size: int) -> Pool:
+    """Return a closed pool of at most `max_size` connections.
+
+    `AsyncPostgresSaver` and `AsyncPostgresStore` need autocommit and rows as dicts, and so do we.
+    """
+    return AsyncConnectionPool(
+        connection_string(dsn),
+        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
+        min_size=1,
+        max_size=max_size,
+        timeout=WAIT_SECONDS,
+        configure=_configure,
+        check=_check,
+        open=False,
+        name="discreet",
+    )
+
+
+async def _configure(conn: Connection) -> None:
+    # A generic plan saves planning each search anew (0.3 ms of 1.5); two workers cost more than one user's scan.
+    await conn.execute("SET plan_cache_mode = force_generic_plan")
+    await conn.execute("SET max_parallel_workers_per_gather = 0")
+    await show_vector_types(conn)
+    await register_vector_async(conn)
+
+
+async def _check(conn: Connection) -> None:
+    """Raise for a connection that the server has closed, without a round trip: what it sent is there to be read."""
+    conn.pgconn.consume_input()

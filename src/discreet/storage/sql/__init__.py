@@ -1,0 +1,1 @@
+"""The schema: numbered migrations, and `schema.sql`, which says what they add up to."""
