@@ -1,0 +1,73 @@
+"""What the async saver and its sync twin share: everything but the calls."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.reads import Reads
+from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.tiers import Tiers
+from discreet.checkpoint.tripwire import TripwireSerializer
+
+KEEP_LATEST = "keep_latest"
+"""Upstream's name for pruning a thread to its newest checkpoint."""
+
+
+class TwoTierSaver(BaseCheckpointSaver[Any]):
+    """Holds the two tiers."""
+
+    def __init__(
+        self,
+        inner: BaseCheckpointSaver[Any],
+        *,
+        policy: CheckpointPolicy | None = None,
+        scratch: Scratch | None = None,
+    ) -> None:
+        """Store in `inner` what `policy` allows, and keep open turns in `scratch`.
+
+        `inner` is left as it is: it is written through a copy with a tripwire. `scratch` is this saver's own.
+        """
+        super().__init__(serde=inner.serde)
+        self.inner = inner
+        self.policy = policy or CheckpointPolicy()
+        self._durable = durable_tier(inner)
+        self._scratch = scratch or Scratch()
+        self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version)
+        self._reads = Reads(self._scratch, inner.serde)
+
+    @property
+    def config_specs(self) -> list[Any]:
+        """The options that `inner` reads from a config."""
+        return self.inner.config_specs
+
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        """Return a channel's next version, as `inner` counts them."""
+        return self.inner.get_next_version(current, channel)
+
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
+        """Return a saver over the same tiers that may load these types too."""
+        inner = self.inner.with_allowlist(extra_allowlist)
+        if inner is self.inner:
+            return self
+        return type(self)(inner, policy=self.policy, scratch=self._scratch)
+
+
+def durable_tier(inner: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    """Return a saver over the rows of `inner` that refuses to write what the filter should have kept out."""
+    tier: BaseCheckpointSaver[Any]
+    if type(inner) is AsyncPostgresSaver:
+        tier = AsyncPostgresTier(inner)
+    elif type(inner) is PostgresSaver:
+        tier = PostgresTier(inner)
+    else:
+        tier = copy.copy(inner)
+    tier.serde = TripwireSerializer(inner.serde)
+    return tier

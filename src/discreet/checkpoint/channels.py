@@ -1,0 +1,50 @@
+"""The engine's own channels: which nodes are about to run.
+
+LangGraph names them `branch:to:<node>` (an edge was taken), `join:<a>+<b>:<node>` (which of several edges were),
+`__start__` (the input, before the first node) and `__pregel_tasks` (`Send` packets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.checkpoint.serde.types import TASKS
+
+START = "__start__"
+BRANCH = "branch:to:"
+JOIN = "join:"
+
+
+def is_trigger(channel: str) -> bool:
+    """Return whether `channel` holds nothing but names of nodes."""
+    return channel.startswith((BRANCH, JOIN))
+
+
+def is_engine_data(channel: str, value: Any) -> bool:
+    """Return whether `value` of a trigger channel, or one write to it, is the engine's and carries nothing of the user.
+
+    A deferred node's channels hold a pair with a flag that says whether the rest of the graph has finished.
+    """
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], bool):  # noqa: PLR2004  # the pair above
+        value = value[0]
+    if channel.startswith(BRANCH):
+        return value is None
+    seen = {value} if isinstance(value, str) else value
+    return isinstance(seen, (set, frozenset)) and seen <= _join_names(channel)
+
+
+def is_quiescent(values: Mapping[str, Any]) -> bool:
+    """Return whether no node is about to run, so that the turn is over."""
+    return not any(_is_armed(channel, value) for channel, value in values.items())
+
+
+def _is_armed(channel: str, value: Any) -> bool:
+    if channel.startswith(JOIN):
+        seen = value[0] if isinstance(value, tuple) else value
+        return bool(seen == _join_names(channel))
+    return channel == START or channel.startswith(BRANCH) or (channel == TASKS and bool(value))
+
+
+def _join_names(channel: str) -> set[str]:
+    return set(channel.removeprefix(JOIN).rpartition(":")[0].split("+"))

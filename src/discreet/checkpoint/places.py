@@ -1,0 +1,39 @@
+"""Where a checkpoint sits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from langchain_core.runnables import RunnableConfig
+
+
+class Place(NamedTuple):
+    """A checkpoint's place within its thread."""
+
+    ns: str
+    """Namespace: empty for the graph, `node` for a subgraph with a state of its own, `node:<task>` for one call of one."""
+    checkpoint_id: str
+    """Sortable by time; empty for "the newest"."""
+
+    @property
+    def conversation(self) -> bool:
+        """Whether messages here are the conversation with the user, not the work of a subgraph within one turn."""
+        return ":" not in self.ns
+
+
+def locate(config: RunnableConfig) -> tuple[str, Place]:
+    """Return the thread and the place that `config` names."""
+    where = config["configurable"]
+    return str(where["thread_id"]), Place(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
+
+
+def bare(thread_id: str, ns: str, checkpoint_id: str | None) -> RunnableConfig:
+    """Return a config of nothing but a place: savers copy whatever else they find in one into their rows."""
+    where = {"thread_id": thread_id, "checkpoint_ns": ns}
+    return {"configurable": {**where, "checkpoint_id": checkpoint_id} if checkpoint_id else where}
+
+
+def strip(config: RunnableConfig) -> RunnableConfig:
+    """Return a config of the place that `config` names."""
+    thread_id, place = locate(config)
+    return bare(thread_id, *place)

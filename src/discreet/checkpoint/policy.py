@@ -1,0 +1,79 @@
+"""What may reach the durable tier, declared as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+
+from discreet.errors import ConfigurationError
+from discreet.ports import TextRedactor
+
+
+class Rule(Enum):
+    """How an allow-listed value is stored. A value that isn't plain data is dropped under either rule."""
+
+    KEEP = "keep"
+    """As it is."""
+    REDACT = "redact"
+    """With every string in it redacted."""
+
+
+KEEP = Rule.KEEP
+REDACT = Rule.REDACT
+
+RESUME_WORDS = frozenset({"yes", "no", "y", "n", "ok", "approve", "approved", "accept", "reject", "rejected", "cancel"})
+"""Answers to an interrupt that say nothing about a person. Any other text stays in RAM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointPolicy:
+    """An allow-list. What is not named here is not stored.
+
+    Example:
+        >>> policy = CheckpointPolicy(channels={"locale": KEEP, "topic": REDACT})
+        >>> policy.messages
+        ('messages',)
+    """
+
+    messages: tuple[str, ...] = ("messages",)
+    """Channels that hold the conversation. Of these, redacted user messages and final answers are stored."""
+    channels: Mapping[str, Rule] = field(default_factory=dict)
+    """Further channels of plain data."""
+    metadata: Mapping[str, Rule] = field(default_factory=dict)
+    """Keys of run metadata or `configurable` to store beside the engine's own (source, step, parents, run_id)."""
+    interrupts: Rule | None = None
+    """Payload of an interrupt. None stores its id only."""
+    errors: Rule | None = None
+    """An error given as plain data. None stores none of it. Of an exception only the class name is ever stored."""
+    resume_words: frozenset[str] = RESUME_WORDS
+    """Answers to an interrupt that may be stored, in lower case, beside booleans, small numbers and None."""
+    redactor: TextRedactor | None = None
+    """Redacts every text that is stored. Default: `discreet.redaction.Redactor()`."""
+
+    def __post_init__(self) -> None:
+        reserved = [name for name in (*self.messages, *self.channels) if name.startswith(("__", "branch:to:", "join:"))]
+        if reserved:
+            raise ConfigurationError(f"CheckpointPolicy names channels of the engine itself: {', '.join(reserved)}.")
+        if both := set(self.messages) & set(self.channels):
+            raise ConfigurationError(f"CheckpointPolicy has two rules for: {', '.join(sorted(both))}.")
+
+    def redact(self, text: str) -> str:
+        """Return `text` as it may be stored."""
+        return (self.redactor or _default_redactor()).redact(text)
+
+    def redact_value(self, value: object) -> object:
+        """Return plain `value` with every string in it redacted."""
+        # Imported here because only deployments that allow-list a channel need it.
+        from discreet.redaction.walker import redact_object  # noqa: PLC0415
+
+        return redact_object(value, self.redactor or _default_redactor())
+
+
+@cache
+def _default_redactor() -> TextRedactor:
+    # Imported here because its tables take a while to load, and a policy may bring a redactor of its own.
+    from discreet.redaction import Redactor  # noqa: PLC0415
+
+    return Redactor()

@@ -1,0 +1,106 @@
+"""Read both tiers as one. No I/O: the savers read the durable tier and hand over what they found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from discreet.checkpoint.places import bare, locate
+from discreet.checkpoint.scratch import Scratch
+
+logger = logging.getLogger(__name__)
+
+
+class Reads:
+    """The scratch tier, laid over what the durable tier returns."""
+
+    def __init__(self, scratch: Scratch, serde: SerializerProtocol) -> None:
+        self._scratch = scratch
+        self._serde = serde
+
+    def held(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that `config` names, if the scratch tier has it."""
+        thread_id, place = locate(config)
+        with self._scratch.reading(thread_id) as thread:
+            if thread is None or not thread.holds(place):
+                return None
+            return thread.saver(self._serde).get_tuple(bare(thread_id, *place))
+
+    def settle(self, config: RunnableConfig, stored: CheckpointTuple | None) -> CheckpointTuple | None:
+        """Return what `config` names, given what the durable tier has of it.
+
+        Where it names the newest checkpoint, that is the scratch tier's head unless the durable tier's is newer. Then
+        another process has moved the thread on, and the turn in RAM is dropped.
+        """
+        thread_id, place = locate(config)
+        if not place.checkpoint_id:
+            with self._scratch.reading(thread_id) as thread:
+                head = thread.head(place.ns) if thread else None
+                if thread and head and (stored is None or head >= stored.checkpoint["id"]):
+                    return thread.saver(self._serde).get_tuple(bare(thread_id, place.ns, head))
+                if head and place.ns == "":
+                    logger.info("scratch_stale", extra={"thread_id": thread_id})
+                    self._scratch.drop(thread_id)
+        return self.overlay(stored) if stored else None
+
+    def overlay(self, stored: CheckpointTuple) -> CheckpointTuple:
+        """Return `stored` with whole writes where the scratch tier has them."""
+        thread_id, place = locate(stored.config)
+        with self._scratch.reading(thread_id) as thread:
+            written = thread.writes(place, self._serde) if thread else []
+        tasks = {task_id for task_id, _, _ in written}
+        kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
+        return stored._replace(pending_writes=[*kept, *written])
+
+    def listing(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None,  # noqa: A002  # LangGraph's name
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> Listing:
+        """Return a listing that begins with what the scratch tier has of it."""
+        thread_ids = [locate(config)[0]] if config else self._scratch.thread_ids()
+        found: list[CheckpointTuple] = []
+        for thread_id in thread_ids:
+            where: RunnableConfig = {"configurable": {**(config or {}).get("configurable", {}), "thread_id": thread_id}}
+            with self._scratch.reading(thread_id) as thread:
+                if thread is not None:
+                    found += thread.saver(self._serde).list(where, filter=filter, before=before, limit=limit)
+        found.sort(key=lambda item: item.checkpoint["id"], reverse=True)
+        return Listing(found, self, limit)
+
+
+class Listing:
+    """Merges a listing of the durable tier into the scratch tier's, newest first, at most `limit` in all."""
+
+    def __init__(self, held: list[CheckpointTuple], reads: Reads, limit: int | None) -> None:
+        self._held = held
+        self._known = {locate(item.config) for item in held}
+        self._reads = reads
+        self._left = limit
+
+    def upto(self, stored: CheckpointTuple) -> Iterator[CheckpointTuple]:
+        """Yield what is newer than `stored`, then `stored` itself."""
+        while self._held and self._held[0].checkpoint["id"] > stored.checkpoint["id"]:
+            yield from self._take(self._held.pop(0))
+        if locate(stored.config) not in self._known:
+            yield from self._take(self._reads.overlay(stored))
+
+    def rest(self) -> Iterator[CheckpointTuple]:
+        """Yield what is older than everything stored."""
+        for item in self._held:
+            yield from self._take(item)
+
+    def _take(self, item: CheckpointTuple) -> Iterator[CheckpointTuple]:
+        if self._left is None:
+            yield item
+        elif self._left > 0:
+            self._left -= 1
+            yield item

@@ -1,0 +1,59 @@
+"""Plain data: the only kind of value, beside messages, that a stored channel can hold."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from discreet.checkpoint.policy import CheckpointPolicy, Rule
+from discreet.state.text import storable
+
+ATOMS = (type(None), bool, int, bytes, datetime, date, time, timedelta, Decimal, UUID)
+"""Types copied as they are. Compared exactly: a subclass may carry more than its base shows."""
+
+
+class NotPlainError(TypeError):
+    """The value holds something that is not plain data."""
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of `value` built of plain data only, with text that PostgreSQL can hold.
+
+    Raises:
+        NotPlainError: An object of another type is in it, a subclass of a plain one, or a number that JSON lacks.
+    """
+    kind = type(value)
+    if kind is str:
+        return storable(value)
+    if kind in ATOMS or (kind is float and math.isfinite(value)):
+        return value
+    if kind in (list, tuple, set, frozenset):
+        return kind(plain(item) for item in value)
+    if kind is dict:
+        return {plain(key): plain(item) for key, item in value.items()}
+    raise NotPlainError(kind.__name__)
+
+
+def apply_rule(rule: Rule, value: Any, policy: CheckpointPolicy) -> Any:
+    """Return a copy of `value` as `rule` stores it.
+
+    Raises:
+        NotPlainError: `value` can't be stored. Bytes can't be redacted.
+    """
+    copy = plain(value)
+    if rule is Rule.KEEP:
+        return copy
+    if _holds_bytes(copy):
+        raise NotPlainError("bytes")
+    return plain(policy.redact_value(copy))
+
+
+def _holds_bytes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_bytes(item) for pair in value.items() for item in pair)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(map(_holds_bytes, value))
+    return isinstance(value, bytes)
