@@ -1,1 +1,22 @@
-"""Fakes and checks for the tests of people who build on Discreet."""
+"""Fakes and checks for the tests of people who build on Discreet.
+
+They keep no state outside themselves, need no network and no key, and behave as strictly as what they stand for.
+"""
+
+from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
+from discreet.testing.embeddings import StubEmbeddings
+from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
+from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
+
+__all__ = [
+    "DanglingToolCallError",
+    "Failure",
+    "InMemoryConversationLog",
+    "InMemoryMemories",
+    "OpenAIServer",
+    "RecordedRequest",
+    "ScriptedChatModel",
+    "StubEmbeddings",
+    "check_tool_calls",
+    "openai_server",
+]
