@@ -24,11 +24,12 @@ class Calibration:
     """Maps a model's cosine to the common scale of thresholds, on which 0.6 means "about the same thing".
 
     Cosines of different models bunch at different values, so a threshold is meaningless without this. The map is the
-    straight line through two measured points, clipped to 0…1.
+    straight line through two measured points, clipped to 0…1. A question is less near to its answer than a paraphrase
+    is, so where one line has to serve search (0.6) and dedup (0.85, 0.95), `zero` may lie below every cosine there is.
     """
 
     zero: float
-    """The cosine of texts that have nothing to do with each other: 0 on the common scale."""
+    """The cosine at which the line reaches 0."""
     one: float
     """The cosine of texts that say the same: 1 on the common scale."""
 

@@ -21,7 +21,7 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
     Nothing is sent anywhere before the model is asked.
 
     Example:
-        >>> chat_model("offline").invoke("Hello").text.split(".")[0]
+        >>> chat_model("offline").invoke("Hello").text.split(":")[0]
         'This is the offline model'
 
     Raises:

@@ -7,6 +7,7 @@ quoted or counted, never obeyed.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -19,6 +20,7 @@ from langchain_core.messages.tool import ToolCall, tool_call
 from discreet.providers.offline.commands import Command, find_command
 from discreet.providers.offline.reading import Language, Reading, read
 from discreet.providers.offline.turn import ToolResult, Turn
+from discreet.state.records import MAX_MEMORY_CHARS
 
 SAVE, RECALL, FORGET = "save_memory", "recall_memory", "forget_memory"
 MEMORY_TOOLS = frozenset({SAVE, RECALL, FORGET})
@@ -32,8 +34,11 @@ MIN_RELEVANCE_TO_FORGET = 0.7
 no other fact about the same subject reaches."""
 
 RECALL_LIMIT = 5
+MAX_RECALL_QUERY_CHARS = 1_000
+"""What recall_memory takes at most."""
 MAX_QUOTED_CHARS = 300
 
+_ERROR_NAME = re.compile(r"^\w+(?:Error|Exception): ")
 _SHORT_OF_A_FACT = frozenset({"turn", "conversation_summary"})
 
 
@@ -63,10 +68,11 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
             yield _call(turn, command.tool, dict(command.arguments))
         return
     if reading.facts and SAVE in turn.tools:
-        yield _call(turn, SAVE, {"text": reading.facts, "type": "preference" if reading.taste else "user_fact"})
+        kind = "preference" if reading.taste else "user_fact"
+        yield _call(turn, SAVE, {"text": reading.facts[:MAX_MEMORY_CHARS], "type": kind})
     query = reading.question or (reading.forget if FORGET in turn.tools else "")
     if query and RECALL in turn.tools:
-        yield _call(turn, RECALL, {"query": query, "limit": RECALL_LIMIT})
+        yield _call(turn, RECALL, {"query": query[:MAX_RECALL_QUERY_CHARS], "limit": RECALL_LIMIT})
 
 
 def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Mapping[str, str]) -> Iterator[str]:
@@ -134,7 +140,7 @@ def _score(memory: Mapping[str, Any]) -> str:
 
 
 def _reason(result: ToolResult, replies: Mapping[str, str]) -> str:
-    return _quoted(result.text) or replies["unknown_reason"]
+    return _quoted(_ERROR_NAME.sub("", result.text)) or replies["unknown_reason"]
 
 
 def _quoted(text: str) -> str:

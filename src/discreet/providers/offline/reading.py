@@ -123,7 +123,7 @@ class _Rules:
 def _plain(text: str) -> str:
     """Return `text` for matching: lower case and straight apostrophes, without its last stop, at the same positions."""
     lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    return lowered.replace("’", "'").rstrip(" .!…。\uff01")  # noqa: RUF001  # what phones type
+    return lowered.replace("’", "'").rstrip(" .!…。\uff01")  # the apostrophe of phones
 
 
 def _sentences(text: str) -> list[str]:
