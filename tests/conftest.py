@@ -28,7 +28,7 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the DSN of one embedded server for the whole session; DISCREET_TEST_POSTGRES_VERSION chooses its version."""
-    from discreet.storage.embedded import lease_server  # noqa: PLC0415  tests without a database don't pay for it
+    from discreet.storage.embedded import lease_server  # here, as tests without a database need not pay for it
 
     with lease_server(tmp_path_factory.mktemp("server"), version=POSTGRES_VERSION) as dsn:
         yield dsn

@@ -1,7 +1,6 @@
 """What a lease gives, who shares it, and when the server stops."""
 
 import doctest
-import os
 import stat
 import subprocess
 import sys
@@ -95,8 +94,8 @@ def test_processes_that_come_at_once_get_one_server(data_dir, start_client, post
 def test_processes_that_make_the_folder_at_once_get_one_cluster(tmp_path, start_client):
     clients = [start_client(tmp_path / "a" / "data") for _ in range(3)]
     assert len({client.dsn() for client in clients}) == 1
-    assert os.listdir(tmp_path) == ["a"]
-    assert os.listdir(tmp_path / "a" / "data") == ["postgres-18"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "a" / "data").iterdir()] == ["postgres-18"]
 
 
 def test_a_new_client_waits_for_a_server_that_is_just_stopping(data_dir, ask):
@@ -120,10 +119,16 @@ def test_nothing_is_left_running_or_lying_about_after_the_last_lease(data_dir, p
 
 
 def test_an_error_in_the_block_ends_the_lease_and_passes(data_dir, postmaster, alive):
-    with pytest.raises(OSError, match="of the block"), lease_server(data_dir) as dsn:
-        server = postmaster(dsn)
-        raise OSError("of the block")
-    assert not alive(server)
+    servers = []
+
+    def use():
+        with lease_server(data_dir) as dsn:
+            servers.append(postmaster(dsn))
+            raise OSError("of the block")
+
+    with pytest.raises(OSError, match="of the block"):
+        use()
+    assert not alive(servers.pop())
 
 
 @BOTH
@@ -177,19 +182,20 @@ def test_nobody_gets_in_without_the_password(data_dir, secret):
 @BOTH
 def test_the_log_holds_nothing_that_people_wrote(data_dir, version):
     with lease_server(data_dir, version=version) as dsn:
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            connection.execute("CREATE TABLE note (text text PRIMARY KEY, n int CHECK (n > 0))")
-            connection.execute("INSERT INTO note VALUES ('marker', 1)")
-            for query in ("INSERT INTO note VALUES (%s, 1)", "INSERT INTO note VALUES (%s, 0)", "SELECT %s::int"):
-                with pytest.raises(psycopg.Error, match="marker"):
-                    connection.execute(query, ["marker"])
+        connection = psycopg.connect(dsn, autocommit=True)
+        connection.execute("CREATE TABLE note (text text PRIMARY KEY, n int CHECK (n > 0))")
+        connection.execute("INSERT INTO note VALUES ('marker', 1)")
+        for query in ("INSERT INTO note VALUES (%s, 1)", "INSERT INTO note VALUES (%s, 0)", "SELECT %s::int"):
             with pytest.raises(psycopg.Error, match="marker"):
-                connection.execute("SELECT 'marker'::int")
-            with pytest.raises(psycopg.OperationalError), psycopg.connect(dsn, autocommit=True) as crashing:
-                timer = threading.Timer(0.2, psutil.Process(crashing.info.backend_pid).kill)
-                timer.start()
-                crashing.execute("SELECT pg_sleep(10), 'marker'")
-            timer.join()
+                connection.execute(query, ["marker"])
+        with pytest.raises(psycopg.Error, match="marker"):
+            connection.execute("SELECT 'marker'::int")
+        crash = threading.Timer(0.2, psutil.Process(connection.info.backend_pid).kill)
+        crash.start()
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT pg_sleep(10), 'marker'")
+        crash.join()
+        connection.close()
     log = (data_dir / f"postgres-{version}" / "server.log").read_text()
     assert "terminated by signal 9" in log
     assert "marker" not in log

@@ -6,11 +6,12 @@ import os
 import secrets
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import EmbeddedServerError
-from discreet.storage.embedded.endpoint import DATABASE, USER
-from discreet.storage.embedded.folder import ServerFolder
+from discreet.storage.embedded.endpoint import DATABASE, SOCKET, USER
+from discreet.storage.embedded.folder import FOLDER_FLAGS, ServerFolder
 
 DATA = "data"
 PASSWORD = "password"  # noqa: S105  the name of a file
@@ -81,20 +82,26 @@ def server_command(folder: ServerFolder, binaries: Path, socket_folder: Path) ->
     return [str(binaries / "bin" / "postgres"), "-D", folder.as_seen_by_server(DATA), "-k", str(socket_folder)]
 
 
-def forget_dead_server(folder: ServerFolder) -> None:
-    """Remove the pid file that a killed server left behind.
+def forget_dead_server(folder: ServerFolder, socket_folder: Path) -> None:
+    """Remove the pid files that a killed server left in its data folder and beside its socket.
 
-    PostgreSQL refuses to start if that file is truncated, or if another process has got its number since (a matter of
-    course in containers). The caller holds the lock that every process of a living server would hold. Should somebody
-    have started one by hand, the new one still finds its shared memory in use and gives up.
+    PostgreSQL refuses to start if one is truncated, or if its number is still or again that of a process: a dead one
+    that nobody has reaped, or another one altogether (both a matter of course in containers). The caller holds the lock
+    that every process of a living server would hold. Should somebody have started one by hand, the new one still finds
+    the shared memory of the data folder in use and gives up.
     """
-    data = os.open(DATA, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder.descriptor)
+    data = os.open(DATA, FOLDER_FLAGS, dir_fd=folder.descriptor)
+    _remove("postmaster.pid", data)
+    _remove(f"{SOCKET}.lock", os.open(socket_folder, FOLDER_FLAGS))
+
+
+def _remove(name: str, folder: int) -> None:
+    """Remove a file, if there is one, and close its `folder`."""
     try:
-        os.unlink("postmaster.pid", dir_fd=data)
-    except FileNotFoundError:
-        pass
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
     finally:
-        os.close(data)
+        os.close(folder)
 
 
 def _run(folder: ServerFolder, binaries: Path, command: tuple[str, ...], text: str = "") -> None:

@@ -18,6 +18,7 @@ from discreet.storage.embedded.account import Account
 
 USER = "discreet"
 DATABASE = "discreet"
+SOCKET = ".s.PGSQL.5432"
 
 _PREFIX = "discreet-"
 _PRIVATE = 0o700
@@ -70,7 +71,7 @@ def listener_pid(folder: Path) -> int | None:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(5)
         try:
-            client.connect(str(folder / ".s.PGSQL.5432"))
+            client.connect(str(folder / SOCKET))
         except OSError:
             return None
         if sys.platform == "linux":

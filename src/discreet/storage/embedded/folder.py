@@ -34,7 +34,7 @@ from discreet.storage.embedded.account import Account, account_for, user_name
 
 ACQUIRE, LEASE, SUPERVISOR, SERVER = _LOCKS = ("acquire.lock", "lease.lock", "supervisor.lock", "server.lock")
 POLL_SECONDS = 0.01
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class ServerFolder:
@@ -47,7 +47,7 @@ class ServerFolder:
             EmbeddedServerError: It belongs to somebody else.
         """
         self.path, self.account = path, account
-        self.descriptor = os.open(path, _FOLDER_FLAGS)
+        self.descriptor = os.open(path, FOLDER_FLAGS)
         owner = os.fstat(self.descriptor).st_uid
         if owner != account.uid:
             self.close()
@@ -186,7 +186,7 @@ def _make_tree(path: Path, account: Account) -> None:
         missing = missing.parent
     with tempfile.TemporaryDirectory(prefix=f".{missing.name}-", dir=missing.parent) as aside:
         with ExitStack() as opened:
-            descriptor = os.open(aside, _FOLDER_FLAGS)
+            descriptor = os.open(aside, FOLDER_FLAGS)
             opened.callback(os.close, descriptor)
             for name in ("new", *path.relative_to(missing).parts):
                 descriptor = _make_folder(name, descriptor, account)
@@ -202,7 +202,7 @@ def _make_tree(path: Path, account: Account) -> None:
 
 def _make_folder(name: str, parent: int, account: Account) -> int:
     os.mkdir(name, 0o700, dir_fd=parent)
-    descriptor = os.open(name, _FOLDER_FLAGS, dir_fd=parent)
+    descriptor = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     account.take(descriptor)
     return descriptor
 

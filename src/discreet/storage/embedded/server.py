@@ -81,7 +81,7 @@ class Server:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             binaries = self._usable_binaries(socket_folder)
             cluster.ensure_cluster(self.folder, binaries, self.version)
-            cluster.forget_dead_server(self.folder)
+            cluster.forget_dead_server(self.folder, socket_folder)
             command = cluster.server_command(self.folder, binaries, socket_folder)
             self._supervise(held, server, socket_folder, command)
 
