@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from discreet.checkpoint.places import bare, locate
+from discreet.checkpoint.places import Place, locate
 from discreet.checkpoint.scratch import Scratch
 
 logger = logging.getLogger(__name__)
@@ -27,9 +27,7 @@ class Reads:
         """Return the checkpoint that `config` names, if the scratch tier has it."""
         thread_id, place = locate(config)
         with self._scratch.reading(thread_id) as thread:
-            if thread is None or not thread.holds(place):
-                return None
-            return thread.saver(self._serde).get_tuple(bare(thread_id, *place))
+            return thread.get(place, self._serde) if thread else None
 
     def settle(self, config: RunnableConfig, stored: CheckpointTuple | None) -> CheckpointTuple | None:
         """Return what `config` names, given what the durable tier has of it.
@@ -42,7 +40,7 @@ class Reads:
             with self._scratch.reading(thread_id) as thread:
                 head = thread.head(place.ns) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return thread.saver(self._serde).get_tuple(bare(thread_id, place.ns, head))
+                    return thread.get(Place(place.ns, head), self._serde)
                 if head and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)

@@ -16,6 +16,7 @@ from discreet.checkpoint.base import KEEP_LATEST, TwoTierSaver
 from discreet.checkpoint.places import strip
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION
+from discreet.checkpoint.tiers import PutPlan
 from discreet.errors import StorageUnavailableError
 from discreet.settings import load_settings
 
@@ -95,10 +96,7 @@ class RedactingSaver(TwoTierSaver):
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
         await self._look_up(config)
         plan = self._tiers.plan_put(config, checkpoint, metadata)
-        if plan.durable is not None:
-            await self._durable.aput(*plan.durable)
-            for waiting in self._tiers.confirm(plan):
-                await self._durable.aput_writes(*waiting)
+        await self._store(plan)
         return plan.config
 
     async def aput_writes(
@@ -106,8 +104,11 @@ class RedactingSaver(TwoTierSaver):
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
         await self._look_up(config)
+        pause = self._tiers.plan_pause(config, writes)
         if call := self._tiers.plan_writes(config, writes, task_id, task_path):
             await self._durable.aput_writes(*call)
+        if pause is not None:
+            await self._store(pause)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread from both tiers."""
@@ -134,3 +135,9 @@ class RedactingSaver(TwoTierSaver):
     async def _look_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
             self._tiers.learn(await self._durable.aget_tuple(where))
+
+    async def _store(self, plan: PutPlan) -> None:
+        if plan.durable is not None:
+            await self._durable.aput(*plan.durable)
+            for waiting in self._tiers.confirm(plan):
+                await self._durable.aput_writes(*waiting)

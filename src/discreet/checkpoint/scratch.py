@@ -61,6 +61,8 @@ class ThreadScratch:
     """Of a checkpoint in the durable tier: which channels have a value there, and their version."""
     overtaken: dict[Place, list[TaskWrites]] = field(default_factory=dict)
     """Filtered writes whose checkpoint is not stored yet."""
+    paused: set[Place] = field(default_factory=set)
+    """Places where a task asked a question before the checkpoint came."""
     closed: dict[str, str] = field(default_factory=dict)
     """The checkpoint that closed the last turn, by namespace."""
     touched: float = math.inf
@@ -81,6 +83,10 @@ class ThreadScratch:
     def head(self, ns: str) -> str | None:
         """Return the newest checkpoint of the open turn in `ns`."""
         return max(self.turn.storage.get(self.thread_id, {}).get(ns, {}), default=None)
+
+    def get(self, place: Place, serde: SerializerProtocol) -> CheckpointTuple | None:
+        """Return a checkpoint of the open turn."""
+        return self.saver(serde).get_tuple(bare(self.thread_id, *place)) if self.holds(place) else None
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, serde: SerializerProtocol
@@ -124,6 +130,7 @@ class ThreadScratch:
             self.anchors.clear()
             self.stored.clear()
             self.overtaken.clear()
+            self.paused.clear()
         else:
             self.turn.storage[self.thread_id].pop(place.ns, None)
             for written in [key for key in self.turn.writes if key[1] == place.ns]:
@@ -149,7 +156,7 @@ class ThreadScratch:
             turn.storage[target][ns] = dict(checkpoints)
         turn.writes.update({(target, *key[1:]): dict(writes) for key, writes in self.turn.writes.items()})
         turn.blobs.update({(target, *key[1:]): blob for key, blob in self.turn.blobs.items()})
-        return ThreadScratch(target, turn, dict(self.anchors), dict(self.stored), {}, dict(self.closed))
+        return ThreadScratch(target, turn, dict(self.anchors), dict(self.stored), closed=dict(self.closed))
 
     def forget_runs(self, run_ids: set[str], serde: SerializerProtocol) -> None:
         """Drop the checkpoints that these runs made, and their writes."""

@@ -16,6 +16,7 @@ from discreet.checkpoint.base import KEEP_LATEST, TwoTierSaver
 from discreet.checkpoint.places import strip
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION
+from discreet.checkpoint.tiers import PutPlan
 from discreet.errors import StorageUnavailableError
 from discreet.settings import load_settings
 
@@ -82,10 +83,7 @@ class RedactingSyncSaver(TwoTierSaver):
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
         self._look_up(config)
         plan = self._tiers.plan_put(config, checkpoint, metadata)
-        if plan.durable is not None:
-            self._durable.put(*plan.durable)
-            for waiting in self._tiers.confirm(plan):
-                self._durable.put_writes(*waiting)
+        self._store(plan)
         return plan.config
 
     def put_writes(
@@ -93,8 +91,11 @@ class RedactingSyncSaver(TwoTierSaver):
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
         self._look_up(config)
+        pause = self._tiers.plan_pause(config, writes)
         if call := self._tiers.plan_writes(config, writes, task_id, task_path):
             self._durable.put_writes(*call)
+        if pause is not None:
+            self._store(pause)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread from both tiers."""
@@ -121,3 +122,9 @@ class RedactingSyncSaver(TwoTierSaver):
     def _look_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
             self._tiers.learn(self._durable.get_tuple(where))
+
+    def _store(self, plan: PutPlan) -> None:
+        if plan.durable is not None:
+            self._durable.put(*plan.durable)
+            for waiting in self._tiers.confirm(plan):
+                self._durable.put_writes(*waiting)

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import INTERRUPT
 
 from discreet import metrics
 from discreet.checkpoint.channels import is_quiescent
 from discreet.checkpoint.filter import filter_checkpoint, filter_metadata, filter_writes, find_run_id
 from discreet.checkpoint.places import Place, bare, locate
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.scratch import Scratch, TaskWrites
+from discreet.checkpoint.scratch import Scratch, TaskWrites, ThreadScratch
 from discreet.errors import CheckpointError
 
 
@@ -81,27 +82,44 @@ class Tiers:
         place = Place(parent.ns, checkpoint["id"])
         opening = metadata.get("source") == "input"
         closing = place.conversation and not opening and is_quiescent(checkpoint["channel_values"])
-        with self.scratch.reading(thread_id) as known:
-            first = known is None or not known.holds(parent)
-        stored = self._to_store(place, checkpoint, opening=opening, closing=closing, first=first)
+        whole = opening and place.ns == ""
+        stored = self._filter(place, checkpoint, over=opening or closing, incomplete=closing or whole)
         with self.scratch.thread(thread_id) as thread:
+            first = place.conversation and not thread.holds(parent)
+            if stored is None and (first or place in thread.paused):
+                stored = self._stub(checkpoint)
             anchor = thread.anchors.get(parent)
             if not closing:
                 thread.put(config, checkpoint, _with_run_id(config, metadata), self._serde)
                 thread.anchors[place] = anchor
             if stored is None:
                 thread.overtaken.pop(place, None)
-                durable = None
-            else:
-                thread.overtaken.setdefault(place, [])
-                there = thread.stored.get(Place(place.ns, anchor or ""), {})
-                durable = DurablePut(
-                    bare(thread_id, place.ns, anchor),
-                    stored,
-                    filter_metadata(config, metadata, self._policy),
-                    {name: version for name, version in _value_versions(stored).items() if there.get(name) != version},
-                )
-        return PutPlan(bare(thread_id, *place), durable, closing)
+                return PutPlan(bare(thread_id, *place), None, closing)
+            return _plan_store(
+                thread, place, anchor, stored, filter_metadata(config, metadata, self._policy), closing=closing
+            )
+
+    def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
+        """Say what to store of a checkpoint in RAM at which a task has just asked a question.
+
+        Another process then finds a thread in which no node is about to run. It can take a new message; an answer to
+        the question finds nothing to go to, where it could else reach a call made anew.
+        """
+        thread_id, place = locate(config)
+        if not place.conversation or all(channel != INTERRUPT for channel, _ in writes):
+            return None
+        with self.scratch.thread(thread_id) as thread:
+            if place in thread.stored:
+                return None
+            held = thread.get(place, self._serde)
+            if held is None:
+                thread.paused.add(place)  # the question came before its checkpoint
+                return None
+            if place in thread.overtaken:  # it is being stored
+                return None
+            stub = self._stub(held.checkpoint)
+            metadata = filter_metadata(held.config, held.metadata, self._policy)
+            return _plan_store(thread, place, thread.anchors.get(place), stub, metadata, closing=False)
 
     def confirm(self, plan: PutPlan) -> list[TaskWrites]:
         """Note that `plan` was stored; return the writes that were waiting for it."""
@@ -153,25 +171,20 @@ class Tiers:
                 thread.anchors.clear()
                 thread.stored.clear()
 
-    def _to_store(
-        self, place: Place, checkpoint: Checkpoint, *, opening: bool, closing: bool, first: bool
-    ) -> Checkpoint | None:
+    def _filter(self, place: Place, checkpoint: Checkpoint, *, over: bool, incomplete: bool) -> Checkpoint | None:
+        """Return what is stored of `checkpoint`: None if the policy dropped something and it must not be `incomplete`."""
         filtered = filter_checkpoint(
-            checkpoint,
-            self._policy,
-            closed=place.conversation and (opening or closing),
-            conversation=place.conversation,
+            checkpoint, self._policy, closed=place.conversation and over, conversation=place.conversation
         )
         metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
-        if filtered.complete or closing or (opening and place.ns == ""):
-            return filtered.checkpoint
-        return self._stub(checkpoint) if first and place.conversation else None
+        return filtered.checkpoint if filtered.complete or incomplete else None
 
     def _stub(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Return what is stored of a turn that pauses or fails before anything else of it is: the user's message.
+        """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.
 
-        Happens with durability "exit", which saves once. No node starts from a stub. Its messages lack an answer that
-        the same version may have once the turn is closed, and a version is stored once, so they get one of their own.
+        The latter is so with durability "exit", which saves once. No node starts from a stub; it holds the user's
+        message. It may lack an answer that the same version of its channel has once the turn is closed, and a version
+        is stored once, so its messages get a version of their own.
         """
         stub = filter_checkpoint(checkpoint, self._policy, closed=False, conversation=True, inert=True).checkpoint
         versions = stub["channel_versions"]
@@ -180,6 +193,25 @@ class Tiers:
             if channel in versions:
                 versions[channel] = self._next_version(newest, None)
         return stub
+
+
+def _plan_store(
+    thread: ThreadScratch,
+    place: Place,
+    anchor: str | None,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    *,
+    closing: bool,
+) -> PutPlan:
+    """Plan to store `checkpoint` as a child of `anchor`. Writes that come meanwhile wait for it."""
+    thread.overtaken.setdefault(place, [])
+    there = thread.stored.get(Place(place.ns, anchor or ""), {})
+    new_versions = {
+        channel: version for channel, version in _value_versions(checkpoint).items() if there.get(channel) != version
+    }
+    durable = DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)
+    return PutPlan(bare(thread.thread_id, *place), durable, closing)
 
 
 def _value_versions(checkpoint: Checkpoint) -> ChannelVersions:

@@ -1,0 +1,196 @@
+"""A small agent of the template's shape, with something planted wherever it could leak from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+from psycopg_pool import AsyncConnectionPool
+from typing_extensions import NotRequired, TypedDict
+
+from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint.postgres import CONNECTION
+from discreet.state.conversation import ConversationState
+
+
+class AgentState(ConversationState):
+    locale: NotRequired[str]
+    note: NotRequired[str]
+
+
+class Update(TypedDict, total=False):
+    messages: list[AnyMessage]
+    request: Any
+    gate: Any
+    memories: Any
+    locale: str
+    note: str
+
+
+class Agent:
+    """The graph, the words planted in it, and how often its tool ran."""
+
+    def __init__(self) -> None:
+        self.seal = uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))
+        self.raw: set[str] = set()
+        self.tool_runs = 0
+
+    def plant(self, where: str) -> str:
+        """A word that no redactor knows: only structure can keep it out."""
+        word = f"raw{where}{self.seal}"
+        self.raw.add(word)
+        return word
+
+    def keep(self, what: str) -> str:
+        return f"keep{what}{self.seal}"
+
+    @property
+    def email(self) -> str:
+        return f"anna.{self.seal}@example.com"
+
+    def config(self, thread_id: str) -> dict[str, Any]:
+        return {
+            "configurable": {"thread_id": thread_id, "api_key": self.plant("configurable")},
+            "metadata": {"tenant": self.plant("metadata")},
+            "tags": [self.plant("tag")],
+        }
+
+    def say(self, text: str) -> dict[str, Any]:
+        message = HumanMessage(
+            f"{text} {self.keep('user')} {self.email}",
+            id=self.plant("id") + uuid4().hex,
+            name=self.plant("name"),
+            additional_kwargs={"note": self.plant("userkwargs")},
+        )
+        return {"messages": [message]}
+
+    def save_input(self, state: AgentState) -> Update:
+        return {
+            "request": {"request_id": "1", "text": self.plant("request")},
+            "locale": f"{self.keep('locale')} {self.email}",
+            "note": self.plant("inline"),
+        }
+
+    def memory_gate(self, state: AgentState) -> Update:
+        return {"gate": {"retrieve": True, "reason": self.plant("gate")}}
+
+    def retrieve_memories(self, state: AgentState) -> Update:
+        return {"memories": [{"text": self.plant("memory")}], "messages": [SystemMessage(self.plant("system"))]}
+
+    def assistant(self, state: AgentState) -> Update:
+        last = state["messages"][-1]
+        asked = next(m.text for m in reversed(state["messages"]) if isinstance(m, HumanMessage))
+        if isinstance(last, ToolMessage) or "tool" not in asked:
+            return {"messages": [self.answer()]}
+        call = {"name": "look_up", "args": {"query": self.plant("args")}, "id": self.plant("callid")}
+        plan = AIMessage(self.plant("plan"), tool_calls=[call], additional_kwargs={"reasoning": self.plant("kwargs")})
+        return {"messages": [plan]}
+
+    def answer(self) -> AIMessage:
+        return AIMessage(
+            [
+                {"type": "reasoning", "reasoning": self.plant("reasoning")},
+                {"type": "text", "text": f"Done {self.keep('answer')} {self.email}"},
+            ],
+            response_metadata={"model": self.plant("responsemetadata")},
+        )
+
+    def tools(self, state: AgentState) -> Update:
+        call = state["messages"][-1].tool_calls[0]
+        asked = next(m.text for m in reversed(state["messages"]) if isinstance(m, HumanMessage))
+        answer = interrupt({"args": self.plant("interrupt")}) if "pause" in asked else ""
+        self.tool_runs += 1
+        if "raise" in asked:
+            raise LookupError(self.plant("exception"))
+        text = f"{self.plant('result')} {answer}"
+        return {"messages": [ToolMessage(text, tool_call_id=call["id"], artifact={"rows": self.plant("artifact")})]}
+
+    def persist_filtered(self, state: AgentState) -> Update:
+        return {"request": None}
+
+    def as_subgraph(self) -> Any:
+        """The tool as a graph of its own."""
+        builder = StateGraph(AgentState)
+        builder.add_node("work", self.tools)
+        builder.add_edge(START, "work")
+        return builder.compile()
+
+    def compile(self, checkpointer: Any, *, tools: Any = None, **options: Any) -> Any:
+        builder = StateGraph(AgentState)
+        for node in (
+            self.save_input,
+            self.memory_gate,
+            self.retrieve_memories,
+            self.assistant,
+            self.persist_filtered,
+        ):
+            builder.add_node(node.__name__, node)
+        builder.add_node("tools", tools or self.tools)
+        builder.add_edge(START, "save_input")
+        builder.add_edge("save_input", "memory_gate")
+        builder.add_edge("memory_gate", "retrieve_memories")
+        builder.add_edge("retrieve_memories", "assistant")
+        builder.add_conditional_edges(
+            "assistant",
+            lambda state: "tools" if state["messages"][-1].tool_calls else "persist_filtered",
+            ["tools", "persist_filtered"],
+        )
+        builder.add_edge("tools", "assistant")
+        builder.add_edge("persist_filtered", END)
+        return builder.compile(checkpointer=checkpointer, **options)
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent()
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def open_saver(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[], RedactingSaver]]:
+    """Return what makes savers over the same rows; each is like another process."""
+    if request.param == "memory":
+        inner = InMemorySaver()
+        yield lambda: RedactingSaver(inner)
+        return
+    dsn = request.getfixturevalue("empty_database")
+    async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False) as pool:
+        await RedactingSaver.from_pool(pool).setup()
+        yield lambda: RedactingSaver.from_pool(pool)
+
+
+@pytest.fixture
+def words_on_disk(empty_database: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[set[str]], set[str]]:
+    """Return which of some words are in any row, as text, or in any file of the server: heap, WAL, log."""
+    server = next(tmp_path_factory.getbasetemp().glob("server[0-9]*"))
+
+    def search(words: set[str]) -> set[str]:
+        with psycopg.connect(empty_database, autocommit=True) as connection:
+            haystacks = [row.encode() for row in _rows(connection)]
+            connection.execute("CHECKPOINT")
+        haystacks += [path.read_bytes() for path in _files(server)]
+        return {word for word in words if any(word.encode() in haystack for haystack in haystacks)}
+
+    return search
+
+
+def _rows(connection: psycopg.Connection[Any]) -> list[str]:
+    columns = connection.execute(
+        "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
+    ).fetchall()
+    rows: list[str] = []
+    for table, column, kind in columns:
+        shown = f"encode({column}, 'escape')" if kind == "bytea" else f"{column}::text"
+        rows += [row[0] or "" for row in connection.execute(f"SELECT {shown} FROM {table}")]
+    return rows
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
