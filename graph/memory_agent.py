@@ -121,7 +121,9 @@ def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, sett
 
 
 def _memory_tools(memories: Memories, settings: Settings) -> list[BaseTool]:
-    return [tool(memories, default_user=settings.default_user) for tool in (MemorySave, MemoryRecall, MemoryForget)]
+    return [
+        tool(memories=memories, default_user=settings.default_user) for tool in (MemorySave, MemoryRecall, MemoryForget)
+    ]
 
 
 def _by_name(default: BaseChatModel, settings: Settings) -> Callable[[str | None], BaseChatModel]:

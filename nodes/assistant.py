@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import Node, State, describe_run
 from discreet.nodes.turn import recent_rounds, tool_rounds, turn_start, wants_tools
 from discreet.prompts.assistant import render_assistant
 from discreet.state.conversation import ConversationState
-
-Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
 
 FACTS_TOKENS = 200
 """Of the 2,000 tokens of a prompt: system 300, summary 200, rounds 1,200, input 100, reserve 200, which holds the facts."""
@@ -55,20 +52,19 @@ def make_assistant(
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
 
-    async def assistant(state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
-        values: dict[str, Any] = dict(state)
-        messages: list[BaseMessage] = values.get(messages_key, [])
-        context = describe_run(config, runtime.context).context
+    async def assistant(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
+        messages: list[BaseMessage] = state.get(messages_key, [])
+        context = describe_run(runtime.context).context
         last_words = tool_rounds(messages) >= tool_loop_limit
         system = render_assistant(
-            values.get(memories_key) or (),
+            state.get(memories_key) or (),
             system_prompt=context.system_prompt or system_prompt,
             fits=lambda block: count_tokens_approximately([SystemMessage(block)]) <= FACTS_TOKENS,
             last_words=last_words,
         )
         model = model_for(context.model)
         runnable = model.bind_tools(tools) if tools else model
-        answer = await runnable.ainvoke([SystemMessage(system), *within_budget(messages)], config)
+        answer = await runnable.ainvoke([SystemMessage(system), *within_budget(messages)])
         if last_words and wants_tools([answer]):
             answer = AIMessage(answer.text or UNFINISHED, id=answer.id)
         return {messages_key: [answer]}

@@ -6,18 +6,18 @@ import asyncio
 import re
 import tomllib
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from discreet.metrics import gate_decisions
+from discreet.nodes.run import State, StateNode
 from discreet.nodes.turn import turn_text
 from discreet.state.conversation import ConversationState, Gate
 
 Match = Literal["whole", "start", "anywhere"]
-Node = Callable[[ConversationState], Awaitable[dict[str, Any]]]
 
 MAX_CHARS = 2_000
 """Only the beginning and the end of a longer message are read: the rest is material, not the question."""
@@ -106,11 +106,11 @@ def decide(text: str) -> GateDecision:
     return _default_decide()(text)
 
 
-def make_memory_gate(*, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages") -> Node:
+def make_memory_gate(*, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages") -> StateNode:
     """Return the node `memory_gate`; `decide` may block, it runs in a thread."""
 
-    async def memory_gate(state: ConversationState) -> dict[str, Any]:
-        text = turn_text(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
+    async def memory_gate(state: State) -> dict[str, Gate]:
+        text = turn_text(state.get(messages_key, ()))
         decision = await asyncio.to_thread(decide, text)
         gate_decisions.labels("retrieve" if decision.retrieve else "skip").inc()
         return {"gate": Gate(retrieve=decision.retrieve, reason=decision.reason)}

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
+from discreet.checkpoint.messages import is_answer
 from discreet.metrics import persist_failures
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Node, Run, State, describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import ConversationLog, TextRedactor
 from discreet.redaction import Redactor
-from discreet.state.conversation import ConversationState, Request
+from discreet.state.conversation import Request
 from discreet.state.records import TurnRecord
 
 logger = logging.getLogger(__name__)
-
-Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
 
 
 def make_persist_filtered(
@@ -46,32 +44,27 @@ def make_persist_filtered(
     """
     redact = (redactor or Redactor()).redact
 
-    async def persist_filtered(
-        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
-    ) -> dict[str, Any]:
-        values: dict[str, Any] = dict(state)
-        messages: list[BaseMessage] = values.get(messages_key, [])
+    async def persist_filtered(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
+        messages: list[BaseMessage] = state.get(messages_key, [])
         turn = messages[turn_start(messages) or 0 :]
-        kept = [rebuilt for message in turn if (rebuilt := filtered(message, redact)) is not None]
+        kept = filtered_turn(turn, redact)
         kept_ids = {message.id for message in kept}
         removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
-        request: Request | None = values.get("request")
+        request: Request | None = state.get("request")
         if log is not None and request is not None:
-            run = describe_run(config, runtime.context, default_user=default_user)
+            run = describe_run(runtime.context, default_user=default_user)
             await _append(log, _turn_record(run, request, kept))
         return {messages_key: [*removed, *kept], "request": None, "gate": None, "memories": []}
 
     return persist_filtered
 
 
-def filtered(message: BaseMessage, redact: Callable[[str], str]) -> BaseMessage | None:
-    """Return what may be kept of `message`: its id and redacted text; None for what is not kept at all."""
-    text = str(message.text)
-    if isinstance(message, HumanMessage):
-        return HumanMessage(redact(text), id=message.id)
-    if isinstance(message, AIMessage) and not message.tool_calls and text:
-        return AIMessage(redact(text), id=message.id)
-    return None
+def filtered_turn(turn: Sequence[BaseMessage], redact: Callable[[str], str]) -> list[BaseMessage]:
+    """Return the user's messages of a turn and the answer that ends it, of each its id and redacted text."""
+    kept: list[BaseMessage] = [HumanMessage(redact(str(m.text)), id=m.id) for m in turn if isinstance(m, HumanMessage)]
+    if turn and is_answer(turn[-1]):
+        kept.append(AIMessage(redact(str(turn[-1].text)), id=turn[-1].id))
+    return kept
 
 
 def _turn_record(run: Run, request: Request, kept: Sequence[BaseMessage]) -> TurnRecord:

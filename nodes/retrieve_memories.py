@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from discreet.metrics import retrieve_failures, retrieve_seconds
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Node, Run, State, describe_run
 from discreet.nodes.turn import turn_text
 from discreet.ports import Memories
-from discreet.state.conversation import ConversationState, RetrievedMemory
+from discreet.state.conversation import RetrievedMemory
 from discreet.state.records import MemoryFilters, ScoredMemory
 
 logger = logging.getLogger(__name__)
-
-Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
 
 
 def make_retrieve_memories(
@@ -60,11 +56,9 @@ def make_retrieve_memories(
                 filters=MemoryFilters(app_name=context.app_name),
             )
 
-    async def retrieve_memories(
-        state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]
-    ) -> dict[str, Any]:
-        run = describe_run(config, runtime.context, default_user=default_user)
-        query = turn_text(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
+    async def retrieve_memories(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
+        run = describe_run(runtime.context, default_user=default_user)
+        query = turn_text(state.get(messages_key, ()))
         if run.user_id is None or not query.strip():
             return {memories_key: []}
         started = time.perf_counter()

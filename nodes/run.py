@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
 
 from discreet.state.context import Context, check_user_id
+
+State = Any
+"""A graph's state, whatever its schema. A narrower annotation would make LangGraph hand a node only the keys of that
+schema, and the nodes serve other people's graphs too."""
+
+
+class Node(Protocol):
+    """What the `make_…` functions return."""
+
+    def __call__(self, state: State, *, runtime: Runtime[Any]) -> Awaitable[dict[str, Any]]:
+        """Return the node's update of the state."""
+        ...
+
+
+class StateNode(Protocol):
+    """A node that needs no more than the state."""
+
+    def __call__(self, state: State) -> Awaitable[dict[str, Any]]:
+        """Return the node's update of the state."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,16 +41,16 @@ class Run:
     context: Context
 
 
-def describe_run(config: RunnableConfig, context: object = None, *, default_user: str | None = None) -> Run:
-    """Return the run's user, thread and context.
+def describe_run(context: object = None, *, default_user: str | None = None) -> Run:
+    """Return the user, the thread and the context of the run that calls this.
 
     The user is `context.user_id`; in graphs with a context schema of their own, its `user_id` field or key; else
-    `configurable["user_id"]`; else `default_user`.
+    `configurable["user_id"]` of the run's config; else `default_user`.
 
     Raises:
         InvalidUserError: The user_id found can't be used.
     """
-    configurable: Mapping[str, Any] = config.get("configurable") or {}
+    configurable = _configurable()
     found = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
     user_id = found or configurable.get("user_id") or default_user
     thread_id = configurable.get("thread_id")
@@ -38,3 +59,10 @@ def describe_run(config: RunnableConfig, context: object = None, *, default_user
         thread_id=None if thread_id is None else str(thread_id),
         context=context if isinstance(context, Context) else Context(),
     )
+
+
+def _configurable() -> Mapping[str, Any]:
+    try:
+        return get_config().get("configurable") or {}
+    except RuntimeError:  # LangGraph's way to say that nothing is running: a node or tool called by hand
+        return {}

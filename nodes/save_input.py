@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
-from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import Node, State, describe_run
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
-from discreet.state.conversation import ConversationState, Request
+from discreet.state.conversation import Request
 from discreet.state.text import storable
-
-Node = Callable[[ConversationState, RunnableConfig, Runtime[Any]], Awaitable[dict[str, Any]]]
 
 
 def make_save_input(
@@ -55,9 +52,9 @@ def make_save_input(
             raise EmptyInputError
         return text, media
 
-    async def save_input(state: ConversationState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
-        describe_run(config, runtime.context)  # refuses an unusable user_id before anything is done
-        *earlier, message = _unanswered(state.get(messages_key, ()))  # type: ignore[call-overload]  # a foreign key
+    async def save_input(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
+        describe_run(runtime.context)  # refuses an unusable user_id before anything is done
+        *earlier, message = _unanswered(state.get(messages_key, ()))
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NoReturn
 
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from discreet.nodes.run import Run, describe_run
 from discreet.ports import Memories
@@ -22,14 +22,10 @@ class MemoryToolArgs(BaseModel):
 class MemoryTool(BaseTool):
     """Base of the memory tools. They need an event loop: use `ainvoke`."""
 
-    memories: Memories = Field(exclude=True, repr=False)
+    memories: SkipValidation[Memories] = Field(exclude=True, repr=False)
     """Where memories are kept."""
     default_user: str | None = Field(default=None, exclude=True)
     """user_id for runs that name none."""
-
-    def __init__(self, memories: Memories, **options: Any) -> None:
-        """Work on `memories`."""
-        super().__init__(memories=memories, **options)
 
     def _run(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{self.name} works on an event loop: call it with ainvoke.")
@@ -40,9 +36,7 @@ class MemoryTool(BaseTool):
         Raises:
             ToolException: The run names no user, so there is nobody to remember things about.
         """
-        run = describe_run(
-            getattr(runtime, "config", None) or {}, getattr(runtime, "context", None), default_user=self.default_user
-        )
+        run = describe_run(getattr(runtime, "context", None), default_user=self.default_user)
         if run.user_id is None:
             raise ToolException("There is no long-term memory in this conversation: the run names no user_id.")
         return run, run.user_id

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from rich.console import Console
 from rich.markup import escape
 
@@ -73,7 +73,7 @@ class TerminalChat:
 
     async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:
         async for mode, event in self.graph.astream(
-            {"messages": [{"role": "user", "content": text}]},  # type: ignore[arg-type]  # coerced by the reducer
+            {"messages": [HumanMessage(text)]},
             {"configurable": {"thread_id": self.thread}},
             context=self.context,
             stream_mode=["messages", "updates"],
@@ -102,7 +102,7 @@ def _tokens(event: Any) -> Iterable[tuple[str, str]]:
         yield "token", str(message.text)
 
 
-def _notes(event: dict[str, Any]) -> Iterable[tuple[str, str]]:
+def _notes(event: Any) -> Iterable[tuple[str, str]]:
     """Say what was recalled and what was stored in one step of the graph."""
     for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
         yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"

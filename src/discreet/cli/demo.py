@@ -11,8 +11,11 @@ import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph.state import CompiledStateGraph
 from psycopg import AsyncConnection
@@ -21,7 +24,7 @@ from rich.markup import escape
 
 from discreet.checkpoint import RedactingSaver
 from discreet.cli.planted import search_folder
-from discreet.cli.tables import readable_rows
+from discreet.cli.tables import readable_tables
 from discreet.graph import build_graph
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
@@ -46,8 +49,8 @@ def run_demo() -> int:
     planted = {
         "email": f"ann.{secrets.token_hex(4)}@example.com",
         "phone": f"+1 212 555 {secrets.randbelow(9000) + 1000}",
+        "API key": f"sk-{secrets.token_hex(24)}",
         "tool result": f"WAREHOUSE-{secrets.token_hex(6)}",
-        "tool argument": f"order-{secrets.token_hex(6)}",
     }
     recalled = asyncio.run(_conversations(console, settings, planted))
     return _verdict(console, settings.data_dir, planted, recalled=recalled)
@@ -68,8 +71,9 @@ async def _conversations(console: Console, settings: Settings, planted: dict[str
         graph = builder.compile(checkpointer=saver)
         told = [
             f"I keep two {KEEP}, and my e-mail is {planted['email']}.",
-            f"/lookup_order order_id={planted['tool argument']}",
+            "/lookup_order order_id=A17",
             f"Call me on {planted['phone']} when the parcel is here.",
+            f"My API key is {planted['API key']}, remember it.",
         ]
         await _thread(console, graph, "First conversation", told)
         answers = await _thread(console, graph, "Second conversation, same user", ["Which birds do I have?"])
@@ -77,13 +81,15 @@ async def _conversations(console: Console, settings: Settings, planted: dict[str
     return any(KEEP in answer for answer in answers)
 
 
-async def _thread(console: Console, graph: CompiledStateGraph, title: str, turns: Sequence[str]) -> list[str]:  # type: ignore[type-arg]  # any graph
+async def _thread(
+    console: Console, graph: CompiledStateGraph[Any, Any, Any, Any], title: str, turns: Sequence[str]
+) -> list[str]:
     console.rule(title)
-    thread = {"configurable": {"thread_id": str(uuid4())}}
+    thread: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
     answers = []
     for text in turns:
         console.print(f"[bold]you ›[/bold] {escape(text)}")
-        state = await graph.ainvoke({"messages": [("user", text)]}, thread, context=Context(user_id="ann"))
+        state = await graph.ainvoke({"messages": [HumanMessage(text)]}, thread, context=Context(user_id="ann"))
         answers.append(str(state["messages"][-1].text))
         console.print(f"[bold]assistant ›[/bold] {escape(answers[-1])}\n")
     return answers
@@ -92,12 +98,12 @@ async def _thread(console: Console, graph: CompiledStateGraph, title: str, turns
 async def _print_tables(console: Console, dsn: str) -> None:
     console.rule("What PostgreSQL holds now")
     async with await AsyncConnection.connect(dsn) as connection:
-        async for name, rows in readable_rows(connection):
-            console.print(f"[bold]{name}[/bold]  {len(rows)} rows")
-            for row in rows:
-                cells = "  ".join(f"[dim]{column}[/dim] {escape(value)}" for column, value in row.items())
-                console.print(f"  {cells}")
-            console.print()
+        async for table in readable_tables(connection):
+            shown = "" if len(table.rows) == table.count else f", the last {len(table.rows)}"
+            console.print(f"[bold]{table.name}[/bold]: {table.count} rows{shown}")
+            for row in table.rows:
+                cells = " · ".join(f"[dim]{column}[/dim] {escape(value)}" for column, value in row.items())
+                console.print(f"  {cells}", soft_wrap=True)
 
 
 def _verdict(console: Console, data_dir: Path, planted: dict[str, str], *, recalled: bool) -> int:

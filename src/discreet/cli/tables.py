@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg import AsyncConnection, sql
 from psycopg.rows import dict_row
@@ -16,21 +18,28 @@ WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema') 
 ORDER BY n.nspname, c.relname
 """
 
-HIDDEN = ("migrations", "checkpoint_migrations", "store_migrations", "vector_migrations")
+MAX_ROWS = 4
+MAX_CELL = 120
 
-MAX_CELL = 160
+
+@dataclass(frozen=True)
+class Table:
+    """One table and its newest rows as short text."""
+
+    name: str
+    count: int
+    rows: list[dict[str, str]]
 
 
-async def readable_rows(connection: AsyncConnection[Any]) -> AsyncIterator[tuple[str, Sequence[dict[str, str]]]]:
-    """Yield each table that has rows as `schema.name` and its rows, every value as short text."""
-    tables = await (await connection.cursor(row_factory=dict_row).execute(TABLES)).fetchall()
-    for table in tables:
-        if table["name"] in HIDDEN:
-            continue
+async def readable_tables(connection: AsyncConnection[Any]) -> AsyncIterator[Table]:
+    """Yield each table that has rows, with its last few rows."""
+    cursor = connection.cursor(row_factory=dict_row)
+    for table in await (await cursor.execute(TABLES)).fetchall():
         query = sql.SQL("SELECT * FROM {}").format(sql.Identifier(table["schema"], table["name"]))
-        rows = await (await connection.cursor(row_factory=dict_row).execute(query)).fetchall()
+        rows = await (await cursor.execute(query)).fetchall()
         if rows:
-            yield f"{table['schema']}.{table['name']}", [_readable(row) for row in rows]
+            readable = [_readable(row) for row in rows[-MAX_ROWS:]]
+            yield Table(f"{table['schema']}.{table['name']}", len(rows), readable)
 
 
 def _readable(row: dict[str, Any]) -> dict[str, str]:
@@ -38,11 +47,23 @@ def _readable(row: dict[str, Any]) -> dict[str, str]:
     values = dict(row)
     if isinstance(values.get("blob"), bytes) and values.get("type"):
         values["blob"] = JsonPlusSerializer().loads_typed((values.pop("type"), values["blob"]))
-    return {name: _short(value) for name, value in values.items() if value is not None}
+    shown = {name: _short(value) for name, value in values.items() if value not in (None, "", [], {})}
+    return {name: text for name, text in shown.items() if text}
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, list) and value and all(isinstance(item, float) for item in value):
-        return f"{len(value)} numbers"
-    text = " ".join(str(value).split())
+    text = _text(value)
     return text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}… ({len(text):,} characters)"
+
+
+def _text(value: Any) -> str:
+    match value:
+        case BaseMessage():
+            return f"{value.type}: {value.text}"
+        case list():
+            return " | ".join(_text(item) for item in value)
+        case dict():
+            return ", ".join(f"{name}={_text(item)}" for name, item in value.items())
+    text = " ".join(str(value).split())
+    is_vector = text.startswith(("[", "{")) and not any(char.isalpha() for char in text.replace("e-", ""))
+    return f"a vector of {text.count(',') + 1} numbers" if is_vector else text

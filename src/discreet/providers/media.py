@@ -17,7 +17,7 @@ MAX_SENTENCES = 3
 MAX_SUMMARY_CHARS = 600
 """Three sentences of 200 characters each, which is long for any of the four languages."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001  # full-width: Chinese
 
 
 def first_sentences(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, Result, SearchOp, TTLConfig
@@ -69,8 +69,8 @@ class RedactingStore(BaseStore):
                 return op
         raise InvalidRecordError(f"The store does not know the operation {type(op).__name__}.")
 
-    def _redact(self, value: dict[str, Any]) -> dict[str, Any]:
-        redacted: dict[str, Any] = redact_object(value, self._redactor)
+    def _redact(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        redacted: dict[str, Any] = redact_object(dict(value), self._redactor)
         return redacted
 
     def _check_opaque(self, *labels: str) -> None:

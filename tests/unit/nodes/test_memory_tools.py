@@ -21,7 +21,7 @@ def memories():
 @pytest.fixture
 def call(run_node, memories):
     """Return `await call(name, args, …)`: the tool's message, as the assistant gets it."""
-    node = make_tools([MemorySave(memories), MemoryRecall(memories), MemoryForget(memories)])
+    node = make_tools([MemorySave(memories=memories), MemoryRecall(memories=memories), MemoryForget(memories=memories)])
 
     async def call(name, arguments, *, before=(), said="I keep two parrots", **context):
         request = AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c1"}])
@@ -87,8 +87,8 @@ async def test_bad_arguments_come_back_to_the_model_as_an_error(call, memories, 
 async def test_a_user_named_by_the_model_is_ignored(call, memories):
     await call("save_memory", {"text": "Keeps parrots", "user_id": "bob"}, user_id="ann")
     assert await memories.search("bob", "parrots") == []
-    assert "user_id" not in MemorySave(memories).tool_call_schema.model_json_schema()["properties"]
-    assert "runtime" not in MemorySave(memories).tool_call_schema.model_json_schema()["properties"]
+    assert "user_id" not in MemorySave(memories=memories).tool_call_schema.model_json_schema()["properties"]
+    assert "runtime" not in MemorySave(memories=memories).tool_call_schema.model_json_schema()["properties"]
 
 
 async def test_a_secret_is_refused(call, memories):
@@ -135,7 +135,7 @@ async def test_the_tools_serve_a_graph_with_a_state_of_its_own(run_node, memorie
     class Theirs(TypedDict):
         chat: Annotated[list[AnyMessage], add_messages]
 
-    node = make_tools([MemorySave(memories, default_user="ann")], messages_key="chat")
+    node = make_tools([MemorySave(memories=memories, default_user="ann")], messages_key="chat")
     request = AIMessage("", tool_calls=[{"name": "save_memory", "args": {"text": "Likes tea"}, "id": "c1"}])
     await run_node(node, {"chat": [HumanMessage("I like tea"), request]}, schema=Theirs)
     assert len(await memories.search("ann", "tea")) == 1
@@ -154,4 +154,4 @@ async def test_a_tool_that_fails_answers_with_its_error(run_node):
 
 def test_a_memory_tool_without_an_event_loop_says_what_to_do(memories):
     with pytest.raises(NotImplementedError, match="ainvoke"):
-        MemoryRecall(memories).invoke({"query": "x"})
+        MemoryRecall(memories=memories).invoke({"query": "x"})
