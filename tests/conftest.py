@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -37,8 +39,31 @@ def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def empty_database(server_dsn: str) -> Iterator[str]:
     """Return the DSN of a new database without any table, dropped afterwards whoever is still connected."""
+    with _new_database(server_dsn, template="template1") as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+def migrated_template(server_dsn: str) -> Iterator[str]:
+    """Return the name of a database that has the schema and no rows; cloning it takes 50 ms, migrating 300."""
+    from discreet.storage.migrations import migrate  # here, as tests without a database need not pay for it
+
+    with _new_database(server_dsn, template="template1") as dsn:
+        asyncio.run(migrate(dsn))
+        yield urlsplit(dsn).path.removeprefix("/")
+
+
+@pytest.fixture
+def database(server_dsn: str, migrated_template: str) -> Iterator[str]:
+    """Return the DSN of a new migrated database, dropped afterwards whoever is still connected."""
+    with _new_database(server_dsn, template=migrated_template) as dsn:
+        yield dsn
+
+
+@contextmanager
+def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
