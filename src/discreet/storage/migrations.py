@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import LiteralString
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import TupleRow
 
@@ -80,17 +80,29 @@ async def _apply_next(conn: AsyncConnection[TupleRow], migrations: list[Migratio
         async with conn.transaction():
             if await _value(conn, _TRY_LOCK):
                 await _create_vector(conn)
-                pending = _pending(migrations, await _applied(conn))
-                if pending is not None:
-                    await conn.execute(pending.sql)
-                    await conn.execute(_RECORD, (pending.name, pending.checksum))
-                return None if pending is None else pending.name
+                migration = _pending(migrations, await _applied(conn))
+                if migration is not None:
+                    await _apply(conn, migration)
+                return None if migration is None else migration.name
         if asyncio.get_running_loop().time() > deadline:
             raise MigrationError(
                 f"Another process has been migrating this database for over {lock_seconds:g} s. "
                 "Wait for it, or end its session in pg_stat_activity, then start again."
             )
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _apply(conn: AsyncConnection[TupleRow], migration: Migration) -> None:
+    try:
+        await conn.execute(migration.sql)
+        await conn.execute(_RECORD, (migration.name, migration.checksum))
+    except OperationalError:
+        raise
+    except Error as error:
+        raise MigrationError(
+            f"Migration {migration.name} failed (SQLSTATE {error.sqlstate}); it changed nothing. "
+            "The server's log has the statement."
+        ) from None
 
 
 def _pending(migrations: list[Migration], applied: dict[str, str]) -> Migration | None:

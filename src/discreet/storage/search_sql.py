@@ -28,10 +28,10 @@ WITH question AS MATERIALIZED (
 """The question's words with their inverse document frequency (Robertson and Zaragoza 2009, equation 3.3, plus 1 so that
 it stays positive). Read here rather than cached in the process: it takes 0.05 ms and is never stale."""
 
-_SCANNED: LiteralString = """
-scanned AS MATERIALIZED (
+_SCAN: LiteralString = """
+{name} AS MATERIALIZED (
     SELECT m.user_key, m.entry_id,
-           CASE WHEN m.space_key = %(space_key)s THEN {closeness} END AS closeness,
+           CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine,
            coalesce(-(m.lexical <#> (SELECT lexical FROM question)), 0) AS own,
            coalesce(-(m.context <#> (SELECT lexical FROM question)), 0) AS context
     FROM discreet.memory m
@@ -40,24 +40,18 @@ scanned AS MATERIALIZED (
       {conditions}
 ),
 """
-"""Every memory of the person, from the covering index alone (unless a filter needs the table)."""
-
-_COVERED: LiteralString = """
-candidates AS MATERIALIZED (
-    SELECT user_key, entry_id, closeness AS cosine, own, own + context AS lexical FROM scanned
-),
-"""
-"""Up to 512 dims the index holds the vectors, so that the scan has seen the exact cosine."""
+"""Every current memory of the person, from the covering index alone unless a filter needs the table. Up to 512 dims the
+index holds the vectors and this is the list of candidates."""
 
 _RERANKED: LiteralString = """
 shortlist AS (
-    (SELECT * FROM scanned ORDER BY closeness DESC NULLS LAST LIMIT 100)
+    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT 100)
     UNION
     (SELECT * FROM scanned ORDER BY own + context DESC LIMIT 50)
 ),
 candidates AS MATERIALIZED (
-    SELECT s.user_key, s.entry_id, s.own, s.own + s.context AS lexical,
-           CASE WHEN s.closeness IS NOT NULL THEN -(m.wide_embedding <#> %(embedding)s::halfvec) END AS cosine
+    SELECT s.user_key, s.entry_id, s.own, s.context,
+           CASE WHEN s.cosine IS NOT NULL THEN -(m.wide_embedding <#> %(embedding)s::halfvec) END AS cosine
     FROM shortlist s
     JOIN discreet.memory m USING (user_key, entry_id)
 ),
@@ -79,8 +73,8 @@ JOIN discreet.app a USING (app_key)
 ORDER BY f.score DESC, f.entry_id
 """
 
-_COVERED_CLOSENESS: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
-_SKETCH_CLOSENESS: LiteralString = "-(m.sketch <~> binary_quantize(%(embedding)s::halfvec))"
+_EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
+_BY_BITS: LiteralString = "-(m.sketch <~> binary_quantize(%(embedding)s::halfvec))"
 
 _CONDITIONS: dict[str, LiteralString] = {
     "app_name": "AND m.app_key = (SELECT app_key FROM discreet.app WHERE app_name = %(app_name)s)",
@@ -112,10 +106,10 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     given = {} if filters is None else {name: value for name, value in filters if value is not None}
     if "thread_id" in given:
         given["thread_key"] = digest(given["thread_id"])
-    scanned = _SCANNED.format(
-        closeness=_COVERED_CLOSENESS if covered else _SKETCH_CLOSENESS,
-        conditions="\n      ".join(_CONDITIONS[name] for name in _CONDITIONS if name in given),
-    )
-    candidates = _COVERED if covered else _RERANKED
-    statement = _QUESTION + scanned + candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
+    conditions = "\n      ".join(_CONDITIONS[name] for name in _CONDITIONS if name in given)
+    if covered:
+        candidates = _SCAN.format(name="candidates", cosine=_EXACT, conditions=conditions)
+    else:
+        candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
+    statement = _QUESTION + candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
     return Search(statement=statement, parameters={**parameters, **given, "lexical_dims": DIMS})

@@ -1,0 +1,167 @@
+-- What the migrations add up to, with the reasons. Never run: tests/migration compares it with a migrated database.
+-- pgvector must be there before. Everything of ours is in a schema of its own.
+
+CREATE SCHEMA discreet;
+
+-- Which migrations were applied. The checksum is the SHA-256 of the released file.
+CREATE TABLE discreet.migrations (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Names of any length get short keys, since an index entry holds 2,704 bytes. A user_id is compared byte by byte.
+CREATE TABLE discreet.person (
+    user_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id text COLLATE "C" NOT NULL UNIQUE
+);
+
+CREATE TABLE discreet.app (
+    app_key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_name text COLLATE "C" NOT NULL UNIQUE
+);
+
+-- Embedding models at a size, as provider:model:dims. Vectors of different spaces are never compared. A cosine of
+-- cosine_zero reads as similarity 0, one of cosine_one as 1.
+CREATE TABLE discreet.embedding_space (
+    space_key smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    dims integer NOT NULL,
+    cosine_zero double precision NOT NULL,
+    cosine_one double precision NOT NULL
+);
+
+CREATE TYPE discreet.memory_type AS ENUM (
+    'user_fact',
+    'preference',
+    'event',
+    'conversation_insight',
+    'conversation_summary',
+    'important_moment',
+    'turn',
+    'reasoning'
+);
+
+-- One thing worth remembering. text, tags and feedback hold redacted text only.
+-- Vectors have unit length, so that the inner product (<#>, which pgvector negates) is the cosine. The columns have no
+-- fixed size: the space decides. Up to 512 dims a vector is in `embedding` and so in the covering index; a wider one is
+-- in `wide_embedding`, and the index has its signs, one bit a dimension, as `sketch`.
+-- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, `context` those of words that only
+-- the turns right before and after have; together at most 180.
+-- `valid_to` in the past means superseded: kept, and no longer found.
+CREATE TABLE discreet.memory (
+    user_key bigint NOT NULL REFERENCES discreet.person ON DELETE CASCADE,
+    entry_id uuid NOT NULL,
+    app_key integer NOT NULL REFERENCES discreet.app,
+    space_key smallint NOT NULL REFERENCES discreet.embedding_space,
+    type discreet.memory_type NOT NULL,
+    created_at timestamptz NOT NULL,
+    valid_from timestamptz,
+    valid_to timestamptz,
+    embedding halfvec,
+    sketch bit varying,
+    wide_embedding halfvec,
+    lexical sparsevec,
+    context sparsevec,
+    text text NOT NULL,
+    text_key uuid NOT NULL, -- digest of the text without case and spaces
+    request_id text,
+    thread_id text,
+    thread_key uuid, -- digest of thread_id
+    position bigint,
+    agent_id text,
+    importance smallint NOT NULL,
+    confidence double precision NOT NULL,
+    tags text[] NOT NULL,
+    conflict_flags text[] NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
+    feedback jsonb NOT NULL,
+    CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
+    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL))
+) WITH (
+    -- Searching rows that vacuum has not seen takes 1.3 to 2.8 times as long.
+    fillfactor = 90,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.02
+);
+
+-- Vectors out of line (TOAST) made a search five times slower. A wide one is read for 150 rows of a search only.
+ALTER TABLE discreet.memory
+    ALTER COLUMN embedding SET STORAGE PLAIN,
+    ALTER COLUMN lexical SET STORAGE PLAIN,
+    ALTER COLUMN context SET STORAGE PLAIN,
+    ALTER COLUMN wide_embedding SET STORAGE EXTERNAL;
+
+-- One person's memories, side by side, with all that a search compares: it reads nothing else.
+ALTER TABLE discreet.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
+    INCLUDE (app_key, space_key, type, created_at, valid_to, embedding, sketch, lexical, context);
+
+-- One turn a place; other memories of a place (facts said in that turn) as many as there are.
+CREATE UNIQUE INDEX memory_place ON discreet.memory (
+    user_key,
+    thread_key,
+    position,
+    (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
+) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
+
+-- Finds the fact that is said again.
+CREATE INDEX memory_same_text ON discreet.memory (user_key, text_key) WHERE valid_to IS NULL AND type <> 'turn';
+
+-- How often a memory was found, apart from it: a search must not write into the covering index.
+CREATE TABLE discreet.memory_stats (
+    user_key bigint NOT NULL,
+    entry_id uuid NOT NULL,
+    hits bigint NOT NULL DEFAULT 0,
+    last_hit timestamptz,
+    PRIMARY KEY (user_key, entry_id),
+    FOREIGN KEY (user_key, entry_id) REFERENCES discreet.memory ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
+-- How many memories there were, and in how many each token occurred: hashes and counts of all people together.
+CREATE TABLE discreet.corpus (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    documents bigint NOT NULL
+) WITH (fillfactor = 10);
+
+INSERT INTO discreet.corpus (documents) VALUES (0);
+
+CREATE TABLE discreet.token_frequency (
+    token integer PRIMARY KEY,
+    documents bigint NOT NULL
+) WITH (fillfactor = 70);
+
+-- One person's conversation in one thread. session_key is a digest of both.
+CREATE TABLE discreet.session_record (
+    session_key uuid PRIMARY KEY,
+    user_key bigint REFERENCES discreet.person ON DELETE CASCADE,
+    thread_id text NOT NULL,
+    locale text,
+    intent text,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    rounds integer NOT NULL
+);
+
+CREATE INDEX session_record_user ON discreet.session_record (user_key);
+
+-- The turns, redacted. A request is logged once.
+CREATE TABLE discreet.conversation_log (
+    log_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    request_id text COLLATE "C" NOT NULL UNIQUE,
+    session_key uuid NOT NULL REFERENCES discreet.session_record ON DELETE CASCADE,
+    user_key bigint REFERENCES discreet.person ON DELETE CASCADE,
+    app_name text NOT NULL,
+    agent_id text,
+    modality text NOT NULL,
+    media jsonb,
+    input_text text NOT NULL,
+    output_text text NOT NULL,
+    is_emergency boolean NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL
+);
+
+CREATE INDEX conversation_log_session ON discreet.conversation_log (session_key, started_at);
+CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);

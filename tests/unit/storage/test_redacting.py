@@ -1,0 +1,35 @@
+"""Which fields of a record are redacted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from discreet.redaction import Redactor
+from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
+from discreet.storage.redacting import redacted_filters, redacted_record, redacted_turn
+
+MAIL = "ann" + "@" + "example.com"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_text_tags_and_feedback_are_redacted():
+    record = MemoryRecord(text=f"Write to {MAIL}", tags=[MAIL, "mail"], feedback=[{"comment": [MAIL], "rating": 5}])
+    redacted = redacted_record(record, Redactor())
+    assert redacted.text == "Write to <EMAIL>"
+    assert redacted.tags == ["<EMAIL>", "mail"]
+    assert redacted.feedback == [{"comment": ["<EMAIL>"], "rating": 5}]
+    assert redacted.entry_id == record.entry_id
+
+
+def test_a_filter_finds_tags_as_they_are_stored():
+    assert redacted_filters(MemoryFilters(tags=[MAIL]), Redactor()).tags == ["<EMAIL>"]
+    assert redacted_filters(MemoryFilters(), Redactor()).tags is None
+
+
+def test_both_texts_of_a_turn_are_redacted_once():
+    turn = TurnRecord(
+        request_id="r", user_id="u", thread_id="t", input_text=MAIL, output_text=MAIL, started_at=NOW, ended_at=NOW
+    )
+    redacted = redacted_turn(turn, Redactor())
+    assert (redacted.input_text, redacted.output_text) == ("<EMAIL>", "<EMAIL>")
+    assert redacted_turn(redacted, Redactor()) == redacted
