@@ -12,10 +12,8 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, T
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.checkpoint import RedactingSaver
-from discreet.cli.session import Session, login_name, opened_storage
+from discreet.cli.session import Session, compiled_graph, login_name, opened_storage
 from discreet.errors import DiscreetError
-from discreet.graph import build_graph
 from discreet.state.context import Context
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
@@ -24,15 +22,20 @@ HELP = "/new starts a new conversation, /quit ends. What you type is redacted on
 class TerminalChat:
     """One person at one terminal."""
 
-    def __init__(self, console: Console, session: Session, *, user: str, thread: str, model: str | None) -> None:
-        """Build the graph over the session's storage."""
-        storage = session.storage
+    def __init__(
+        self, console: Console, session: Session, *, user: str, thread: str | None = None, model: str | None = None
+    ) -> None:
+        """Build the graph over the session's storage.
+
+        Raises:
+            ConfigurationError: The model's name is unknown.
+            InvalidUserError: `user` can't key a person's memories.
+        """
         self.console = console
         self.runner = session.runner
-        self.thread = thread
-        self.context = Context(user_id=user, model=model)
-        builder = build_graph(memories=storage.memories, log=storage.log)
-        self.graph = builder.compile(checkpointer=RedactingSaver.from_pool(storage.pool))
+        self.context = Context(user_id=user)
+        self.thread = thread or str(uuid4())
+        self.graph = session.runner.run(compiled_graph(session.storage, chat_model=model))
 
     def run(self) -> None:
         """Read lines until the end of input or /quit."""
@@ -93,7 +96,7 @@ def run_chat(*, user: str | None, thread: str | None, model: str | None) -> None
     if sys.stdin.isatty():
         import readline  # noqa: F401, PLC0415  # line editing and history for input()
     with opened_storage(console) as session:
-        TerminalChat(console, session, user=user or login_name(), thread=thread or str(uuid4()), model=model).run()
+        TerminalChat(console, session, user=user or login_name(), thread=thread, model=model).run()
 
 
 def _tokens(event: Any) -> Iterable[tuple[str, str]]:

@@ -22,10 +22,9 @@ from psycopg import AsyncConnection
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.checkpoint import RedactingSaver
 from discreet.cli.planted import search_folder
+from discreet.cli.session import compiled_graph
 from discreet.cli.tables import readable_tables
-from discreet.graph import build_graph
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.storage import open_storage
@@ -65,10 +64,7 @@ async def _conversations(console: Console, settings: Settings, planted: dict[str
         return f"{order_id} lies in {planted['tool result']}"
 
     async with open_storage(settings=settings) as storage:
-        builder = build_graph(memories=storage.memories, log=storage.log, tools=[lookup_order], settings=settings)
-        saver = RedactingSaver.from_pool(storage.pool)
-        await saver.setup()
-        graph = builder.compile(checkpointer=saver)
+        graph = await compiled_graph(storage, settings=settings, tools=[lookup_order])
         told = [
             f"I keep two {KEEP}, and my e-mail is {planted['email']}.",
             "/lookup_order order_id=A17",

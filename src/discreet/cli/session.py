@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
 from rich.console import Console
 
+from discreet.checkpoint import RedactingSaver
+from discreet.graph import build_graph
 from discreet.settings import Settings, load_settings
+from discreet.state.context import Context
 from discreet.storage import Storage, open_storage
 
 
@@ -39,6 +45,22 @@ def opened_storage(console: Console, settings: Settings | None = None) -> Iterat
             yield Session(storage, runner)
         finally:
             runner.run(stack.aclose())
+
+
+async def compiled_graph(
+    storage: Storage, *, settings: Settings | None = None, chat_model: str | None = None, tools: Sequence[BaseTool] = ()
+) -> CompiledStateGraph[Any, Context, Any, Any]:
+    """Return the template over `storage`, with its checkpointer.
+
+    Raises:
+        ConfigurationError: The model's name is unknown.
+    """
+    builder = build_graph(
+        chat_model=chat_model, memories=storage.memories, log=storage.log, tools=tools, settings=settings
+    )
+    saver = RedactingSaver.from_pool(storage.pool)
+    await saver.setup()
+    return builder.compile(checkpointer=saver)
 
 
 def login_name() -> str:

@@ -66,9 +66,7 @@ async def open_storage(
     settings = settings or load_settings()
     redactor = redactor or Redactor()
     embeddings = embeddings or embedding_provider(settings=settings)
-    if dsn is None and settings.postgres_dsn is not None:
-        dsn = settings.postgres_dsn.get_secret_value()
-    async with _server(dsn, settings) as found:
+    async with resolve_dsn(dsn, settings) as found:
         await migrate(found)
         with storage_errors():
             pool = make_pool(found, max_size=settings.pool_size)
@@ -87,8 +85,14 @@ async def open_storage(
 
 
 @asynccontextmanager
-async def _server(dsn: str | None, settings: Settings) -> AsyncIterator[str]:
-    """Yield `dsn`, or that of an embedded server, which is released at the end."""
+async def resolve_dsn(dsn: str | None, settings: Settings) -> AsyncIterator[str]:
+    """Yield `dsn`, else the one of the settings, else that of an embedded server, which is released at the end.
+
+    Raises:
+        EmbeddedServerError: The embedded server can't be started.
+    """
+    if dsn is None and settings.postgres_dsn is not None:
+        dsn = settings.postgres_dsn.get_secret_value()
     if dsn is not None:
         yield dsn
         return
