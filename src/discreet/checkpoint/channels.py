@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from langgraph.checkpoint.serde.types import TASKS
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 
 START = "__start__"
 BRANCH = "branch:to:"
 JOIN = "join:"
+
+NO_WRITES = "__no_writes__"
+"""A task's mark that it finished without output."""
+
+CONTROL = frozenset({ERROR, INTERRUPT, RESUME, "__error_source_node__"})
+"""Writes that say what happened to a task. Every other write is output, and one output means the task is finished."""
+
+
+def is_engine_channel(channel: str) -> bool:
+    """Return whether `channel` has rules of its own, which no policy changes."""
+    return is_trigger(channel) or channel in {START, TASKS, NO_WRITES, *CONTROL}
 
 
 def is_trigger(channel: str) -> bool:

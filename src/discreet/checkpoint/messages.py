@@ -28,17 +28,17 @@ TOOL_KEYS = {"tool_calls", "function_call"}
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """What is stored of a message channel."""
+class Selection:
+    """Which messages of a channel are stored."""
 
     messages: list[BaseMessage]
-    """New messages of id and redacted text."""
+    """As they came: `rebuild` them."""
     complete: bool
-    """Whether the running turn, from its user's message on, could go on from `messages` alone."""
+    """Whether the running turn, from its user's message on, could go on from these alone."""
 
 
-def filter_messages(messages: Sequence[BaseMessage], policy: CheckpointPolicy, *, closed: bool) -> Conversation:
-    """Return what is stored of `messages`; `closed` says whether the last turn is over."""
+def select(messages: Sequence[BaseMessage], *, closed: bool) -> Selection:
+    """Choose what is stored of `messages`; `closed` says whether the last turn is over."""
     kept: list[BaseMessage] = []
     complete = True
     for position, message in enumerate(messages):
@@ -50,8 +50,8 @@ def filter_messages(messages: Sequence[BaseMessage], policy: CheckpointPolicy, *
             complete = False
             continue
         complete = complete and _is_text(message)
-        kept.append(rebuild(message, policy))
-    return Conversation(kept, complete)
+        kept.append(message)
+    return Selection(kept, complete)
 
 
 def is_answer(message: BaseMessage) -> bool:

@@ -27,10 +27,10 @@ def locate(config: RunnableConfig) -> tuple[str, Place]:
     return str(where["thread_id"]), Place(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
 
 
-def bare(thread_id: str, ns: str, checkpoint_id: str | None) -> RunnableConfig:
+def bare(thread_id: str, ns: str | None, checkpoint_id: str | None) -> RunnableConfig:
     """Return a config of nothing but a place: savers copy whatever else they find in one into their rows."""
-    where = {"thread_id": thread_id, "checkpoint_ns": ns}
-    return {"configurable": {**where, "checkpoint_id": checkpoint_id} if checkpoint_id else where}
+    where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id or None}
+    return {"configurable": {key: value for key, value in where.items() if value is not None}}
 
 
 def strip(config: RunnableConfig) -> RunnableConfig:

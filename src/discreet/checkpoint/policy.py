@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 
+from discreet.checkpoint.channels import is_engine_channel
 from discreet.errors import ConfigurationError
 from discreet.ports import TextRedactor
 
@@ -53,8 +54,7 @@ class CheckpointPolicy:
     """Redacts every text that is stored. Default: `discreet.redaction.Redactor()`."""
 
     def __post_init__(self) -> None:
-        reserved = [name for name in (*self.messages, *self.channels) if name.startswith(("__", "branch:to:", "join:"))]
-        if reserved:
+        if reserved := [name for name in (*self.messages, *self.channels) if is_engine_channel(name)]:
             raise ConfigurationError(f"CheckpointPolicy names channels of the engine itself: {', '.join(reserved)}.")
         if both := set(self.messages) & set(self.channels):
             raise ConfigurationError(f"CheckpointPolicy has two rules for: {', '.join(sorted(both))}.")

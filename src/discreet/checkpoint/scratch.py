@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from discreet.checkpoint.places import Place, bare
+from discreet.checkpoint.places import Place, bare, locate
 
 
 class TaskWrites(NamedTuple):
@@ -160,16 +160,19 @@ class ThreadScratch:
 
     def forget_runs(self, run_ids: set[str], serde: SerializerProtocol) -> None:
         """Drop the checkpoints that these runs made, and their writes."""
-        saver = self.saver(serde)
-        gone: list[CheckpointTuple] = [
-            item
-            for item in saver.list({"configurable": {"thread_id": self.thread_id}})
-            if item.metadata.get("run_id") in run_ids
-        ]
-        for item in gone:
-            where = item.config["configurable"]
-            self.turn.storage[self.thread_id][where["checkpoint_ns"]].pop(where["checkpoint_id"])
-            self.turn.writes.pop((self.thread_id, where["checkpoint_ns"], where["checkpoint_id"]), None)
+        made = list(self.saver(serde).list(bare(self.thread_id, None, None)))
+        self._remove(locate(item.config)[1] for item in made if item.metadata.get("run_id") in run_ids)
+
+    def keep_heads(self) -> None:
+        """Drop all checkpoints but the newest of each namespace."""
+        spaces = self.turn.storage.get(self.thread_id, {})
+        self._remove(Place(ns, old) for ns, checkpoints in spaces.items() for old in sorted(checkpoints)[:-1])
+
+    def _remove(self, places: Iterable[Place]) -> None:
+        for place in places:
+            del self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
+            self.turn.writes.pop((self.thread_id, *place), None)
+        # What was known to be stored may be gone from the durable tier too: it is looked up again.
         self.anchors.clear()
         self.stored.clear()
 

@@ -162,14 +162,13 @@ class Tiers:
                 thread.forget_runs(set(run_ids), self._serde)
 
     def forget_history(self, thread_ids: Sequence[str], *, turns: bool) -> None:
-        """Unlearn which checkpoints of these threads are stored; `turns` drops their open turns too."""
+        """Keep the newest checkpoint of these threads; `turns` drops even that."""
         for thread_id in set(thread_ids).intersection(self.scratch.thread_ids()):
             if turns:
                 self.scratch.drop(thread_id)
                 continue
             with self.scratch.thread(thread_id) as thread:
-                thread.anchors.clear()
-                thread.stored.clear()
+                thread.keep_heads()
 
     def _filter(self, place: Place, checkpoint: Checkpoint, *, over: bool, incomplete: bool) -> Checkpoint | None:
         """Return what is stored of `checkpoint`: None if the policy dropped something and it must not be `incomplete`."""
@@ -177,7 +176,7 @@ class Tiers:
             checkpoint, self._policy, closed=place.conversation and over, conversation=place.conversation
         )
         metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
-        return filtered.checkpoint if filtered.complete or incomplete else None
+        return filtered.build() if filtered.complete or incomplete else None
 
     def _stub(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.
@@ -186,7 +185,7 @@ class Tiers:
         message. It may lack an answer that the same version of its channel has once the turn is closed, and a version
         is stored once, so its messages get a version of their own.
         """
-        stub = filter_checkpoint(checkpoint, self._policy, closed=False, conversation=True, inert=True).checkpoint
+        stub = filter_checkpoint(checkpoint, self._policy, closed=False, conversation=True).build(inert=True)
         versions = stub["channel_versions"]
         newest = max(versions.values(), default=None)
         for channel in self._policy.messages:

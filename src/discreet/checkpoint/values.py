@@ -37,18 +37,21 @@ def plain(value: Any) -> Any:
     raise NotPlainError(kind.__name__)
 
 
-def apply_rule(rule: Rule, value: Any, policy: CheckpointPolicy) -> Any:
-    """Return a copy of `value` as `rule` stores it.
+def storable_copy(rule: Rule, value: Any) -> Any:
+    """Return a copy of `value` for `seal`.
 
     Raises:
-        NotPlainError: `value` can't be stored. Bytes can't be redacted.
+        NotPlainError: `value` can't be stored under `rule`. Bytes can't be redacted.
     """
     copy = plain(value)
-    if rule is Rule.KEEP:
-        return copy
-    if _holds_bytes(copy):
+    if rule is Rule.REDACT and _holds_bytes(copy):
         raise NotPlainError("bytes")
-    return plain(policy.redact_value(copy))
+    return copy
+
+
+def seal(rule: Rule, copy: Any, policy: CheckpointPolicy) -> Any:
+    """Return a storable copy as `rule` stores it."""
+    return copy if rule is Rule.KEEP else plain(policy.redact_value(copy))
 
 
 def _holds_bytes(value: Any) -> bool:

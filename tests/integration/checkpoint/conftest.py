@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 from uuid import uuid4
 
 import psycopg
@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from psycopg_pool import AsyncConnectionPool
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.postgres import CONNECTION

@@ -96,7 +96,7 @@ async def test_threads_run_concurrently_without_leaking(agent, empty_database, w
         await saver.setup()
         graph = agent.compile(saver)
         results = await asyncio.gather(
-            *(graph.ainvoke(agent.say(f"use the tool {n}"), agent.config(str(n))) for n in range(20))
+            *(graph.ainvoke(agent.say(f"use the tool {n}"), agent.config(str(n))) for n in range(8))
         )
         assert all(f"use the tool {n} " in result["messages"][0].text for n, result in enumerate(results))
         assert words_on_disk(planted(agent)) == set()

@@ -1,0 +1,188 @@
+import copy
+from uuid import uuid4
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.types import Interrupt, Send
+
+from discreet.checkpoint import KEEP, CheckpointPolicy
+from discreet.checkpoint.channels import is_quiescent
+from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
+from discreet.errors import ConfigurationError
+
+
+def checkpoint(**values):
+    made = empty_checkpoint()
+    made["channel_values"] = values
+    made["channel_versions"] = dict.fromkeys(values, "1.5")
+    made["versions_seen"] = {"node": {"branch:to:node": "1.5"}}
+    return made
+
+
+def stored(made, policy, *, closed=True, conversation=True):
+    return filter_checkpoint(made, policy, closed=closed, conversation=conversation)
+
+
+def test_channels_nobody_named_are_dropped_and_their_versions_stay(policy):
+    made = checkpoint(messages=[], request={"raw": 1}, note="raw")
+    filtered = stored(made, policy)
+    assert filtered.build()["channel_values"] == {"messages": []}
+    assert filtered.build()["channel_versions"] == made["channel_versions"]
+    assert (filtered.complete, filtered.dropped) == (False, 2)
+
+
+def test_filtering_changes_nothing_it_is_given_and_is_idempotent(policy):
+    made = checkpoint(
+        messages=[HumanMessage("I am anna@example.com", id="mine"), AIMessage("hello", id=str(uuid4()))],
+        locale={"mail": ["anna@example.com"]},
+        request={"raw": 1},
+    )
+    before = copy.deepcopy(made)
+    once = stored(made, policy).build()
+    assert made == before
+    assert stored(once, policy).build() == once
+    assert once["channel_values"]["locale"] == {"mail": ["<EMAIL>"]}
+
+
+def test_redacting_is_not_dropping(policy):
+    assert stored(checkpoint(messages=[HumanMessage("anna@example.com")]), policy).complete
+
+
+def test_a_checkpoint_has_nothing_beside_what_the_engine_needs(policy):
+    made = {**checkpoint(messages=[]), "pending_sends": ["raw"], "extra": "raw"}
+    assert stored(made, policy).build().keys() == {
+        "v",
+        "id",
+        "ts",
+        "channel_values",
+        "channel_versions",
+        "versions_seen",
+        "updated_channels",
+    }
+
+
+@pytest.mark.parametrize(
+    "value", [object(), ToolMessage("x", tool_call_id="1"), {"x": {1: object()}}, float("nan"), b"x"]
+)
+def test_an_allowed_channel_holds_plain_data_or_nothing(policy, value):
+    filtered = stored(checkpoint(locale=value), policy)
+    assert filtered.build()["channel_values"] == {}
+    assert not filtered.complete
+
+
+def test_text_that_postgres_cannot_hold_never_passes():
+    filtered = stored(checkpoint(locale="a\0b\ud800"), CheckpointPolicy(channels={"locale": KEEP}))
+    value = filtered.build()["channel_values"]["locale"]
+    assert value.startswith("ab")
+    assert value.encode()
+
+
+def test_of_the_input_only_messages_and_allowed_channels_are_stored(policy):
+    made = checkpoint(__start__={"messages": [("user", "anna@example.com")], "secret": "raw", "locale": "vi"})
+    filtered = stored(made, policy)
+    value = filtered.build()["channel_values"]["__start__"]
+    assert [message.text for message in value["messages"]] == ["<EMAIL>"]
+    assert value.keys() == {"messages", "locale"}
+    assert not filtered.complete
+
+
+def test_an_input_that_is_no_mapping_is_not_stored(policy):
+    assert stored(checkpoint(__start__="raw"), policy).build()["channel_values"] == {}
+
+
+def test_messages_of_a_subgraph_that_serves_one_turn_are_not_stored(policy):
+    filtered = stored(checkpoint(messages=[HumanMessage("raw")]), policy, conversation=False)
+    assert filtered.build()["channel_values"] == {}
+
+
+def test_triggers_pass_only_as_the_engine_makes_them(policy):
+    made = checkpoint(**{"branch:to:a": None, "branch:to:b": "raw", "join:a+b:c": {"a"}, "join:a+b:d": {"raw"}})
+    assert stored(made, policy).build()["channel_values"] == {"branch:to:a": None, "join:a+b:c": {"a"}}
+
+
+def test_sends_are_dropped(policy):
+    assert not stored(checkpoint(__pregel_tasks=[Send("tools", "raw")]), policy).complete
+    assert stored(checkpoint(__pregel_tasks=[]), policy).complete
+
+
+def test_from_an_inert_checkpoint_no_node_starts(policy):
+    made = checkpoint(messages=[HumanMessage("hi")], **{"branch:to:a": None, "join:a:b": {"a"}})
+    values = stored(made, policy).build(inert=True)["channel_values"]
+    assert values.keys() == {"messages"}
+
+
+@pytest.mark.parametrize(
+    ("values", "quiescent"),
+    [
+        ({"messages": ["x"], "__pregel_tasks": [], "join:a+b:c": {"a"}}, True),
+        ({"branch:to:a": None}, False),
+        ({"__start__": {}}, False),
+        ({"__pregel_tasks": ["send"]}, False),
+        ({"join:a+b:c": {"a", "b"}}, False),
+        ({"join:a+b:c": ({"a", "b"}, False)}, False),
+    ],
+)
+def test_a_turn_is_over_when_no_node_is_about_to_run(values, quiescent):
+    assert is_quiescent(values) is quiescent
+
+
+def test_a_task_with_one_output_too_private_stores_none(policy):
+    writes = [("locale", "vi"), ("request", "raw"), ("branch:to:a", None)]
+    assert filter_writes(writes, policy, conversation=True) == []
+    assert filter_writes([("locale", "vi"), ("branch:to:a", None)], policy, conversation=True) == [
+        ("locale", "vi"),
+        ("branch:to:a", None),
+    ]
+
+
+def test_an_answer_is_not_stored_as_a_write(policy):
+    assert filter_writes([("messages", [AIMessage("answer")])], policy, conversation=True) == []
+
+
+def test_of_an_error_the_class_name_is_stored(policy):
+    assert filter_writes([("__error__", ValueError("raw"))], policy, conversation=True) == [("__error__", "ValueError")]
+
+
+def test_of_an_interrupt_the_id_is_stored(policy):
+    ((_, stored_interrupt),) = filter_writes(
+        [("__interrupt__", (Interrupt("raw", id="7"),))], policy, conversation=True
+    )
+    assert stored_interrupt == (Interrupt(REDACTED, id="7"),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [(True, True), (None, True), (2, True), ("Approve", True), ("it is Anna", False), (4111111111111111, False)],
+)
+def test_only_harmless_answers_are_stored(policy, answer, kept):
+    assert filter_writes([("__resume__", answer)], policy, conversation=True) == (
+        [("__resume__", answer)] if kept else []
+    )
+    assert filter_writes([("__resume__", [answer])], policy, conversation=True) == (
+        [("__resume__", [answer])] if kept else []
+    )
+
+
+def test_metadata_is_the_engines_and_what_the_policy_names():
+    run_id = str(uuid4())
+    config = {"configurable": {"thread_id": "1", "api_key": "raw", "plan": "free"}, "metadata": {"tenant": "raw"}}
+    parents = {"": str(uuid4())}
+    metadata = {"source": "loop", "step": 3, "parents": parents, "run_id": run_id, "writes": "raw"}
+    policy = CheckpointPolicy(metadata={"plan": KEEP})
+    assert filter_metadata(config, metadata, policy) == {
+        "source": "loop",
+        "step": 3,
+        "parents": parents,
+        "run_id": run_id,
+        "plan": "free",
+    }
+    forged = {"source": "raw", "step": "raw", "parents": {"": "raw"}, "run_id": "anna@example.com"}
+    assert filter_metadata(config, forged, policy) == {"parents": {}, "plan": "free"}
+
+
+def test_a_policy_cannot_name_channels_of_the_engine():
+    with pytest.raises(ConfigurationError, match="__start__"):
+        CheckpointPolicy(channels={"__start__": KEEP})
+    with pytest.raises(ConfigurationError, match="two rules"):
+        CheckpointPolicy(channels={"messages": KEEP})
