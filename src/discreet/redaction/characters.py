@@ -43,10 +43,10 @@ _FOLDING = _Folding()
 
 
 def fold(text: str) -> str:
-    """Return `text`, equally long, with digits, dashes, spaces and full-width forms of all scripts as ASCII.
+    r"""Return `text`, equally long, with digits, dashes, spaces and full-width forms of all scripts as ASCII.
 
     Example:
-        >>> fold("０９１２–３４５\N{NO-BREAK SPACE}６７８")
-        '0912-345 678'
+        >>> fold("\N{FULLWIDTH DIGIT ONE}2\N{EN DASH}3\N{NO-BREAK SPACE}4")
+        '12-3 4'
     """
     return text if text.isascii() else text.translate(_FOLDING)

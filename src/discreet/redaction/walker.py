@@ -29,6 +29,16 @@ MAX_DEPTH = 50
 MAX_INTEGER_BITS = 10_000
 """About 3,000 digits. Beyond 4,300 Python refuses to write an integer out (`sys.set_int_max_str_digits`)."""
 
+KINDS: dict[type[BaseMessage], tuple[str, ...]] = {
+    HumanMessage: (),
+    AIMessage: (),
+    SystemMessage: (),
+    ToolMessage: ("tool_call_id",),
+    ChatMessage: ("role",),
+    RemoveMessage: (),
+}
+"""Kind of message -> what it can't exist without, beside text. A subclass, such as a chunk, becomes its kind."""
+
 
 def redact_object(value: Any, redactor: TextRedactor) -> Any:
     """Return a copy of `value` in which all text went through `redactor`, dict keys included.
@@ -89,18 +99,15 @@ class _Walk:
     def _rebuild(self, value: Any) -> Any:
         if isinstance(value, dict):
             return self._mapping(value)
-        if isinstance(value, list):
-            return [self.visit(item) for item in value]
-        if isinstance(value, tuple):
-            return tuple(self.visit(item) for item in value)
+        if isinstance(value, (list, tuple)):
+            items = [self.visit(item) for item in value]
+            return items if isinstance(value, list) else tuple(items)
         if isinstance(value, BaseMessage):
             return self._message(value)
-        if isinstance(value, BaseModel):
-            extra = value.__pydantic_extra__ or {}
-            return self._mapping({name: getattr(value, name, None) for name in [*type(value).model_fields, *extra]})
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return self._mapping({field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)})
-        return issue(UNKNOWN)
+        fields = _field_names(value)
+        return (
+            issue(UNKNOWN) if fields is None else self._mapping({name: getattr(value, name, None) for name in fields})
+        )
 
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the dict with redacted keys. Keys that became equal are numbered, so that no entry is lost."""
@@ -121,21 +128,12 @@ class _Walk:
 
     def _message(self, message: BaseMessage) -> Any:
         """Return a message of the same kind with its id and text, and nothing else that could hold data."""
-        identifier = None if message.id is None else self._redactor.redact(message.id)
-        content = self._content(message.content)
-        if isinstance(message, HumanMessage):
-            return HumanMessage(content, id=identifier)
-        if isinstance(message, AIMessage):
-            return AIMessage(content, id=identifier)
-        if isinstance(message, SystemMessage):
-            return SystemMessage(content, id=identifier)
-        if isinstance(message, ToolMessage):
-            return ToolMessage(content, id=identifier, tool_call_id=self._redactor.redact(message.tool_call_id))
-        if isinstance(message, ChatMessage):
-            return ChatMessage(content, id=identifier, role=self._redactor.redact(message.role))
-        if isinstance(message, RemoveMessage) and identifier is not None:
-            return RemoveMessage(identifier)
-        return issue(UNKNOWN)
+        kind = next((kind for kind in KINDS if isinstance(message, kind)), None)
+        if kind is None or (kind is RemoveMessage and message.id is None):
+            return issue(UNKNOWN)
+        kept: dict[str, Any] = {name: getattr(message, name) for name in ("id", *KINDS[kind])}
+        kept = {name: None if text is None else self._redactor.redact(text) for name, text in kept.items()}
+        return kind(content=self._content(message.content), **kept)
 
     def _content(self, content: str | Iterable[Any]) -> str | list[str | dict[Any, Any]]:
         """Return a message's text; of a list of content blocks only its text blocks."""
@@ -148,3 +146,12 @@ class _Walk:
             elif isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
                 kept.append({"type": "text", "text": self._redactor.redact(block["text"])})
         return kept
+
+
+def _field_names(value: Any) -> list[str] | None:
+    """Return the names of the fields of a pydantic model or dataclass; None for anything else."""
+    if isinstance(value, BaseModel):
+        return [*type(value).model_fields, *(value.__pydantic_extra__ or {})]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [field.name for field in dataclasses.fields(value)]
+    return None

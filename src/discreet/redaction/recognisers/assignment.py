@@ -15,13 +15,15 @@ class AssignmentRecogniser(PatternRecogniser):
     """Finds the value after a telling name and `=`, `:` or `=>`."""
 
     type = "SECRET"
+    HINTS = ("pass", "pwd", "mật khẩu", "пароль", "密碼", "密码", "口令", "secret", "token", "credential", "key")
 
     PATTERNS = (
         re.compile(
             r"(?:(?P<password>pass(?:word|wd|phrase|code)|pwd|mật khẩu|пароль|密碼|密码|口令)"
             r"|(?:secret|token|credential|(?:api|access|secret|private|account|auth|encryption|signing)[ _-]?key)s?)"
             r"(?:[_-]?(?:id|key|value|hash))?[\\\"'\]]{0,3}[ \t]{0,3}(?P<operator>=>|:=|==?|:)[ \t]{0,3}"
-            r"(?P<quote>\\?[\"'`])?(?P<value>(?(quote)(?:(?!(?P=quote))[^\r\n\0]){1,512}|[^\s\"'`<>&;,\0]{1,512}))",
+            r"(?P<quote>\\?[\"'`])?(?P<value>(?(quote)(?:(?!(?P=quote))[^\r\n\0]){1,512}|"
+            r"(?:[^\s\"'`<>&;,\0]|[&;,](?![\w.-]{0,40}=|[\s\"']|[^!-~]|\Z)){1,512}))",
             re.IGNORECASE,
         ),
     )

@@ -17,6 +17,7 @@ class AuthorizationRecogniser(PatternRecogniser):
     """Finds what follows `Bearer` and `Basic`, with the header's name or without (RFC 6750, RFC 7617)."""
 
     type = "SECRET"
+    HINTS = ("bearer", "basic", "token")
 
     PATTERNS = (
         re.compile(

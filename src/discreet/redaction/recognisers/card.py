@@ -1,5 +1,7 @@
 """Payment card numbers."""
 
+# ruff: noqa: RUF001 - the words are written in their own letters
+
 from __future__ import annotations
 
 import re
@@ -29,7 +31,7 @@ class CardRecogniser:
         r"|3[47][0-9]{13}"  # American Express
         r"|3(?:0[0-59]|[689][0-9])[0-9]{11}(?:[0-9]{2})?"  # Diners Club
         r"|(?:6011|64[4-9][0-9]|65[0-9]{2})[0-9]{12,15}"  # Discover
-        r"|35[0-9]{14,17}|(?:2131|1800)[0-9]{11}"  # JCB; all of 35, since generators of test data don't keep to 3528–3589
+        r"|35[0-9]{14,17}|(?:2131|1800)[0-9]{11}"  # JCB; all of 35, as generators of test data use it
         r"|(?:62|81)[0-9]{14,17}"  # UnionPay
         r"|220[0-4][0-9]{12,15}"  # Mir
         r"|(?:50|5[6-8]|6[0-9])[0-9]{10,17}"  # Maestro and other domestic schemes
@@ -47,7 +49,7 @@ class CardRecogniser:
         view = without_lookalikes(text)
 
         def choose(windows: Sequence[Window]) -> Window | None:
-            before = view[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start]
+            before = view[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start] if windows[0].leading else ""
             named = self.ABOUT_CARDS.search(before) is not None
             return next((each for each in windows if self.validate(each.digits, named=named)), None)
 

@@ -12,6 +12,7 @@ class ConnectionStringRecogniser(PatternRecogniser):
     """Finds `scheme://user:password@host` (RFC 3986, section 3.2.1); only the password is the value."""
 
     type = "SECRET"
+    HINTS = ("://",)
 
     PATTERNS = (re.compile(r"[A-Za-z0-9+.-]://[^\s/:@\"'<>\0]{0,128}:(?P<value>[^\s/@\"'<>\0]{1,256})@(?=[\w\[.-])"),)
 

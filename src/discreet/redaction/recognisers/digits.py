@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 from discreet.redaction.characters import BLANK
 from discreet.redaction.recognisers.base import Span
@@ -15,25 +17,29 @@ GROUP = re.compile(r"(?<![0-9])[0-9]{1,19}(?![0-9])")
 GAP = re.compile(r"[ \t.()-]{1,3}")
 """What may stand between two groups of one number. A comma may not: it separates the fields of a CSV row."""
 
+NEARBY = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
+"""Seven digits close together: text without them has no number of the kind."""
+
 LOOKALIKE = re.compile(
     r"(?<![0-9A-Za-z])(?:"
+    r"(?:"
     r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"  # UUID
     r"|(?=[0-9]{0,127}[A-Fa-f])(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32}|[0-9A-Fa-f]{40}|[0-9A-Fa-f]{56}"
     r"|[0-9A-Fa-f]{64}|[0-9A-Fa-f]{96}|[0-9A-Fa-f]{128})"  # digest or trace id
     r")(?![0-9A-Za-z])"
-    r"|(?<![0-9])(?:"
+    r"|(?:"
     r"(?:19|20)[0-9]{2}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])"  # 2024-05-17
     r"|(?:0?[1-9]|[12][0-9]|3[01])([-./ ])(?:0?[1-9]|[12][0-9]|3[01])\2(?:19|20)[0-9]{2}"  # 17.05.2024, 05/17/2024
     r"|(?<!\.)(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])(?!\.[0-9])"  # IPv4
     r"|(?<![0-9][.-])(?:0|[1-9][0-9]{0,2})\.[0-9]{5,30}(?![.-][0-9])"  # decimal fraction
     r")(?![0-9])"
     r"|(?i:ISBN|ISSN|EAN|GTIN|UPC)(?:-1[03])?[ :#]{0,3}[0-9][0-9 -]{6,15}[0-9X]"
+    r")"
 )
 """Digits that are something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Consecutive digit groups that may be one number."""
 
     start: int
@@ -42,6 +48,8 @@ class Window:
     """All digits without what separates them."""
     sizes: tuple[int, ...]
     """Digits in each group."""
+    leading: bool
+    """Whether no other digits stand right before it, so that words may."""
 
     @property
     def spelled_out(self) -> bool:
@@ -54,24 +62,40 @@ Choose = Callable[[Sequence[Window]], Window | None]
 
 
 def without_lookalikes(text: str) -> str:
-    """Return `text`, equally long, with dates, UUIDs, digests, decimals, IPv4 addresses and ISBNs blanked."""
+    """Return `text`, equally long, with dates, UUIDs, digests, decimals, IPv4 addresses and ISBNs blanked.
+
+    Text that has no phone or card number anyway comes back empty.
+    """
+    if not NEARBY.search(text):
+        return ""
     return LOOKALIKE.sub(lambda match: BLANK * len(match[0]), text)
 
 
 def scan(text: str, *, least: int, most: int, choose: Choose) -> Iterator[Window]:
     """Return the windows that `choose` picks, left to right, of `least` to `most` digits and without overlaps."""
     for chain in _chains(text):
+        sizes = tuple(end - start for start, end in chain)
+        before = [0, *accumulate(sizes)]  # digits of the chain before each group, and before its end
         digits = "".join(text[start:end] for start, end in chain)
-        first = offset = 0
-        while first < len(chain):
-            taken = 1
-            if _may_start(chain, first):
-                windows = list(_windows(chain, first, digits[offset : offset + most], least))
-                if windows and (chosen := choose(windows)):
-                    yield chosen
-                    taken = len(chosen.sizes)
-            offset += sum(end - start for start, end in chain[first : first + taken])
-            first += taken
+        first = 0
+        while before[-1] - before[first] >= least:
+            chosen: Window | None = None
+            if _may_start(sizes, first):
+                ends = range(bisect_left(before, before[first] + least), bisect_right(before, before[first] + most))
+                windows = [
+                    Window(
+                        chain[first][0],
+                        chain[end - 1][1],
+                        digits[before[first] : before[end]],
+                        sizes[first:end],
+                        first == 0,
+                    )
+                    for end in reversed(ends)
+                ]
+                chosen = choose(windows) if windows else None
+            if chosen:
+                yield chosen
+            first += len(chosen.sizes) if chosen else 1
 
 
 def _chains(text: str) -> Iterator[list[Span]]:
@@ -86,28 +110,10 @@ def _chains(text: str) -> Iterator[list[Span]]:
         yield chain
 
 
-def _may_start(chain: Sequence[Span], index: int) -> bool:
+def _may_start(sizes: Sequence[int], index: int) -> bool:
     """Tell whether a number may begin at this group.
 
     Inside a chain a single digit begins one only before a longer group, as in `42 8 912 345 67 89`. This also keeps a long
     chain of single digits linear.
     """
-    start, end = chain[index]
-    if index == 0 or end - start > 1:
-        return True
-    return index + 1 < len(chain) and chain[index + 1][1] - chain[index + 1][0] > 2  # noqa: PLR2004 - as documented
-
-
-def _windows(chain: Sequence[Span], first: int, digits: str, least: int) -> Iterator[Window]:
-    ends: list[tuple[int, int]] = []
-    sizes: list[int] = []
-    count = 0
-    for start, end in chain[first : first + len(digits)]:
-        count += end - start
-        if count > len(digits):
-            break
-        sizes.append(end - start)
-        if count >= least:
-            ends.append((end, count))
-    for number, (end, count) in enumerate(reversed(ends)):
-        yield Window(chain[first][0], end, digits[:count], tuple(sizes[: len(sizes) - number]))
+    return index == 0 or sizes[index] > 1 or max(sizes[index + 1 : index + 2], default=0) > 2  # noqa: PLR2004 - as above

@@ -29,7 +29,7 @@ class EmailRecogniser:
     """Combining marks belong to it: Vietnamese may arrive decomposed."""
 
     GLUED_PROSE = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u1e00-\u1eff]{1,128}(?=[A-Za-z])")
-    """Letters of another script that run into a Latin local part: `信箱test@`, `номерivan@`."""
+    """Letters of another script that run into a Latin local part: `信箱test@`."""
 
     USERINFO = re.compile(r"://[^\s/@]{0,128}:[^\s/@]{0,128}\Z")
     """`scheme://user:password` before the `@` of a URL, which is the business of another recogniser."""

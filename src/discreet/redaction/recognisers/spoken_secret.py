@@ -1,5 +1,7 @@
 """Passwords that people tell: "my password is …" in English, Vietnamese, Russian and Chinese."""
 
+# ruff: noqa: RUF001 - the words are written in their own letters
+
 from __future__ import annotations
 
 import re
@@ -15,6 +17,23 @@ class SpokenSecretRecogniser(PatternRecogniser):
     """Finds the word after "my password is"."""
 
     type = "SECRET"
+    HINTS = (
+        "pass",
+        "pin",
+        "otp",
+        "key",
+        "code",
+        "token",
+        "mật khẩu",
+        "mã ",
+        "парол",
+        "код",
+        "密碼",
+        "密码",
+        "口令",
+        "驗證碼",
+        "验证码",
+    )
 
     PATTERNS = (
         re.compile(

@@ -1,0 +1,70 @@
+import pytest
+
+from discreet.redaction import Redactor
+from discreet.redaction.recognisers import CardRecogniser
+
+REDACTOR = Redactor(recognisers=[CardRecogniser()])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [  # test numbers that the schemes and payment providers publish, one a range and length
+        "4111111111111111",
+        "4222222222222",
+        "5555555555554444",
+        "2223003122003222",
+        "378282246310005",
+        "30569309025904",
+        "6011111111111117",
+        "3530111333300000",
+        "6200000000000005",
+        "2200000000000004",
+        "6759649826438453",
+    ],
+)
+def test_every_scheme_is_found(number):
+    assert REDACTOR.redact(f"pay with {number}, thanks") == "pay with <CARD>, thanks"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("4111 1111 1111 1111 exp 12/27", "<CARD> exp 12/27"),
+        ("4111-1111-1111-1111", "<CARD>"),
+        ("4111–1111–1111–1111", "<CARD>"),
+        ("4111\N{NO-BREAK SPACE}1111\N{THIN SPACE}1111 1111", "<CARD>"),
+        ("４１１１１１１１１１１１１１１１", "<CARD>"),
+        ("4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "<CARD>"),
+        ("卡號4111111111111111，請扣款", "卡號<CARD>，請扣款"),
+        ("abc4111111111111111xyz", "abc<CARD>xyz"),
+        ('{"n": 4111111111111111}', '{"n": <CARD>}'),
+        ("7,4111111111111111,2", "7,<CARD>,2"),
+        ("2 4111 1111 1111 1111 3", "2 <CARD> 3"),
+        ("2024-05-17 4111 1111 1111 1111", "2024-05-17 <CARD>"),
+        ("4111111111111111 5555555555554444", "<CARD> <CARD>"),
+        ("my card 4111 1111 1111 1112 was refused", "my card <CARD> was refused"),
+        ("card number 501864667909?", "card number <CARD>?"),
+    ],
+)
+def test_cards_are_found_in_every_shape(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4111 1111 1111 1112",  # wrong check digit
+        "9111111111111111",  # no scheme
+        "0000 0000 0000 0000",
+        "41111111111111111111111",  # too long
+        "EAN 4006381333931",
+        "ISBN 978-3-16-148410-0",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "order 202405171234",
+        "1,2,3,4,5,6,7,8,9,10,11,12,13,14",
+        "0.4111111111111111",
+        "2024-05-17 12:30:00",
+    ],
+)
+def test_other_numbers_stay(text):
+    assert REDACTOR.redact(text) == text

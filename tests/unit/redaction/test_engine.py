@@ -1,0 +1,147 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import REGISTRY
+
+from discreet.redaction import Finding, Redactor, redact
+
+REDACTOR = Redactor()
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+"""All of Unicode: NUL, lone surrogates and unassigned characters too."""
+
+FRAGMENTS = [
+    "ann@example.com",
+    "信箱",
+    "0912345678",
+    "+84 912 345 678",
+    "4111 1111 1111 1111",
+    "4",
+    " 1",
+    "password=",
+    "my password is ",
+    "пароль ",
+    "密碼",
+    "Bearer ",
+    "a1B2c3D4e5F6g7H8",
+    "sk-" + "a" * 24,
+    "eyJ" + "a1" * 6,
+    "://u:",
+    "@",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "<EMAIL>",
+    "<SECRET>",
+    "<",
+    ">",
+    "'",
+    '"',
+    ".",
+    ",",
+    "=",
+    ":",
+    "&",
+    "-",
+    " ",
+    "\n",
+    "\0",
+    "\ud83d",
+    "\ude00",
+]
+
+
+def redacted_count(kind: str) -> float:
+    return REGISTRY.get_sample_value("discreet_redactions_total", {"type": kind}) or 0.0
+
+
+def test_a_message_keeps_everything_but_its_values():
+    text = "Tôi là Lan, email lan.anh@gmail.com, gọi 0912 345 678 lúc 12:30 ngày 17/05/2024."
+    assert redact(text) == "Tôi là Lan, email <EMAIL>, gọi <PHONE> lúc 12:30 ngày 17/05/2024."
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(ANY_TEXT, st.lists(st.one_of(st.sampled_from(FRAGMENTS), ANY_TEXT), max_size=12).map("".join)))
+def test_redaction_is_idempotent_and_storable_for_every_text(text):
+    once = REDACTOR.redact(text)
+    assert REDACTOR.redact(once) == once
+    assert "\0" not in once
+    once.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\0nn@exam\0ple.com", "<EMAIL>"),
+        ("\ud800 and \udfff", "\ufffd and \ufffd"),
+        ("\ud83d\ude00", "😀"),
+        ("", ""),
+    ],
+)
+def test_text_becomes_storable(text, expected):
+    assert redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<EMAIL>", "password=<SECRET>", "<EMAIL>@example.com", "my password is <SECRET> ok", "<PHONE><CARD>", "<UNKNOWN>"],
+)
+def test_placeholders_are_left_alone(text):
+    assert redact(text) == text
+
+
+class Anything:
+    """Finds everything, placeholders too."""
+
+    type = "ANYTHING"
+
+    def spans(self, text):
+        return [(i, i + 1) for i in range(len(text))]
+
+
+def test_no_recogniser_gets_at_the_inside_of_a_placeholder():
+    assert Redactor(recognisers=[Anything()]).redact("a<BYTES>b") == "<ANYTHING><BYTES><ANYTHING>"
+
+
+class FirstLetter:
+    """Finds one letter a pass."""
+
+    type = "LETTER"
+
+    def spans(self, text):
+        return [(place, place + 1) for place, char in enumerate(text) if char.isalpha()][:1]
+
+
+def test_passes_repeat_until_nothing_is_left():
+    assert Redactor(recognisers=[FirstLetter()]).redact("a b c") == "<LETTER> <LETTER> <LETTER>"
+
+
+def test_a_text_that_does_not_settle_is_masked_as_a_whole():
+    assert Redactor(recognisers=[FirstLetter()]).redact("a" * 50) == "<UNKNOWN>"
+
+
+def test_a_text_too_long_to_search_is_masked_as_a_whole():
+    redactor = Redactor(max_chars=20)
+    assert redactor.redact("x" * 20) == "x" * 20
+    assert redactor.redact("x" * 21) == "<OVERSIZE>"
+    assert redactor.findings("x" * 21) == [Finding("OVERSIZE", 0, 21)]
+
+
+def test_a_result_too_long_to_search_again_is_masked_as_a_whole():
+    redactor = Redactor(max_chars=20)
+    assert redactor.redact("a@b.co c@d.co e@f.co") == "<OVERSIZE>"
+
+
+def test_findings_tell_type_and_place_but_never_the_value():
+    text = "ann@example.com or 0912345678"
+    assert REDACTOR.findings(text) == [Finding("EMAIL", 0, 15), Finding("PHONE", 19, 29)]
+    assert REDACTOR.findings("<EMAIL> or nothing") == []
+
+
+def test_a_secret_wins_over_what_it_contains():
+    assert redact("password=ann@example.com") == "password=<SECRET>"
+    assert redact("my password is 0912345678") == "my password is <SECRET>"
+
+
+def test_each_replaced_value_is_counted_by_type():
+    before = redacted_count("EMAIL"), redacted_count("PHONE")
+    redact("ann@example.com, bob@example.org, 0912345678, <EMAIL>")
+    assert (redacted_count("EMAIL"), redacted_count("PHONE")) == (before[0] + 2, before[1] + 1)

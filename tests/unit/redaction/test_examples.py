@@ -1,0 +1,11 @@
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["", ".engine", ".characters", ".walker"])
+def test_examples_in_docstrings_hold(module):
+    outcome = doctest.testmod(importlib.import_module(f"discreet.redaction{module}"))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0

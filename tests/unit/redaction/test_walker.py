@@ -1,0 +1,211 @@
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+from discreet.redaction import Redactor
+from discreet.redaction.walker import MAX_DEPTH, redact_object
+
+REDACTOR = Redactor()
+MAIL = "ann@example.com"
+
+
+def walk(value):
+    return redact_object(value, REDACTOR)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        0,
+        -7,
+        3.25,
+        float("inf"),
+        "plain",
+        Decimal("9.99"),
+        date(2024, 5, 17),
+        datetime(2024, 5, 17, tzinfo=UTC),
+        timedelta(1),
+        uuid.UUID(int=7),
+        [],
+        {},
+        (),
+        [1, ("a", {"b": None})],
+    ],
+)
+def test_harmless_values_come_back_equal(value):
+    assert walk(value) == value
+    assert type(walk(value)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (MAIL, "<EMAIL>"),
+        ([MAIL, (MAIL,)], ["<EMAIL>", ("<EMAIL>",)]),
+        ({MAIL: {"to": MAIL}}, {"<EMAIL>": {"to": "<EMAIL>"}}),
+        (OrderedDict(to=MAIL), {"to": "<EMAIL>"}),
+        (4111111111111111, "<CARD>"),
+        (4111111111111111.0, "<CARD>"),
+        (Decimal(4111111111111111), "<CARD>"),
+        (84912345678, "<PHONE>"),
+        ({4111111111111111: 1}, {"<CARD>": 1}),
+        (MAIL.encode(), "<BYTES>"),
+        (bytearray(b"x"), "<BYTES>"),
+        (memoryview(b"x"), "<BYTES>"),
+        pytest.param(10**5000, "<UNKNOWN>", id="an integer that Python does not write out"),
+    ],
+)
+def test_values_become_placeholders_wherever_they_are(value, expected):
+    assert walk(value) == expected
+
+
+def test_keys_that_become_equal_keep_their_entries():
+    assert walk({MAIL: 1, "bob@example.org": 2}) == {"<EMAIL>": 1, "<EMAIL>#2": 2}
+    assert walk({(MAIL,): 1, "b": 2}) == {"<UNKNOWN>": 1, "b": 2}
+
+
+class Opaque:
+    def __repr__(self):
+        return MAIL
+
+
+@pytest.mark.parametrize(
+    "value", [Opaque(), object(), {MAIL}, Opaque, ValueError(MAIL), SecretStr(MAIL), iter([MAIL]), print]
+)
+def test_unknown_types_do_not_pass(value):
+    assert walk(value) == "<UNKNOWN>"
+    assert walk({"inside": [value]}) == {"inside": ["<UNKNOWN>"]}
+
+
+class Colour(StrEnum):
+    MINE = MAIL
+
+
+class Pair(NamedTuple):
+    left: str
+    right: int
+
+
+def test_subclasses_become_plain_values():
+    assert walk(Colour.MINE) == "<EMAIL>"
+    assert walk(Pair(MAIL, 1)) == ("<EMAIL>", 1)
+    assert type(walk(Pair(MAIL, 1))) is tuple
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    to: str
+
+
+@dataclass
+class Plain:
+    to: str
+    payload: bytes = b""
+
+
+def test_models_and_dataclasses_become_dicts_of_their_fields():
+    assert walk(Model(to=MAIL, more=[MAIL])) == {"to": "<EMAIL>", "more": ["<EMAIL>"]}
+    assert walk(Plain(to=MAIL)) == {"to": "<EMAIL>", "payload": "<BYTES>"}
+    assert walk(Document(MAIL, id="7"))["page_content"] == "<EMAIL>"
+    assert walk(Plain) == "<UNKNOWN>"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (HumanMessage(MAIL, id="1", name="ann", additional_kwargs={"a": MAIL}), HumanMessage("<EMAIL>", id="1")),
+        (SystemMessage(MAIL), SystemMessage("<EMAIL>")),
+        (
+            AIMessage(
+                MAIL,
+                id=MAIL,
+                tool_calls=[{"name": "send", "args": {"to": MAIL}, "id": "c"}],
+                additional_kwargs={"reasoning_content": MAIL},
+                response_metadata={"raw": MAIL},
+                usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+            ),
+            AIMessage("<EMAIL>", id="<EMAIL>"),
+        ),
+        (AIMessageChunk(MAIL, id="2"), AIMessage("<EMAIL>", id="2")),
+        (ToolMessage(MAIL, tool_call_id="c", artifact={"raw": MAIL}), ToolMessage("<EMAIL>", tool_call_id="c")),
+        (ChatMessage(content=MAIL, role=MAIL), ChatMessage(content="<EMAIL>", role="<EMAIL>")),
+        (RemoveMessage("1"), RemoveMessage("1")),
+        (FunctionMessage(content=MAIL, name="f"), "<UNKNOWN>"),
+    ],
+)
+def test_messages_keep_id_and_text_only(message, expected):
+    assert walk([message]) == [expected]
+
+
+def test_of_content_blocks_only_text_is_kept():
+    content = [
+        MAIL,
+        {"type": "text", "text": MAIL, "annotations": [MAIL]},
+        {"type": "image", "base64": "aGk="},
+        {"type": "reasoning", "reasoning": MAIL},
+        {"type": "tool_use", "input": {"to": MAIL}},
+        {"type": "text", "text": 7},
+    ]
+    assert walk(HumanMessage(content)).content == ["<EMAIL>", {"type": "text", "text": "<EMAIL>"}]
+
+
+def test_cycles_are_cut():
+    ring: list[object] = [MAIL]
+    ring.append({"again": ring})
+    assert walk(ring) == ["<EMAIL>", {"again": "<UNKNOWN>"}]
+
+
+def test_what_is_nested_too_deep_does_not_pass():
+    deep: object = MAIL
+    for _ in range(100_000):
+        deep = [deep]
+    copy = walk(deep)
+    for _ in range(MAX_DEPTH):
+        (copy,) = copy
+    assert copy == "<UNKNOWN>"
+
+
+def test_shared_containers_cost_no_more_than_once():
+    shared: list[object] = [MAIL]
+    for _ in range(MAX_DEPTH - 2):
+        shared = [shared, shared]
+    copy = walk(shared)
+    assert copy[0] is copy[1]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_walking_twice_changes_nothing_more(value):
+    assert walk(walk(value)) == walk(value)
