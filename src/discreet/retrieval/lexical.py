@@ -12,7 +12,7 @@ is none of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
 
@@ -51,31 +51,30 @@ def token_id(token: str) -> int:
     return crc32(token.encode()) % DIMS
 
 
+def token_ids(text: str) -> list[int]:
+    """Return the dimensions of the tokens of `text`, in their order and as often as they occur."""
+    return [token_id(token) for token in tokens(text)]
+
+
 def query_token_ids(query: str) -> list[int]:
     """Return the distinct dimensions that a question asks for, in the order of its words."""
-    return list(dict.fromkeys(map(token_id, tokens(query))))[:MAX_QUERY_TOKENS]
+    return list(dict.fromkeys(token_ids(query)))[:MAX_QUERY_TOKENS]
 
 
-def impacts(text: str, neighbours: Sequence[str] = ()) -> tuple[Impacts, Impacts]:
-    """Return the impacts of a memory's own tokens, and of those that only its neighbours have.
+def impacts(own: Sequence[int], neighbours: Sequence[Sequence[int]] = ()) -> tuple[Impacts, Impacts]:
+    """Return the impacts of a memory's own tokens, and of those that only its neighbours have. All are `token_ids`.
 
-    All are weighed as tokens of one text, so that their sum over a question's tokens is the BM25 score of the memory
+    They are weighed as tokens of one text, so that their sum over a question's tokens is the BM25 score of the memory
     together with its neighbours. They are at most `MAX_TOKENS`, own tokens first, then the heaviest.
     """
-    own_tokens, other_tokens = _ids([text]), _ids(neighbours)
-    counts = Counter(other_tokens)
-    for token in own_tokens:
+    counts = Counter(token for neighbour in neighbours for token in neighbour)
+    length = (len(own) + counts.total()) / (AVERAGE_TOKENS * (1 + len(neighbours)))
+    for token in own:
         counts[token] += OWN_WEIGHT
-    length = (len(own_tokens) + len(other_tokens)) / (AVERAGE_TOKENS * (1 + len(neighbours)))
     damping = K1 * (1 - B + B * length)
     weights = {token: count * (K1 + 1) / (count + damping) for token, count in counts.items()}
-    own = _heaviest({token: weights[token] for token in own_tokens}, MAX_TOKENS)
-    others = {token: weights[token] for token in weights.keys() - set(own_tokens)}
-    return own, _heaviest(others, MAX_TOKENS - len(own))
-
-
-def _ids(texts: Iterable[str]) -> list[int]:
-    return [token_id(token) for text in texts for token in tokens(text)]
+    of_own = _heaviest({token: weights.pop(token) for token in dict.fromkeys(own)}, MAX_TOKENS)
+    return of_own, _heaviest(weights, MAX_TOKENS - len(of_own))
 
 
 def _heaviest(weights: Impacts, limit: int) -> Impacts:

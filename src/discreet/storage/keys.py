@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, LiteralString
 from uuid import UUID
@@ -49,8 +48,4 @@ def digest(*parts: str) -> UUID:
 
 def same_text_key(text: str) -> UUID:
     """Return a key that is equal for texts that differ in case and spaces only."""
-    return digest(" ".join(_words(text)))
-
-
-def _words(text: str) -> Iterable[str]:
-    return text.casefold().split()
+    return digest(" ".join(text.casefold().split()))

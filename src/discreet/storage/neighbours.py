@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from discreet.retrieval.lexical import impacts
+from discreet.retrieval.lexical import impacts, token_ids
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import Place, sparse
 
@@ -29,11 +29,12 @@ WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
 
 @dataclass(frozen=True)
 class Said:
-    """A text at its place."""
+    """What was said at a place."""
 
     entry_id: UUID
     place: Place
-    text: str
+    tokens: list[int]
+    """Its `token_ids`."""
 
 
 def around(places: Iterable[Place], reach: int) -> set[Place]:
@@ -41,18 +42,20 @@ def around(places: Iterable[Place], reach: int) -> set[Place]:
     return {(thread, at) for thread, position in places for at in range(max(0, position - reach), position + reach + 1)}
 
 
-def next_to(place: Place, texts: Mapping[Place, list[str]]) -> list[str]:
-    """Return the texts right before and right after `place`."""
+def next_to(place: Place | None, said: Mapping[Place, list[list[int]]]) -> list[list[int]]:
+    """Return what was said right before and right after `place`."""
+    if place is None:
+        return []
     thread, position = place
-    return [*texts.get((thread, position - 1), ()), *texts.get((thread, position + 1), ())]
+    return [*said.get((thread, position - 1), ()), *said.get((thread, position + 1), ())]
 
 
-def by_place(said: Iterable[Said]) -> dict[Place, list[str]]:
-    """Return the texts of each place."""
-    texts: dict[Place, list[str]] = defaultdict(list)
+def by_place(said: Iterable[Said]) -> dict[Place, list[list[int]]]:
+    """Return what was said at each place."""
+    tokens: dict[Place, list[list[int]]] = defaultdict(list)
     for each in said:
-        texts[each.place].append(each.text)
-    return texts
+        tokens[each.place].append(each.tokens)
+    return tokens
 
 
 async def said_at(cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Collection[Place]) -> list[Said]:
@@ -63,7 +66,10 @@ async def said_at(cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Co
     await cursor.execute(
         _AT_PLACES, {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
     )
-    return [Said(row["entry_id"], (row["thread_id"], row["position"]), row["text"]) for row in await cursor.fetchall()]
+    return [
+        Said(row["entry_id"], (row["thread_id"], row["position"]), token_ids(row["text"]))
+        for row in await cursor.fetchall()
+    ]
 
 
 async def refresh_words(
@@ -71,11 +77,11 @@ async def refresh_words(
 ) -> None:
     """Weigh the words of every memory next to a `changed` place anew, apart from the ids in `but`."""
     said = await said_at(cursor, user_key, around(changed, 2))
-    texts, affected = by_place(said), around(changed, 1)
+    tokens, affected = by_place(said), around(changed, 1)
     updates = []
     for each in said:
         if each.place in affected and each.entry_id not in but:
-            own, context = map(sparse, impacts(each.text, next_to(each.place, texts)))
+            own, context = map(sparse, impacts(each.tokens, next_to(each.place, tokens)))
             updates.append({"user_key": user_key, "entry_id": each.entry_id, "own": own, "context": context})
     if updates:
         await cursor.executemany(_SET_WORDS, updates)

@@ -68,11 +68,10 @@ async def open_storage(
     embeddings = embeddings or embedding_provider(settings=settings)
     async with resolve_dsn(dsn, settings) as found:
         await migrate(found)
-        with storage_errors():
-            pool = make_pool(found, max_size=settings.pool_size)
-            await pool.open(wait=True)
+        pool = make_pool(found, max_size=settings.pool_size)
         try:
             with storage_errors():
+                await pool.open(wait=True)
                 space = await register_space(pool, embeddings)
             yield Storage(
                 pool=pool,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from discreet.retrieval.lexical import Impacts, impacts
+from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.storage.keys import APP, PERSON, digest, key_for, same_text_key
 from discreet.storage.memory_rows import RECORD_COLUMNS, UPSERT, Keys, Place, place_of, record_from, row_of
@@ -67,14 +67,14 @@ async def write_records(
     met = await _records_met(cursor, user_key, records)
     stored = settle(records, met)
     final = {record.entry_id: (record, vector) for record, vector in zip(stored, vectors, strict=True)}
-    texts = await _texts_around(cursor, user_key, [record for record, _ in final.values()])
+    tokens = {entry_id: token_ids(record.text) for entry_id, (record, _) in final.items()}
+    said = await _said_around(cursor, user_key, [record for record, _ in final.values()], tokens)
     app_names = sorted({record.app_name for record, _ in final.values()})
     app_keys = {name: await key_for(cursor, APP, name) for name in app_names}
 
     rows, words = [], {}
     for entry_id, (record, vector) in final.items():
-        place = place_of(record)
-        own, context = impacts(record.text, next_to(place, texts) if place else ())
+        own, context = impacts(tokens[entry_id], next_to(place_of(record), said))
         keys = Keys(user_key=user_key, app_key=app_keys[record.app_name], space_key=space_key)
         rows.append(row_of(record, keys, vector=vector, own=own, context=context))
         words[entry_id] = own
@@ -88,15 +88,18 @@ async def write_records(
     return Written(stored, list(words.values()))
 
 
-async def _texts_around(
-    cursor: AsyncCursor[dict[str, Any]], user_key: int, records: Sequence[MemoryRecord]
-) -> dict[Place, list[str]]:
-    """Return the texts at and next to the places of `records`, which replace stored ones of their ids."""
+async def _said_around(
+    cursor: AsyncCursor[dict[str, Any]],
+    user_key: int,
+    records: Sequence[MemoryRecord],
+    tokens: Mapping[UUID, list[int]],
+) -> dict[Place, list[list[int]]]:
+    """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
     said = {each.entry_id: each for each in await said_at(cursor, user_key, around(_places(records), 1))}
     for record in records:
         said.pop(record.entry_id, None)
         if (place := place_of(record)) is not None:
-            said[record.entry_id] = Said(record.entry_id, place, record.text)
+            said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id])
     return by_place(said.values())
 
 

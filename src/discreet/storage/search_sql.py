@@ -14,19 +14,17 @@ from discreet.storage.memory_rows import RECORD_COLUMNS
 _QUESTION: LiteralString = """
 WITH question AS MATERIALIZED (
     SELECT ('{' || string_agg(
-                t.token + 1 || ':' || ln(1 + (c.documents - f.documents + 0.5) / (f.documents + 0.5)), ',' ORDER BY t.token
+                token + 1 || ':' ||
+                ln(1 + (greatest(c.documents - coalesce(f.documents, 0), 0) + 0.5) / (coalesce(f.documents, 0) + 0.5)),
+                ',' ORDER BY token
             ) || '}/' || %(lexical_dims)s::integer)::sparsevec AS lexical
     FROM unnest(%(tokens)s::integer[]) AS t (token)
-    CROSS JOIN LATERAL (
-        SELECT coalesce((SELECT documents FROM discreet.token_frequency WHERE token = t.token), 0) AS documents
-    ) f
-    CROSS JOIN LATERAL (
-        SELECT greatest((SELECT documents FROM discreet.corpus), f.documents) AS documents
-    ) c
+    LEFT JOIN discreet.token_frequency f USING (token)
+    CROSS JOIN discreet.corpus c
 ),
 """
 """The question's words with their inverse document frequency (Robertson and Zaragoza 2009, equation 3.3, plus 1 so that
-it stays positive). Read here rather than cached in the process: it takes 0.05 ms and is never stale."""
+it stays positive). Read here rather than cached in the process: it takes 0.1 ms and is never stale."""
 
 _SCAN: LiteralString = """
 {name} AS MATERIALIZED (
