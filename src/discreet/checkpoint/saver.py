@@ -32,7 +32,8 @@ class RedactingSaver(TwoTierSaver):
 
     Example:
         >>> from langgraph.checkpoint.memory import InMemorySaver
-        >>> saver = RedactingSaver(InMemorySaver(), policy=CheckpointPolicy(messages=("messages",)))
+        >>> from discreet.checkpoint import REDACT, CheckpointPolicy, RedactingSaver
+        >>> saver = RedactingSaver(InMemorySaver(), policy=CheckpointPolicy(channels={"topic": REDACT}))
     """
 
     @classmethod

@@ -63,6 +63,8 @@ class ThreadScratch:
     """Filtered writes whose checkpoint is not stored yet."""
     paused: set[Place] = field(default_factory=set)
     """Places where a task asked a question before the checkpoint came."""
+    started: set[Place] = field(default_factory=set)
+    """Stored checkpoints of a turn that another process began, and this one takes over."""
     closed: dict[str, str] = field(default_factory=dict)
     """The checkpoint that closed the last turn, by namespace."""
     touched: float = math.inf
@@ -131,6 +133,7 @@ class ThreadScratch:
             self.stored.clear()
             self.overtaken.clear()
             self.paused.clear()
+            self.started.clear()
         else:
             self.turn.storage[self.thread_id].pop(place.ns, None)
             for written in [key for key in self.turn.writes if key[1] == place.ns]:

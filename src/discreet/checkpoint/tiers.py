@@ -74,6 +74,8 @@ class Tiers:
             thread_id, place = locate(found.config)
             with self.scratch.thread(thread_id) as thread:
                 thread.note_stored(place, _value_versions(found.checkpoint))
+                if not is_quiescent(found.checkpoint["channel_values"]):
+                    thread.started.add(place)
 
     def plan_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> PutPlan:
         """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it."""
@@ -82,10 +84,10 @@ class Tiers:
         place = Place(parent.ns, checkpoint["id"])
         opening = metadata.get("source") == "input"
         closing = place.conversation and not opening and is_quiescent(checkpoint["channel_values"])
-        whole = opening and place.ns == ""
-        stored = self._filter(place, checkpoint, over=opening or closing, incomplete=closing or whole)
+        needed = closing or (opening and place.ns == "")
+        stored = self._filter(place, checkpoint, over=opening or closing, needed=needed)
         with self.scratch.thread(thread_id) as thread:
-            first = place.conversation and not thread.holds(parent)
+            first = place.conversation and not thread.holds(parent) and parent not in thread.started
             if stored is None and (first or place in thread.paused):
                 stored = self._stub(checkpoint)
             anchor = thread.anchors.get(parent)
@@ -170,13 +172,13 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 thread.keep_heads()
 
-    def _filter(self, place: Place, checkpoint: Checkpoint, *, over: bool, incomplete: bool) -> Checkpoint | None:
-        """Return what is stored of `checkpoint`: None if the policy dropped something and it must not be `incomplete`."""
+    def _filter(self, place: Place, checkpoint: Checkpoint, *, over: bool, needed: bool) -> Checkpoint | None:
+        """Return what is stored of `checkpoint`: None if the policy dropped something, unless it is `needed`."""
         filtered = filter_checkpoint(
             checkpoint, self._policy, closed=place.conversation and over, conversation=place.conversation
         )
         metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
-        return filtered.build() if filtered.complete or incomplete else None
+        return filtered.build() if filtered.complete or needed else None
 
     def _stub(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.

@@ -4,6 +4,7 @@ They keep no state outside themselves, need no network and no key, and behave as
 """
 
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
+from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.embeddings import StubEmbeddings
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
@@ -18,5 +19,6 @@ __all__ = [
     "ScriptedChatModel",
     "StubEmbeddings",
     "check_tool_calls",
+    "conformance_policy",
     "openai_server",
 ]

@@ -5,7 +5,7 @@ from langgraph.checkpoint.conformance.initializer import checkpointer_test
 from langgraph.checkpoint.conformance.validate import validate
 
 from discreet.checkpoint import RedactingSaver
-from discreet.testing.checkpoint import conformance_policy
+from discreet.testing import conformance_policy
 
 
 class Forgetful(RedactingSaver):

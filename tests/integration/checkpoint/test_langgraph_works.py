@@ -199,12 +199,13 @@ async def test_the_message_of_a_lost_turn_is_kept(agent, open_saver, durability)
     ]
 
 
-async def test_a_lost_turn_runs_again_from_its_message(agent, open_saver):
+async def test_a_lost_turn_runs_again_from_its_message_however_often_it_is_lost(agent, open_saver):
     with pytest.raises(LookupError):
         await agent.compile(open_saver()).ainvoke(agent.say("tool, raise"), THREAD)
-    with pytest.raises(LookupError):
-        await agent.compile(open_saver()).ainvoke(None, THREAD)
-    assert agent.tool_runs == 2
+    for runs in (2, 3):
+        with pytest.raises(LookupError):
+            await agent.compile(open_saver()).ainvoke(None, THREAD)
+        assert agent.tool_runs == runs
 
 
 async def test_a_deleted_thread_is_gone_from_both_tiers(agent, open_saver):
