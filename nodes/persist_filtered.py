@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 from discreet.checkpoint.messages import is_answer
 from discreet.metrics import persist_failures
 from discreet.nodes.run import Node, Run, State, describe_run
-from discreet.nodes.turn import turn_start
+from discreet.nodes.turn import unanswered
 from discreet.ports import ConversationLog, TextRedactor
 from discreet.redaction import Redactor
 from discreet.state.conversation import Request
@@ -33,20 +33,20 @@ def make_persist_filtered(
     """Return the node `persist_filtered`.
 
     In the state, the running turn shrinks to the user's message and the answer, both redacted under their ids; tool
-    calls, tool results, reasoning and everything else of the turn is removed. Then the turn goes to `log`. A log that
+    calls, tool results, reasoning and everything else is removed, also what a turn that failed has left. Then the turn
+    goes to `log`. A log that
     fails costs the turn its log row, a log event and a metric, never its answer.
 
     Args:
         log: Where turns are logged; None logs nothing.
         redactor: Puts placeholders in place of sensitive values.
         default_user: user_id for runs that name none.
-        messages_key: State key of the messages.
+        messages_key: State key of the messages, whose reducer must be LangGraph's `add_messages` or one like it.
     """
     redact = (redactor or Redactor()).redact
 
     async def persist_filtered(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
-        messages: list[BaseMessage] = state.get(messages_key, [])
-        turn = messages[turn_start(messages) or 0 :]
+        turn = unanswered(state.get(messages_key, []))
         kept = filtered_turn(turn, redact)
         kept_ids = {message.id for message in kept}
         removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
@@ -78,8 +78,8 @@ def _turn_record(run: Run, request: Request, kept: Sequence[BaseMessage]) -> Tur
         agent_id=run.context.agent_id,
         modality=request["modality"],
         media=request.get("media"),
-        input_text="\n".join(said),
-        output_text="\n".join(answered),
+        input_text=said[-1] if said else "",
+        output_text=answered[-1] if answered else "",
         started_at=datetime.fromisoformat(request["started_at"]),
         ended_at=datetime.now(UTC),
     )

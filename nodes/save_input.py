@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 from langgraph.runtime import Runtime
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
 from discreet.nodes.run import Node, State, describe_run
+from discreet.nodes.turn import unanswered
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
 from discreet.state.conversation import Request
@@ -54,7 +55,7 @@ def make_save_input(
 
     async def save_input(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
         describe_run(runtime.context)  # refuses an unusable user_id before anything is done
-        *earlier, message = _unanswered(state.get(messages_key, ()))
+        *earlier, message = _users_messages(state.get(messages_key, ()))
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
@@ -73,8 +74,8 @@ def make_save_input(
     return save_input
 
 
-def _unanswered(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
-    """Return the user messages after the last answer, the newest last.
+def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
+    """Return the user's messages that have no answer, the newest last.
 
     Raises:
         EmptyInputError: There is no message.
@@ -84,8 +85,7 @@ def _unanswered(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
         raise EmptyInputError
     if not isinstance(messages[-1], HumanMessage):
         raise UnsupportedInputError("The newest message is not the user's. Send a human message.")
-    answered = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), -1)
-    return [m for m in messages[answered + 1 :] if isinstance(m, HumanMessage)]
+    return [m for m in unanswered(messages) if isinstance(m, HumanMessage)]
 
 
 def _acceptable(message: HumanMessage, check: Callable[[HumanMessage], object]) -> bool:

@@ -6,10 +6,20 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from discreet.checkpoint.messages import is_answer
+
 
 def turn_start(messages: Sequence[BaseMessage]) -> int | None:
     """Return the index of the newest user message, None if there is none."""
     return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+
+
+def unanswered(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the running turn, and before it what turns that failed left behind: all that follows the last answer."""
+    start = turn_start(messages)
+    earlier = messages[: start or 0]
+    answered = next((i for i in range(len(earlier) - 1, -1, -1) if is_answer(earlier[i])), -1)
+    return list(messages[answered + 1 :])
 
 
 def turn_text(messages: Sequence[BaseMessage]) -> str:

@@ -62,7 +62,7 @@ def test_migrate_reports_what_it_applied_once(discreet):
     [
         (["chat"], {"DISCREET_POSTGRES_DSN": "postgresql://nobody@127.0.0.1:1/none"}, "DISCREET_POSTGRES_DSN"),
         (["chat"], {"DISCREET_RETRIEVE_LIMIT": "many"}, "RETRIEVE_LIMIT"),
-        (["chat", "--model", "nonsense"], {}, "provider:model"),
+        (["chat", "--model", "nonsense"], {}, "openai:<model>"),
         (["chat"], {"DISCREET_POSTGRES_VERSION": "12"}, "18"),
         (["dev"], {}, "langgraph.json"),
     ],

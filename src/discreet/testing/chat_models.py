@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, SkipValidation
 
 from discreet.providers.streaming import stream_chunks
 
@@ -34,7 +34,7 @@ class ScriptedChatModel(BaseChatModel):
         ('Hello.', ['Hi'])
     """
 
-    responses: Sequence[Response]
+    responses: SkipValidation[Sequence[Response]]
     """The script. When it is over, the next call raises IndexError."""
     strict: bool = True
     """Whether a prompt with dangling tool calls raises, as it does at real providers."""
