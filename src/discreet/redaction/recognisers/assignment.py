@@ -22,11 +22,14 @@ class AssignmentRecogniser(PatternRecogniser):
             r"(?:(?P<password>pass(?:word|wd|phrase|code)|pwd|mật khẩu|пароль|密碼|密码|口令)"
             r"|(?:secret|token|credential|(?:api|access|secret|private|account|auth|encryption|signing)[ _-]?key)s?)"
             r"(?:[_-]?(?:id|key|value|hash))?[\\\"'\]]{0,3}[ \t]{0,3}(?P<operator>=>|:=|==?|:)[ \t]{0,3}"
-            r"(?P<quote>\\?[\"'`])?(?P<value>(?(quote)(?:(?!(?P=quote))[^\r\n\0]){1,512}|"
-            r"(?:[^\s\"'`<>&;,\0]|[&;,](?![\w.-]{0,40}=|[\s\"']|[^!-~]|\Z)){1,512}))",
+            r"(?P<quote>\\?[\"'`])?(?P<value>(?(quote)(?:(?!(?P=quote))[^\r\n\0]){1,4000}|"
+            r"(?:[^\s\"'`<>&;,\0]|[&;,](?![\w.-]{0,40}=|[\s\"']|[^!-~]|\Z)){1,4000}))",
             re.IGNORECASE,
         ),
     )
+
+    END = re.compile(r"[ \t]{0,8}(?:[\r\n,;&]|\Z)")
+    """What follows a value that is the only word: "Password: hunter", not "Password: must be long"."""
 
     def validate(self, match: re.Match[str]) -> bool:
         """Tell a literal value from prose, a reference, or a number beside the word "token"."""
@@ -37,9 +40,4 @@ class AssignmentRecogniser(PatternRecogniser):
             return len(value) >= LEAST_KEY_CHARS and looks_random(value)
         if match["quote"] or match["operator"] != ":":
             return True
-        return looks_random(value) or _ends_line(match)
-
-
-def _ends_line(match: re.Match[str]) -> bool:
-    """Tell whether the value is the only word: "Password: hunter", not "Password: must be long"."""
-    return re.compile(r"[ \t]{0,8}(?:[\r\n,;&]|\Z)").match(match.string, match.end()) is not None
+        return looks_random(value) or self.END.match(match.string, match.end()) is not None

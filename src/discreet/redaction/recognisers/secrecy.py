@@ -17,6 +17,9 @@ REFERENCE = re.compile(
 )
 """Begins a variable, a call or a mask: `$TOKEN`, `get_token(user)`, `os.environ`, `****`."""
 
+UNLIKE_WORDS = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'-]")
+"""What words lack."""
+
 
 def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
@@ -24,6 +27,5 @@ def names_a_value(text: str) -> bool:
 
 
 def looks_random(text: str) -> bool:
-    """Tell whether `text` has what words lack: digits, symbols inside, or capitals after small letters."""
-    core = text.rstrip(".,;:!?)\"'")
-    return bool(re.search(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'-]", core))
+    """Tell whether `text` has digits, symbols inside, or capitals among small letters."""
+    return UNLIKE_WORDS.search(text.rstrip(".,;:!?)\"'")) is not None
