@@ -40,6 +40,9 @@ test: $(READY)  ## Run the tests (slow ones apart)
 test-slow: $(READY)  ## Run the slow tests
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
+bench: $(READY)  ## Run the benchmarks and print their figures
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py
 	$(BIN)/ruff format --check .
