@@ -27,11 +27,11 @@ MEMORY_TOOLS = frozenset({SAVE, RECALL, FORGET})
 
 MIN_RELEVANCE = 0.6
 """What is less relevant is not offered as an answer. 0.6 is "about the same thing" on the common scale; with the local
-model it keeps 82 % of the answers that share no word with their question (benchmarks/embedding_calibration.py)."""
+model it keeps 92 % of the answers that share no word with their question (benchmarks/embedding_calibration.py)."""
 
 MIN_RELEVANCE_TO_FORGET = 0.7
-"""Deleting can't be undone. With the local model this is a cosine of .45, which no unrelated pair of the benchmark and
-no other fact about the same subject reaches."""
+"""Deleting can't be undone. With the local model one unrelated memory in 400 comes that near, and every one that is
+asked for in its own words (same benchmark)."""
 
 RECALL_LIMIT = 5
 MAX_RECALL_QUERY_CHARS = 1_000
