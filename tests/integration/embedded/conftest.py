@@ -37,8 +37,15 @@ class Client:
         )
 
     def dsn(self):
-        """Wait for the server; an empty string if the client failed."""
-        return self.process.stdout.readline().strip()
+        """Wait for the server."""
+        line = self.process.stdout.readline().strip()
+        assert line, self.process.stderr.read()
+        return line
+
+    def refusal(self):
+        """Wait until the client has failed; return what it wrote to stderr."""
+        assert self.process.stdout.readline() == ""
+        return self.process.stderr.read()
 
     def end(self):
         """End in an orderly way; return what it wrote to stderr."""

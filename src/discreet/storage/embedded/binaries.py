@@ -55,10 +55,10 @@ def runs_for(account: Account, root: Path) -> bool:
 
 
 def copy_binaries(root: Path, target: Path) -> Path:
-    """Copy what a server needs from `root` into the new folder `target`; return the copy's `root`.
+    """Copy what a server needs from `root` into the empty folder `target`; return the copy's `root`.
 
-    About 30 MB in 60 ms, readable for everybody who gets to `target`. Made anew for each start, so that no earlier copy
-    has to be trusted. The programs find their libraries relative to themselves, hence the same layout.
+    About 30 MB, readable for everybody and writable for its owner only. Made anew for each start, so that no earlier
+    copy has to be trusted. The programs find their libraries relative to themselves, hence the same layout.
     """
     copy = target / root.parent.name / root.name
     for part in ("lib", "share"):

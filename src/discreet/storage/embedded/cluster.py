@@ -58,9 +58,9 @@ def ensure_cluster(folder: ServerFolder, binaries: Path, version: int) -> None:
     Raises:
         EmbeddedServerError: One of PostgreSQL's programs failed.
     """
+    folder.remove_folders(_UNFINISHED)
     if DATA in folder.names():
         return
-    folder.remove_folders(_UNFINISHED)
     folder.write(PASSWORD, secrets.token_hex(24))
     name = folder.make_folder(_UNFINISHED)
     place = folder.as_seen_by_server(name)
@@ -120,7 +120,7 @@ def _run(folder: ServerFolder, binaries: Path, command: tuple[str, ...], text: s
         **folder.account.identity(),
     )
     if result.returncode:
-        said = [line for line in result.stdout.splitlines() if "error" in line.lower() or "fatal" in line.lower()]
+        said = [line for line in result.stdout.splitlines() if line.startswith(f"{program}:") or "FATAL" in line]
         raise EmbeddedServerError(
-            f"{program} could not make a database in {folder.path}: {' '.join(said) or f'status {result.returncode}'}"
+            f"{program} could not make a database in {folder.path} (status {result.returncode}). {' '.join(said)}"
         )

@@ -1,4 +1,4 @@
-"""The private folder of a server's socket: made short and safe, and asked whether somebody listens there."""
+"""Where a server's socket lies: a short and private folder, which can be asked whether somebody listens there."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def dsn(folder: Path, password: str) -> str:
     return f"postgresql://{USER}:{password}@/{DATABASE}?host={quote(str(folder), safe='')}&port=5432"
 
 
-def make_socket_folder(account: Account) -> Path:
-    """Make a folder that only `account` (and root) may enter.
+def make_temporary_folder(account: Account) -> Path:
+    """Make a folder outside of the data folder that only `account` (and root) may enter.
 
     Raises:
         EmbeddedServerError: No place for it is both writable and safe.
@@ -50,7 +50,7 @@ def make_socket_folder(account: Account) -> Path:
 
 
 def is_socket_folder(folder: Path, account: Account) -> bool:
-    """Tell whether `folder` is one that `make_socket_folder` made for `account` and nobody has tampered with."""
+    """Tell whether `folder` is one that `make_temporary_folder` made for `account` and nobody has tampered with."""
     if folder.parent not in _BASES or not folder.name.startswith(_PREFIX) or not _is_safe(folder.parent):
         return False
     try:

@@ -132,9 +132,9 @@ class ServerFolder:
         try:
             wait_for_lock(descriptor, fcntl.LOCK_EX, deadline)
             yield
-            # A child that this process forks meanwhile shares the open file: closing it alone would not unlock it.
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
         finally:
+            # A child that this process forked meanwhile shares the open file: closing it alone would not unlock it.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def is_free(self, name: str) -> bool:

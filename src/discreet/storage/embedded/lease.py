@@ -32,17 +32,15 @@ def hold_lease(data_dir: Path, version: int) -> Iterator[str]:
             folder = ServerFolder.ensure(data_dir, version)
             resources.callback(folder.close)
             server = Server(folder, binaries, version)
-            lease = resources.enter_context(ExitStack())
+            lease = ExitStack()
+            resources.callback(_give_back, server, lease)
             dsn = _take(server, lease)
         except OSError as error:
             raise EmbeddedServerError(
                 f"The embedded server can't use {data_dir}: {error}. Choose another folder with DISCREET_DATA_DIR, or "
                 "set DISCREET_POSTGRES_DSN."
             ) from error
-        try:
-            yield dsn
-        finally:
-            _give_back(server, lease)
+        yield dsn
 
 
 def _take(server: Server, lease: ExitStack) -> str:
@@ -65,18 +63,21 @@ def _give_back(server: Server, lease: ExitStack) -> None:
     Closed, not unlocked: a child forked by this process may still be using the server, and shares the lock.
     """
     deadline = time.monotonic() + STOP_SECONDS
-    try:
-        with server.folder.alone(deadline):
-            lease.close()
-            _await_end(server, deadline)
-    except (EmbeddedServerError, OSError) as error:
-        # Whatever the block computed stands; the kernel drops the lease at the latest when this process ends.
-        logger.warning("embedded server left behind: %s", error)
+    with lease:
+        try:
+            with server.folder.alone(deadline):
+                lease.close()
+                if not server.folder.is_shared(LEASE):
+                    _await_end(server, deadline)
+        except (EmbeddedServerError, OSError) as error:
+            # Whatever the caller's block computed stands, and without a lease the server will stop.
+            logger.warning("embedded server may still be stopping: %s", error)
 
 
 def _await_end(server: Server, deadline: float) -> None:
-    while not server.folder.is_shared(LEASE) and not server.is_down():
+    while not server.is_down():
         if time.monotonic() > deadline:
             raise EmbeddedServerError(f"The server of {server.folder.path} takes too long to stop.")
         server.adopt()  # should its supervisor have been killed, a new one stops it
         time.sleep(POLL_SECONDS)
+    server.clear()

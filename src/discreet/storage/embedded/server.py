@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded import cluster, endpoint, supervisor
+from discreet.storage.embedded.account import Account
 from discreet.storage.embedded.binaries import copy_binaries, runs_for
 from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, SERVER, SUPERVISOR, ServerFolder
 
@@ -72,30 +73,45 @@ class Server:
         if socket_folder and orphan and self.folder.is_free(SUPERVISOR):
             with self._open(SUPERVISOR) as held, self._open(SERVER) as server:
                 fcntl.flock(held, fcntl.LOCK_EX)
-                self._supervise(held, server, socket_folder, [], orphan)
+                self._supervise(held, server, socket_folder, orphan=orphan)
+
+    def clear(self) -> None:
+        """Remove the socket's folder of a server that crashed, once nobody needs its DSN any more."""
+        socket_folder = self._socket_folder()
+        if socket_folder:
+            shutil.rmtree(socket_folder, ignore_errors=True)
 
     def _start(self) -> None:
         socket_folder = self._socket_folder() or self._new_socket_folder()
-        with self._open(SUPERVISOR) as held, self._open(SERVER) as server:
+        with self._open(SUPERVISOR) as held, self._open(SERVER) as server, ExitStack() as unless_started:
             for descriptor in (held, server):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            binaries = self._usable_binaries(socket_folder)
+            binaries, programs = self._usable_binaries(unless_started)
             cluster.ensure_cluster(self.folder, binaries, self.version)
             cluster.forget_dead_server(self.folder, socket_folder)
             command = cluster.server_command(self.folder, binaries, socket_folder)
-            self._supervise(held, server, socket_folder, command)
+            self._supervise(held, server, socket_folder, command=command, programs=programs)
+            unless_started.pop_all()
 
     def _supervise(
-        self, held: int, server: int, socket_folder: Path, command: list[str], orphan: int | None = None
+        self,
+        held: int,
+        server: int,
+        socket_folder: Path,
+        *,
+        command: Sequence[str] = (),
+        orphan: int | None = None,
+        programs: Path | None = None,
     ) -> None:
-        """Start a supervisor that inherits the locks on `held` and `server`; it is ours no longer when this returns."""
+        """Start a supervisor that inherits the locks on `held` and `server` and all that has to be cleared away."""
         with self._open(LEASE) as leases, self._open(SERVER) as server_end, self._open_log() as log:
             orders = supervisor.Orders(
-                command=command,
+                command=list(command),
                 orphan=orphan,
                 identity={**self.folder.account.identity()},
                 environment=cluster.ENVIRONMENT,
                 socket_folder=str(socket_folder),
+                programs=str(programs) if programs else None,
                 leases=leases,
                 server=server,
                 server_end=server_end,
@@ -109,21 +125,25 @@ class Server:
                 pass_fds=[held, server, leases, server_end, self.folder.descriptor],
                 cwd="/",
                 start_new_session=True,  # Ctrl-C in the client's terminal is not meant for it
-                check=True,
+                check=False,  # whether it lives is told by its lock, and why not by the log
             )
 
-    def _usable_binaries(self, socket_folder: Path) -> Path:
+    def _usable_binaries(self, unless_started: ExitStack) -> tuple[Path, Path | None]:
+        """Return programs that the server's user can run and, if these had to be copied, the folder to remove later.
+
+        The copy belongs to us: in a folder of the server's user a link could lead us astray.
+        """
         if runs_for(self.folder.account, self.binaries):
-            return self.binaries
-        place = socket_folder / "programs"
-        shutil.rmtree(place, ignore_errors=True)
-        copy = copy_binaries(self.binaries, place)
+            return self.binaries, None
+        programs = endpoint.make_temporary_folder(Account(os.geteuid(), os.getegid()))
+        unless_started.callback(shutil.rmtree, programs)
+        copy = copy_binaries(self.binaries, programs)
         if not runs_for(self.folder.account, copy):
             raise EmbeddedServerError(
-                f"Programs can't be run from {socket_folder.parent}, and root's own are out of reach for the server's "
-                "user. Install into a folder that everybody may enter, or set DISCREET_POSTGRES_DSN."
+                f"Programs can't be run from {programs.parent}, and root's own are out of reach for the server's user. "
+                "Install into a folder that everybody may enter, or set DISCREET_POSTGRES_DSN."
             )
-        return copy
+        return copy, programs
 
     def _socket_folder(self) -> Path | None:
         """Return the folder on record: that of the running server, or of one that crashed. None after an orderly end."""
@@ -131,7 +151,7 @@ class Server:
         return recorded if endpoint.is_socket_folder(recorded, self.folder.account) else None
 
     def _new_socket_folder(self) -> Path:
-        socket_folder = endpoint.make_socket_folder(self.folder.account)
+        socket_folder = endpoint.make_temporary_folder(self.folder.account)
         self.folder.write(_SOCKET, str(socket_folder))
         return socket_folder
 

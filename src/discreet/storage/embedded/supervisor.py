@@ -43,6 +43,8 @@ class Orders:
     """All of its environment."""
     socket_folder: str
     """Removed after an orderly stop."""
+    programs: str | None
+    """Copy of the programs for this server alone, removed after its end."""
     leases: int
     """File on which clients hold shared locks."""
     server: int
@@ -60,7 +62,7 @@ def main(orders: Orders) -> None:
     stopping = threading.Event()
     pid = orders.orphan or _start(orders)
 
-    def stop(*_: object) -> None:
+    def stop() -> None:
         stopping.set()
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)  # "fast": connections are closed, nothing is lost
@@ -71,12 +73,13 @@ def main(orders: Orders) -> None:
         fcntl.flock(orders.leases, fcntl.LOCK_EX)
         stop()
 
-    leases = threading.Thread(target=stop_after_last_lease, daemon=True)
-    leases.start()
+    threading.Thread(target=stop_after_last_lease, daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=stop, daemon=True).start())
     fcntl.flock(orders.server_end, fcntl.LOCK_EX)
     with contextlib.suppress(ChildProcessError):  # an orphan is not ours to reap
         os.waitpid(pid, 0)
+    if orders.programs:
+        shutil.rmtree(orders.programs, ignore_errors=True)
     if stopping.is_set():
         # After a crash the folder stays: the next server listens there again, under the DSN that clients hold.
         shutil.rmtree(orders.socket_folder, ignore_errors=True)

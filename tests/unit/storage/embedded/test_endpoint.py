@@ -20,7 +20,8 @@ def bases(tmp_path, monkeypatch):
 
     def of_root(path, **options):
         found = list(status(path, **options))
-        found[stat.ST_UID] = 0
+        if path == tmp_path:
+            found[stat.ST_UID] = 0
         return os.stat_result(found)
 
     monkeypatch.setattr(endpoint, "_BASES", (tmp_path,))
@@ -31,7 +32,7 @@ def bases(tmp_path, monkeypatch):
 @pytest.mark.parametrize("mode", [0o1777, 0o755])
 def test_a_socket_folder_is_private_and_recognised_again(bases, mode):
     bases.chmod(mode)
-    folder = endpoint.make_socket_folder(OURSELVES)
+    folder = endpoint.make_temporary_folder(OURSELVES)
     assert stat.S_IMODE(folder.lstat().st_mode) == 0o700
     assert endpoint.is_socket_folder(folder, OURSELVES)
 
@@ -39,12 +40,12 @@ def test_a_socket_folder_is_private_and_recognised_again(bases, mode):
 def test_no_socket_folder_is_made_where_others_could_replace_it(bases):
     bases.chmod(0o777)
     with pytest.raises(EmbeddedServerError, match="sticky"):
-        endpoint.make_socket_folder(OURSELVES)
+        endpoint.make_temporary_folder(OURSELVES)
 
 
 def test_a_folder_that_was_tampered_with_is_not_recognised(bases):
     bases.chmod(0o1777)
-    folder = endpoint.make_socket_folder(OURSELVES)
+    folder = endpoint.make_temporary_folder(OURSELVES)
     assert not endpoint.is_socket_folder(folder, Account(OURSELVES.uid + 1, 0))
     folder.chmod(0o755)
     assert not endpoint.is_socket_folder(folder, OURSELVES)
