@@ -28,8 +28,8 @@ $(READY): requirements.lock pyproject.toml setup.py
 demo: $(READY)  ## Two threads, one user; then what the database holds
 	@$(BIN)/discreet demo
 
-dev: $(READY)  ## LangGraph server and Studio on 127.0.0.1 with the embedded database
-	@$(BIN)/discreet dev
+dev: $(READY)  ## LangGraph server and Studio on 127.0.0.1 with the embedded database (PORT=… chooses the port)
+	@$(BIN)/discreet dev $(if $(PORT),--port $(PORT))
 
 chat: $(READY)  ## Talk to the assistant in the terminal
 	@$(BIN)/discreet chat

@@ -4,5 +4,8 @@ from __future__ import annotations
 
 
 def storable(text: str) -> str:
-    """Return `text` without NULs and with lone surrogates as U+FFFD: what PostgreSQL and UTF-8 can hold."""
-    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Return `text` as PostgreSQL and UTF-8 can hold it: no NUL, and U+FFFD for each lone surrogate."""
+    text = text.replace("\0", "")
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,6 +1,7 @@
 """The commands, as a person types them."""
 
 import json
+import socket
 import subprocess
 
 import pytest
@@ -73,3 +74,14 @@ def test_a_mistake_is_one_line_that_says_what_to_do(discreet, arguments, environ
     assert result.stderr.startswith("discreet: ")
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_port_that_is_taken_is_named(discreet, tmp_path):
+    (tmp_path / "langgraph.json").write_text("{}")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        result = discreet("dev", "--port", port)
+    assert result.returncode == 2
+    assert f"Port {port} on 127.0.0.1 is taken" in result.stderr

@@ -40,7 +40,9 @@ def demo() -> None:
 
 @app.command()
 def dev(
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 2024,
+    port: Annotated[
+        int | None, typer.Option(help="Port on 127.0.0.1. Default: the first free one from 2024 on.", min=1, max=65535)
+    ] = None,
 ) -> None:
     """Start the embedded database and `langgraph dev`, without any outbound call."""
     from discreet.cli.dev import run_dev

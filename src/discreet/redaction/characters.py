@@ -1,4 +1,4 @@
-"""Make text storable, and make look-alike characters the same without moving any of them."""
+"""Make look-alike characters the same without moving any of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ import unicodedata
 
 BLANK = "\0"
 """Stands in for characters that no recogniser may see. Storable text has no NUL, so it can't be mistaken."""
-
-
-def storable(text: str) -> str:
-    """Return `text` as PostgreSQL and UTF-8 can hold it: no NUL, and U+FFFD for each lone surrogate."""
-    text = text.replace("\0", "")
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class _Folding(dict[int, str]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.redaction.characters import BLANK, fold, storable
+from discreet.redaction.characters import BLANK, fold
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern
 from discreet.redaction.recognisers import DEFAULT, Recogniser
+from discreet.state.text import storable
 
 MAX_PASSES = 8
 """A replaced value can uncover another one, so passes repeat until one finds nothing: ordinary text takes two, and

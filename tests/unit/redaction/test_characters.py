@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.redaction.characters import fold, storable
+from discreet.redaction.characters import fold
+from discreet.state.text import storable
 
 
 @pytest.mark.parametrize(
