@@ -33,7 +33,7 @@ def similarity(model, query, text):
         ("Remind me about that flying animal", "My African Grey parrot is called Coco.", "I work at a bank."),
         ("What was that flying animal of mine?", "I keep two African Grey parrots.", "I live in Lyon."),
         ("Con vật biết bay của tôi là con gì?", "Tôi nuôi hai con vẹt xám châu Phi.", "Tôi làm việc ở ngân hàng."),
-        ("Какие лекарства мне назначены?", "Каждое утро я пью таблетки от давления.", "Я боюсь летать."),
+        ("Какие лекарства мне назначены?", "Каждое утро я пью таблетки от давления.", "Я живу в Казани."),
         ("什么食物不能给我吃？", "我对核桃过敏。", "我害怕坐飞机。"),
         ("Why do I always travel by train?", "我害怕坐飞机。", "我对核桃过敏。"),
     ],
@@ -94,7 +94,7 @@ def test_many_threads_load_the_weights_once_and_agree():
 async def test_first_use_on_an_event_loop_blocks_nothing():
     with blockbuster_ctx():
         with pytest.raises(BlockingError):
-            os.stat(__file__)  # noqa: ASYNC240, PTH116  # the guard is on
+            os.stat(__file__)  # noqa: PTH116  # the guard is on
         model = LocalEmbeddings()
         query, documents = await asyncio.gather(model.aembed_query("parrots"), model.aembed_documents(["parrots"]))
     assert len(query) == len(documents[0]) == model.dims

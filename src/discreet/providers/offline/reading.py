@@ -22,8 +22,8 @@ _SENTENCE = re.compile(rf"[^{_STOPS}\n]+(?:[{_STOPS}]+(?!\s|$)[^{_STOPS}\n]+)*[{
 
 _FULL_WIDTH_END = re.compile(rf"(?<=[{_FULL_WIDTH_STOPS}])")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_LATIN = re.compile(r"[^\W\d_\u0400-\u04ff\u4e00-\u9fff]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]+")
+_LATIN = re.compile(r"[^\W\d_\u0400-\u04ff\u4e00-\u9fff]+")
 _VIETNAMESE = re.compile(r"[đơưăĐƠƯĂ\u1ea0-\u1ef9]|\b(?:tôi|là|không|của|và|có|tên|mình|xin|chào)\b", re.IGNORECASE)
 """Letters that, of the four languages, only Vietnamese has, and common words without one of them."""
 
@@ -44,9 +44,9 @@ class Reading:
 
 
 def language_of(text: str) -> Language:
-    """Return the language of `text`, by its script and letters; English where nothing speaks against it."""
+    """Return the language of `text`: that of most of its words (in Chinese characters), English if there are none."""
     han, cyrillic, latin = (len(script.findall(text)) for script in (_HAN, _CYRILLIC, _LATIN))
-    if han and han * 2 >= max(cyrillic, latin):  # one character of Chinese says what two to four letters say
+    if han and han >= max(cyrillic, latin):
         return "zh"
     if cyrillic > latin:
         return "ru"
