@@ -12,7 +12,7 @@ from langchain_core.messages import HumanMessage
 
 from discreet.errors import InputTooLargeError, UnsupportedInputError
 from discreet.ports import Media
-from discreet.state.conversation import MediaMeta, Modality
+from discreet.state.media import MediaMeta, Modality
 
 MODALITIES: Final[Mapping[str, Modality]] = {"audio": "voice", "image": "image"}
 

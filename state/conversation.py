@@ -6,27 +6,13 @@ a database by `RedactingSaver`.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
+from discreet.state.media import MediaMeta, Modality
 from discreet.state.reducers import append_messages
-
-Modality = Literal["text", "voice", "image"]
-
-
-class MediaMeta(TypedDict, total=False):
-    """All that is kept of a voice or image message beside its summary."""
-
-    language: str
-    """BCP 47 tag of what is spoken or written."""
-    mime: str
-    """Media type as given, for example `audio/ogg`."""
-    durationMs: int
-    """Length of a recording in milliseconds."""
-    sha256: str
-    """Hex digest of the payload."""
 
 
 class Request(TypedDict):

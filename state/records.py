@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.errors import InvalidRecordError
-from discreet.state.conversation import MediaMeta, Modality
+from discreet.state.media import MediaMeta, Modality
 from discreet.state.text import storable
 
 MemoryType = Literal[

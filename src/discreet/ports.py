@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from discreet.state.conversation import MediaMeta, Modality
+from discreet.state.media import MediaMeta, Modality
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
 
 

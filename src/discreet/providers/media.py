@@ -11,7 +11,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from discreet.errors import MediaSummaryUnavailableError
 from discreet.ports import Media
 from discreet.prompts.media_summary import render_media_summary
-from discreet.state.conversation import Modality
+from discreet.state.media import Modality
 
 MAX_SENTENCES = 3
 MAX_SUMMARY_CHARS = 600

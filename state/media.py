@@ -1,0 +1,22 @@
+"""What a voice or image message leaves behind."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+Modality = Literal["text", "voice", "image"]
+
+
+class MediaMeta(TypedDict, total=False):
+    """All that is kept of a voice or image message beside its summary."""
+
+    language: str
+    """BCP 47 tag of what is spoken or written."""
+    mime: str
+    """Media type as given, for example `audio/ogg`."""
+    durationMs: int
+    """Length of a recording in milliseconds."""
+    sha256: str
+    """Hex digest of the payload."""
