@@ -146,9 +146,9 @@ class _Engine:
         return self._centred(self._passage(text))
 
     def _centred(self, vector: Floats) -> list[float]:
-        vector = vector - self._mean
-        vector = vector - (self._directions @ vector) @ self._directions
-        return unit(vector.tolist(), DIMS)
+        centred = vector - self._mean
+        language = (self._directions @ centred) @ self._directions
+        return unit((centred - language).tolist(), DIMS)
 
 
 @contextmanager
