@@ -6,7 +6,7 @@ things are taken from every vector before it is brought back to length 1: the me
 what is left along the directions in which four languages differ from that mean. Measured on one machine with two cores:
 
 * Recall@5 on two LoCoMo conversations, 231 questions: .50 with this mean, .44 raw, .41 with a mean of its own for each
-  side. The directions change nothing there (.49), which is English alone.
+  side. Taking the directions costs .01 there (.48), where all is English.
 * benchmarks/embedding_calibration.py: unrelated pairs lie at .01 to .04 in each language (.09 to .22 with the mean alone),
   so one threshold serves all four; with memories in several languages the right one comes first for .75 of the questions
   instead of .69.
