@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, T
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.cli.session import Session, compiled_graph, login_name, opened_storage
+from discreet.cli.agent import compiled_graph
+from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
 from discreet.state.context import Context
 

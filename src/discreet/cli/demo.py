@@ -22,8 +22,8 @@ from psycopg import AsyncConnection
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.cli.agent import compiled_graph
 from discreet.cli.planted import search_folder
-from discreet.cli.session import compiled_graph
 from discreet.cli.tables import readable_tables
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context

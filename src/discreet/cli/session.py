@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
-from langchain_core.tools import BaseTool
-from langgraph.graph.state import CompiledStateGraph
 from rich.console import Console
 
-from discreet.checkpoint import RedactingSaver
-from discreet.graph import build_graph
-from discreet.settings import Settings, load_settings
-from discreet.state.context import Context
+from discreet.settings import load_settings
 from discreet.storage import Storage, open_storage
 
 
@@ -29,13 +23,13 @@ class Session:
 
 
 @contextmanager
-def opened_storage(console: Console, settings: Settings | None = None) -> Iterator[Session]:
+def opened_storage(console: Console) -> Iterator[Session]:
     """Open the storage, with a note on the console while that takes its time.
 
     Raises:
         StorageError: The database can't be used.
     """
-    settings = settings or load_settings()
+    settings = load_settings()
     where = "your PostgreSQL" if settings.postgres_dsn else f"the embedded database in {settings.data_dir}"
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
@@ -45,22 +39,6 @@ def opened_storage(console: Console, settings: Settings | None = None) -> Iterat
             yield Session(storage, runner)
         finally:
             runner.run(stack.aclose())
-
-
-async def compiled_graph(
-    storage: Storage, *, settings: Settings | None = None, chat_model: str | None = None, tools: Sequence[BaseTool] = ()
-) -> CompiledStateGraph[Any, Context, Any, Any]:
-    """Return the template over `storage`, with its checkpointer.
-
-    Raises:
-        ConfigurationError: The model's name is unknown.
-    """
-    builder = build_graph(
-        chat_model=chat_model, memories=storage.memories, log=storage.log, tools=tools, settings=settings
-    )
-    saver = RedactingSaver.from_pool(storage.pool)
-    await saver.setup()
-    return builder.compile(checkpointer=saver)
 
 
 def login_name() -> str:

@@ -20,7 +20,9 @@ async def read(connection):
 
 
 async def test_the_last_rows_of_a_table_are_shown_without_empty_values(connection):
-    await connection.execute("INSERT INTO \"odd name\" SELECT i, repeat('é', i * 50), NULL FROM generate_series(1, 9) i")
+    await connection.execute(
+        "INSERT INTO \"odd name\" SELECT i, repeat('é', i * 50), NULL FROM generate_series(1, 9) i"
+    )
     tables = await read(connection)
     assert set(tables) == {"public.odd name"}
     table = tables["public.odd name"]
