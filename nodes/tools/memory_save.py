@@ -11,7 +11,7 @@ from langchain_core.tools import ArgsSchema
 from pydantic import Field
 
 from discreet.errors import CopiedFromToolError, MemoryRefusedError, SecretRefusedError
-from discreet.metrics import memories_refused, memories_saved
+from discreet.metrics import memories_refused
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start, turn_text
 from discreet.redaction import Redactor
@@ -75,7 +75,6 @@ class MemorySave(MemoryTool):
             provenance=Provenance(model=run.context.model, source=self.name),
         )
         (stored,) = await self.memories.save(user_id, [record])
-        memories_saved.labels(type).inc()
         return {"saved": True, "entry_id": str(stored.entry_id), "text": stored.text, "type": stored.type}
 
     def _check(self, text: str, messages: Sequence[BaseMessage]) -> None:

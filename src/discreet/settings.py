@@ -6,6 +6,8 @@ Precedence: call argument > `Context` > environment > `.env` in the working dire
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
@@ -75,3 +77,16 @@ def load_settings() -> Settings:
 def child_environment(**values: str) -> dict[str, str]:
     """Return this process's environment for a child process, with `values` where it does not set them itself."""
     return {**values, **os.environ}
+
+
+@contextmanager
+def environment_default(name: str, value: str) -> Iterator[None]:
+    """Set a variable inside the block, for a library that reads it there, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]

@@ -15,11 +15,9 @@ what is left along the directions in which four languages differ from that mean.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import MissingDependencyError, ProviderError
 from discreet.ports import Calibration
 from discreet.providers.vectors import VectorCache, embeddable, unit
+from discreet.settings import environment_default
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,7 +113,12 @@ def local_embeddings() -> LocalEmbeddings:
 
 
 class _Engine:
-    """The loaded weights, and the centre that vectors are brought to."""
+    """The loaded weights, and the centre that vectors are brought to.
+
+    It computes on the calling thread alone unless the user decides otherwise with OMP_NUM_THREADS. Left alone OpenMP
+    gives every calling thread a team of its own: four callers on two cores get nothing from it (28 ms a text either
+    way), and on a busy machine a text takes up to 127 ms.
+    """
 
     def __init__(self) -> None:
         try:
@@ -127,7 +131,7 @@ class _Engine:
                 "server."
             ) from error
         try:
-            with _one_openmp_thread():
+            with environment_default("OMP_NUM_THREADS", "1"):  # read once, by the engine that is loaded here
                 model = E5()
         except (OSError, RuntimeError) as error:
             raise ProviderError("The local embedding model can't be loaded.") from error
@@ -149,20 +153,3 @@ class _Engine:
         centred = vector - self._mean
         language = (self._directions @ centred) @ self._directions
         return unit((centred - language).tolist(), DIMS)
-
-
-@contextmanager
-def _one_openmp_thread() -> Iterator[None]:
-    """Have the engine compute on the calling thread alone, unless the user decided otherwise.
-
-    OpenMP reads OMP_NUM_THREADS once, when the engine is loaded. Left alone every calling thread would bring a team of
-    its own: four callers on two cores get nothing from it (28 ms a text either way), a busy machine up to 127 ms.
-    """
-    if "OMP_NUM_THREADS" in os.environ:
-        yield
-        return
-    os.environ["OMP_NUM_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        del os.environ["OMP_NUM_THREADS"]
