@@ -5,6 +5,9 @@ import socket
 import subprocess
 
 import pytest
+from langchain_core.messages import AIMessage
+
+from discreet.testing import Failure, openai_server
 
 
 @pytest.fixture
@@ -49,6 +52,16 @@ def test_chat_says_what_is_wrong_and_goes_on(discreet):
     assert result.returncode == 0, result.stderr
     assert "30,000 characters" in result.stdout
     assert "OPENAI_API_KEY" in result.stdout
+
+
+def test_chat_talks_to_an_openai_compatible_server_and_survives_its_refusal(discreet):
+    with openai_server([Failure(status=401), AIMessage("Hello, Ann.")]) as server:
+        result = discreet("chat", stdin="Hello!\nHi!\n", OPENAI_API_KEY="any", OPENAI_BASE_URL=server.base_url)
+    assert result.returncode == 0, result.stderr
+    refused, answered = result.stdout.split("you ›")[1:3]
+    assert "AuthenticationError" in refused
+    assert "Hello, Ann." in answered
+    assert {request.path.rsplit("/", 1)[-1] for request in server.requests} == {"completions"}
 
 
 def test_migrate_reports_what_it_applied_once(discreet):

@@ -63,16 +63,20 @@ class TerminalChat:
             self.runner.run(self.turn(text))
         except DiscreetError as error:
             self.console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
+        except Exception as error:  # noqa: BLE001  # each provider's client has errors of its own, and the chat goes on
+            self.console.print(f"[red]{escape(f'{type(error).__name__}: {error}')}[/red]", highlight=False)
         except KeyboardInterrupt:
             self.console.print("\n[dim]Stopped.[/dim]")
 
     async def turn(self, text: str) -> None:
-        """Run one turn and print it as it comes."""
+        """Run one turn and print it as it comes; what node and tool both recall is noted once."""
+        noted: set[str] = set()
         async for kind, part in self._stream(text):
             if kind == "token":
                 self.console.print(escape(part), end="", highlight=False, soft_wrap=True)
-            else:
-                self.console.print(f"[dim]{kind}: {escape(part)}[/dim]", highlight=False)
+            elif (note := f"{kind}: {part}") not in noted:
+                noted.add(note)
+                self.console.print(f"[dim]{escape(note)}[/dim]", highlight=False)
         self.console.print()
 
     async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:
