@@ -1,0 +1,91 @@
+import asyncio
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import pytest
+
+from discreet.errors import StorageUnavailableError
+from discreet.state.records import MemoryRecord
+from discreet.storage.opening import Storage
+from discreet.storage.shared import SharedStorage
+from discreet.testing import InMemoryConversationLog, InMemoryMemories
+
+
+class Opener:
+    """Opens fakes, and counts."""
+
+    def __init__(self):
+        self.opened = self.closed = 0
+
+    @asynccontextmanager
+    async def __call__(self):
+        self.opened += 1
+        await asyncio.sleep(0.01)
+        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), dsn="")
+        self.closed += 1
+
+
+@pytest.fixture
+def opener():
+    return Opener()
+
+
+async def test_parts_that_start_at_once_share_one_storage(opener):
+    shared = SharedStorage(opener)
+
+    async def part():
+        async with shared.lease() as storage:
+            await asyncio.sleep(0.02)
+            return storage
+
+    first, second = await asyncio.gather(part(), part())
+    assert first is second
+    assert (opener.opened, opener.closed) == (1, 1)
+
+
+async def test_it_opens_again_after_the_last_lease(opener):
+    shared = SharedStorage(opener)
+    for _ in range(2):
+        async with shared.lease():
+            pass
+    assert (opener.opened, opener.closed) == (2, 2)
+
+
+async def test_memories_and_log_work_while_somebody_holds_a_lease(opener):
+    shared = SharedStorage(opener)
+    async with shared.lease() as storage:
+        (record,) = await shared.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+        assert [hit.record.text for hit in await shared.memories.search("ann", "parrots")] == ["Keeps parrots"]
+        assert await shared.memories.delete("ann", record.entry_id)
+        assert storage.log.turns == []
+    with pytest.raises(StorageUnavailableError, match=r"langgraph\.json"):
+        await shared.memories.delete("ann", uuid4())
+
+
+def test_each_event_loop_has_a_storage_of_its_own(opener):
+    shared = SharedStorage(opener)
+
+    async def hold():
+        async with shared.lease() as storage:
+            return storage
+
+    assert asyncio.run(hold()) is not asyncio.run(hold())
+
+
+async def test_a_storage_that_does_not_open_can_be_tried_again(opener):
+    attempts = []
+
+    @asynccontextmanager
+    async def sometimes():
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise StorageUnavailableError
+        async with opener() as storage:
+            yield storage
+
+    shared = SharedStorage(sometimes)
+    with pytest.raises(StorageUnavailableError):
+        async with shared.lease():
+            pass
+    async with shared.lease() as storage:
+        assert storage is shared.current
