@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow lint format check wheel bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 lint format check wheel bench lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ test-slow: $(READY)  ## Run the slow tests
 bench: $(READY)  ## Run the benchmarks and print their figures
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
+	@DISCREET_TEST_POSTGRES_VERSION=16 $(BIN)/python -m pytest tests/migration tests/integration $(ARGS)
+
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py
 	$(BIN)/ruff format --check .
@@ -54,7 +57,7 @@ format: $(READY)  ## Format and apply safe fixes
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check: lint test  ## What CI runs
+check: lint test  ## Lint and tests
 
 lock: $(READY)  ## Resolve requirements.lock anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \

@@ -83,3 +83,12 @@ def test_importing_the_package_alone_is_light(fresh_python, tmp_path):
     code = "import sys, discreet; print(sorted(set(sys.modules) & {'langgraph', 'openai', 'psycopg', 'numpy'}))"
     out = subprocess.run([fresh_python, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert out == "[]\n"
+
+
+@pytest.mark.slow
+def test_the_unit_tests_pass_against_the_wheel(fresh_python, tmp_path):
+    """A data file or a module that the wheel lacks is found here; `-P` keeps the checkout off the path."""
+    command = [fresh_python, "-P", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    command += ["--rootdir", ROOT, ROOT / "tests" / "unit"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-3000:]
