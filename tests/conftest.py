@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
+import string
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,12 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(_FOREIGN_SETTINGS):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def token() -> str:
+    """Return a random word to plant and to search for; of letters alone, since random digits can read as a number."""
+    return "".join(secrets.choice(string.ascii_lowercase) for _ in range(12))
 
 
 @pytest.fixture(scope="session")

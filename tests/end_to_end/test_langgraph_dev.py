@@ -1,7 +1,5 @@
 """The template through the LangGraph SDK, as its users call it."""
 
-import secrets
-
 import psutil
 import psycopg
 import pytest
@@ -24,9 +22,9 @@ async def client(dev_server):
 
 
 @pytest.fixture
-def user():
+def user(token):
     """A user nobody else is."""
-    return f"user-{secrets.token_hex(4)}"
+    return f"user-{token}"
 
 
 async def say(client, text, *, user, thread=None):
@@ -156,8 +154,8 @@ async def test_threads_are_copied_and_deleted(client, user):
     assert [m["type"] for m in state["values"]["messages"]] == ["human", "ai"]
 
 
-async def test_no_planted_value_reaches_postgres(client, user, dev_server):
-    planted = {"e-mail": f"ann.{secrets.token_hex(5)}@example.com", "phone": "+1 212 555 0147"}
+async def test_no_planted_value_reaches_postgres(client, user, dev_server, token):
+    planted = {"e-mail": f"ann.{token}@example.com", "phone": "+1 212 555 0147"}
     thread, _ = await say(client, f"I keep two parrots, write to {planted['e-mail']}.", user=user)
     await say(client, f"My number is {planted['phone']}, please remember it.", user=user, thread=thread)
     with lease_server(dev_server.data_dir) as dsn, psycopg.connect(dsn, autocommit=True) as connection:

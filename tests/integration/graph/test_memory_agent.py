@@ -107,8 +107,7 @@ async def test_another_process_goes_on_with_the_conversation(agent):
     assert [m.type for m in messages] == ["human", "ai", "human", "ai"]
 
 
-async def test_the_database_holds_redacted_user_and_model_text_only(agent, database):
-    token = secrets.token_hex(6)
+async def test_the_database_holds_redacted_user_and_model_text_only(agent, database, token):
 
     @tool
     def lookup(query: str) -> str:
