@@ -47,11 +47,7 @@ def recent_rounds(messages: Sequence[BaseMessage], rounds: int) -> list[BaseMess
     start = turn_start(messages)
     if start is None:
         return list(messages)
-    earlier = [
-        m
-        for m in messages[:start]
-        if isinstance(m, HumanMessage) or (isinstance(m, AIMessage) and not m.tool_calls and m.text)
-    ]
+    earlier = [m for m in messages[:start] if isinstance(m, HumanMessage) or is_answer(m)]
     openings = [i for i, m in enumerate(earlier) if isinstance(m, HumanMessage)]
     first = openings[-rounds] if rounds and len(openings) >= rounds else (0 if rounds else len(earlier))
     return [*earlier[first:], *messages[start:]]
