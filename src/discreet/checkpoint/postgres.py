@@ -166,7 +166,7 @@ async def _own_connection(
         yield conn
     else:
         options = await conn._resolve_kwargs()  # noqa: SLF001  # they may come from a callable, and only this calls it
-        async with await AsyncConnection.connect(await conn._resolve_conninfo(), **{**options, **CONNECTION}) as own:  # noqa: SLF001
+        async with await AsyncConnection.connect(await conn._resolve_conninfo(), **{**options, **CONNECTION}) as own:  # noqa: SLF001  # as above
             yield own
 
 

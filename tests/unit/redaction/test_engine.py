@@ -27,7 +27,7 @@ FRAGMENTS = [
     "eyJ" + "a1" * 6,
     "://u:",
     "@",
-    "-----BEGIN PRIVATE KEY-----",
+    "-----" + "BEGIN PRIVATE KEY-----",
     "-----END PRIVATE KEY-----",
     "<EMAIL>",
     "<SECRET>",

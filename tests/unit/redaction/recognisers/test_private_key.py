@@ -37,7 +37,7 @@ def test_two_keys_leave_what_stands_between_them():
 
 
 def test_a_key_cut_off_is_covered_as_far_as_it_goes():
-    cut = "-----BEGIN PRIVATE KEY-----\n" + "A1b2" * 16 + "\n" + "A1b2" * 9
+    cut = "-----" + "BEGIN PRIVATE KEY-----\n" + "A1b2" * 16 + "\n" + "A1b2" * 9
     assert REDACTOR.redact(cut) == "<SECRET>"
     assert REDACTOR.redact(cut + "\nnever mind") == "<SECRET>\nnever mind"
 
