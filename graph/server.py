@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from langgraph.store.postgres.aio import AsyncPostgresStore
-
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.storage.shared import process_storage
-from discreet.storage.store import RedactingStore
+from discreet.storage.store import RedactingStore, postgres_store
 
 graph = build_graph(memories=process_storage.memories, log=process_storage.log).compile(name="discreet")
 
@@ -31,6 +29,4 @@ async def checkpointer() -> AsyncIterator[RedactingSaver]:
 async def store() -> AsyncIterator[RedactingStore]:
     """Yield the store of the server."""
     async with process_storage.lease() as storage:
-        inner = AsyncPostgresStore(storage.pool)
-        await inner.setup()
-        yield RedactingStore(inner)
+        yield await postgres_store(storage.pool)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Any
@@ -14,20 +12,12 @@ from psycopg import AsyncConnection, Connection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from discreet.errors import MigrationError
+from discreet.locks import setup_lock, sync_setup_lock
 
 CONNECTION: dict[str, Any] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 """How upstream's savers want their connections."""
 
 CONNECT_TIMEOUT_SECONDS = 10.0
-
-SETUP_LOCK = 0x4449_5343_5245_4554
-"""Key of the advisory lock: "DISCREET" in ASCII."""
-SETUP_TIMEOUT_SECONDS = 60.0
-SETUP_POLL_SECONDS = 0.05
-
-TRY_LOCK = "SELECT pg_try_advisory_lock(%s) AS locked"
-UNLOCK = "SELECT pg_advisory_unlock(%s)"
 
 DELETE_FOR_RUNS = """
 WITH gone AS (
@@ -97,23 +87,13 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         self.lock = nullcontext() if isinstance(saver.conn, AsyncConnectionPool) else saver.lock  # type: ignore[assignment]  # all that is used of it is `async with`
 
     async def setup(self) -> None:
-        """Create or upgrade the tables, one process at a time.
-
-        Polled, because CREATE INDEX CONCURRENTLY waits for every statement that runs, so also for one that waits for
-        the lock. Looks at the database every time.
+        """Create or upgrade the tables, one process at a time. Looks at the database every time.
 
         Raises:
             MigrationError: Another process held the lock for a minute.
         """
-        async with _own_connection(self.conn) as conn:
-            deadline = time.monotonic() + SETUP_TIMEOUT_SECONDS
-            while not _locked(await (await conn.execute(TRY_LOCK, (SETUP_LOCK,))).fetchone()):
-                _check_deadline(deadline)
-                await asyncio.sleep(SETUP_POLL_SECONDS)
-            try:
-                await AsyncPostgresSaver(conn).setup()
-            finally:
-                await conn.execute(UNLOCK, (SETUP_LOCK,))
+        async with _own_connection(self.conn) as conn, setup_lock(conn):
+            await AsyncPostgresSaver(conn).setup()
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, their writes, and the blobs that nothing else uses."""
@@ -136,15 +116,8 @@ class PostgresTier(PostgresSaver):
 
     def setup(self) -> None:
         """Create or upgrade the tables, one process at a time; see `AsyncPostgresTier.setup`."""
-        with _own_sync_connection(self.conn) as conn:
-            deadline = time.monotonic() + SETUP_TIMEOUT_SECONDS
-            while not _locked(conn.execute(TRY_LOCK, (SETUP_LOCK,)).fetchone()):
-                _check_deadline(deadline)
-                time.sleep(SETUP_POLL_SECONDS)
-            try:
-                PostgresSaver(conn).setup()
-            finally:
-                conn.execute(UNLOCK, (SETUP_LOCK,))
+        with _own_sync_connection(self.conn) as conn, sync_setup_lock(conn):
+            PostgresSaver(conn).setup()
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, their writes, and the blobs that nothing else uses."""
@@ -177,14 +150,3 @@ def _own_sync_connection(conn: Connection[DictRow] | ConnectionPool[Connection[D
     else:
         with Connection.connect(conn._resolve_conninfo(), **{**conn._resolve_kwargs(), **CONNECTION}) as own:  # noqa: SLF001  # as above
             yield own
-
-
-def _locked(row: DictRow | None) -> bool:
-    return row is not None and bool(row["locked"])
-
-
-def _check_deadline(deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise MigrationError(
-            f"Another process has been creating the checkpoint tables for over {SETUP_TIMEOUT_SECONDS:.0f} s."
-        )

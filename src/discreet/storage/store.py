@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, Result, SearchOp, TTLConfig
+from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from discreet.errors import InvalidRecordError
+from discreet.locks import setup_lock
 from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
+from discreet.storage.pool import Pool
 
 
 class RedactingStore(BaseStore):
@@ -78,3 +81,16 @@ class RedactingStore(BaseStore):
             raise InvalidRecordError(
                 "Namespaces and keys of the store must be opaque ids: one holds an e-mail address, a number or a secret."
             )
+
+
+async def postgres_store(pool: Pool) -> RedactingStore:
+    """Return a redacting store over LangGraph's own Postgres store, whose tables are made if they are not there.
+
+    Several processes may call it at once.
+
+    Raises:
+        MigrationError: Another process has been creating tables for a minute.
+    """
+    async with pool.connection() as conn, setup_lock(conn):
+        await AsyncPostgresStore(conn).setup()
+    return RedactingStore(AsyncPostgresStore(pool))
