@@ -8,10 +8,10 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 lint format check wheel bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 lint format check bench lock clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## Build .venv from requirements.lock
 

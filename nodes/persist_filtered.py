@@ -34,8 +34,7 @@ def make_persist_filtered(
 
     In the state, the running turn shrinks to the user's message and the answer, both redacted under their ids; tool
     calls, tool results, reasoning and everything else is removed, also what a turn that failed has left. Then the turn
-    goes to `log`. A log that
-    fails costs the turn its log row, a log event and a metric, never its answer.
+    goes to `log`. A log that fails costs the turn its row there, never its answer; a log event and a metric say so.
 
     Args:
         log: Where turns are logged; None logs nothing.

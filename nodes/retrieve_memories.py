@@ -32,8 +32,8 @@ def make_retrieve_memories(
 ) -> Node:
     """Return the node `retrieve_memories`, which puts the best memories into `memories_key`.
 
-    Without a user, without text, on an error or after `timeout` seconds the list is empty, a log event and a metric
-    say so, and the turn goes on.
+    Without a user or without text the list is empty. So it is on an error and after `timeout` seconds: a log event and
+    a metric say so, and the turn goes on.
 
     Args:
         memories: Where to search.

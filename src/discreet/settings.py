@@ -70,8 +70,14 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in error.errors(include_input=False)]
+        lines = [f"{_variable(str(e['loc'][0]))}: {e['msg']}" for e in error.errors(include_input=False)]
         raise ConfigurationError("These settings can't be used: " + "; ".join(lines)) from None
+
+
+def _variable(location: str) -> str:
+    """Return the environment variable of a setting; pydantic names a field that has aliases by the one it met."""
+    prefix = str(Settings.model_config["env_prefix"])
+    return f"{prefix}{location}".upper() if location in Settings.model_fields else location.upper()
 
 
 def child_environment(**values: str) -> dict[str, str]:

@@ -38,6 +38,15 @@ def test_demo_recalls_the_fact_and_finds_no_planted_value(discreet, tmp_path):
     assert (tmp_path / ".discreet" / "demo").is_dir()
 
 
+def test_demo_removes_nothing_but_its_own(discreet, tmp_path):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "thesis.txt").write_text("years of work")
+    result = discreet("demo", DISCREET_DATA_DIR=str(tmp_path))
+    assert result.returncode == 2
+    assert "Choose another DISCREET_DATA_DIR" in result.stderr
+    assert (tmp_path / "demo" / "thesis.txt").read_text() == "years of work"
+
+
 def test_chat_remembers_across_conversations(discreet):
     result = discreet("chat", "--user", "ann", stdin="I keep two African Grey parrots.\n/new\nWhich birds do I have?\n")
     assert result.returncode == 0, result.stderr
@@ -75,7 +84,7 @@ def test_migrate_reports_what_it_applied_once(discreet):
     ("arguments", "environment", "said"),
     [
         (["chat"], {"DISCREET_POSTGRES_DSN": "postgresql://nobody@127.0.0.1:1/none"}, "DISCREET_POSTGRES_DSN"),
-        (["chat"], {"DISCREET_RETRIEVE_LIMIT": "many"}, "RETRIEVE_LIMIT"),
+        (["chat"], {"DISCREET_RETRIEVE_LIMIT": "many"}, "used: DISCREET_RETRIEVE_LIMIT: "),
         (["chat", "--model", "nonsense"], {}, "openai:<model>"),
         (["chat"], {"DISCREET_POSTGRES_VERSION": "12"}, "18"),
         (["dev"], {}, "langgraph.json"),

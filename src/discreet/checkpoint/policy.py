@@ -66,7 +66,7 @@ class CheckpointPolicy:
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""
         # Imported here because only deployments that allow-list a channel need it.
-        from discreet.redaction.walker import redact_object  # noqa: PLC0415
+        from discreet.redaction.walker import redact_object  # noqa: PLC0415  # see above
 
         return redact_object(value, self.redactor or _default_redactor())
 
@@ -74,6 +74,6 @@ class CheckpointPolicy:
 @cache
 def _default_redactor() -> TextRedactor:
     # Imported here because its tables take a while to load, and a policy may bring a redactor of its own.
-    from discreet.redaction import Redactor  # noqa: PLC0415
+    from discreet.redaction import Redactor  # noqa: PLC0415  # see above
 
     return Redactor()

@@ -25,6 +25,7 @@ from rich.markup import escape
 from discreet.cli.agent import compiled_graph
 from discreet.cli.planted import search_folder
 from discreet.cli.tables import readable_tables
+from discreet.errors import ConfigurationError
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.storage import open_storage
@@ -44,7 +45,7 @@ def run_demo() -> int:
             "embedding_model": "local",
         }
     )
-    shutil.rmtree(settings.data_dir, ignore_errors=True)
+    _empty(settings.data_dir)
     planted = {
         "email": f"ann.{secrets.token_hex(4)}@example.com",
         "phone": f"+1 212 555 {secrets.randbelow(9000) + 1000}",
@@ -53,6 +54,26 @@ def run_demo() -> int:
     }
     recalled = asyncio.run(_conversations(console, settings, planted))
     return _verdict(console, settings.data_dir, planted, recalled=recalled)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what an earlier demonstration left in `folder`.
+
+    Raises:
+        ConfigurationError: It holds something else, which is not ours to remove, or it belongs to another user.
+    """
+    try:
+        if not folder.exists():
+            return
+        if any(not child.name.startswith("postgres-") for child in folder.iterdir()):
+            raise ConfigurationError(
+                f"The demonstration empties {folder}, and something else lies there. Choose another DISCREET_DATA_DIR."
+            )
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} can't be emptied: {error.strerror}. Choose another DISCREET_DATA_DIR."
+        ) from error
 
 
 async def _conversations(console: Console, settings: Settings, planted: dict[str, str]) -> bool:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from discreet.cli.session import opened_storage
 from discreet.errors import ConfigurationError, MissingDependencyError
-from discreet.settings import child_environment
+from discreet.settings import child_environment, load_settings
 
 CONFIG = Path("langgraph.json")
 HOST = "127.0.0.1"
@@ -24,13 +24,14 @@ STOP_SECONDS = 20
 """The server finishes running turns before it ends."""
 
 QUIET = {
-    # What the server would otherwise send out (usage figures, a version check, traces), and who speaks when the Studio
-    # names nobody. A value set by the user wins.
+    # What the server would otherwise send out: usage figures, a version check, traces. A value set by the user wins.
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     "LANGGRAPH_NO_VERSION_CHECK": "true",
     "LANGSMITH_TRACING": "false",
-    "DISCREET_DEFAULT_USER": "studio",
 }
+
+STUDIO_USER = "studio"
+"""Who speaks when the Studio names nobody."""
 
 
 def run_dev(*, port: int | None) -> int:
@@ -53,7 +54,8 @@ def run_dev(*, port: int | None) -> int:
         console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
         command += ["--no-reload", "--host", HOST, "--port", str(port)]
-        with subprocess.Popen(command, env=child_environment(**QUIET)) as server:  # noqa: S603  # our own arguments
+        environment = child_environment(**QUIET, DISCREET_DEFAULT_USER=load_settings().default_user or STUDIO_USER)
+        with subprocess.Popen(command, env=environment) as server:  # noqa: S603  # our own arguments
             return _wait(server)
 
 
