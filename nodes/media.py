@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +14,11 @@ from langchain_core.messages import HumanMessage
 from discreet.errors import InputTooLargeError, UnsupportedInputError
 from discreet.ports import Media
 from discreet.state.media import MediaMeta, Modality
+
+MIME: Final = re.compile(r"[A-Za-z]{1,20}/[A-Za-z0-9.+-]{1,80}(; ?codecs?=[a-z0-9.]{1,20})?")
+"""A media type (RFC 6838, section 4.2). What has another form is left out: it could hold anything."""
+LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}")
+"""A language tag (RFC 5646, section 2.1)."""
 
 MODALITIES: Final[Mapping[str, Modality]] = {"audio": "voice", "image": "image"}
 
@@ -43,10 +49,12 @@ def _media(block: dict[str, Any], modality: Modality, max_bytes: int) -> Media:
     described = {**(block.get("extras") or {}), **(block.get("metadata") or {}), **block}
     given = next((described[key] for key in ("summary", "transcript", "caption") if described.get(key)), None)
     meta = MediaMeta()
-    if mime := described.get("mime_type") or described.get("mime"):
-        meta["mime"] = str(mime)[:100]
-    if language := described.get("language"):
-        meta["language"] = str(language)[:35]
+    mime = str(described.get("mime_type") or described.get("mime") or "")
+    if MIME.fullmatch(mime):
+        meta["mime"] = mime
+    language = str(described.get("language") or "")
+    if LANGUAGE.fullmatch(language):
+        meta["language"] = language
     duration = described.get("durationMs", described.get("duration_ms"))
     if isinstance(duration, int | float) and not isinstance(duration, bool) and duration >= 0:
         meta["durationMs"] = round(duration)

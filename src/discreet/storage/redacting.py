@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from discreet.ports import TextRedactor
+from discreet.redaction.walker import redact_object
+from discreet.state.media import MediaMeta
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 
 
@@ -15,7 +16,7 @@ def redacted_record(record: MemoryRecord, redactor: TextRedactor) -> MemoryRecor
         update={
             "text": redactor.redact(record.text),
             "tags": _redacted_tags(record.tags, redactor),
-            "feedback": [_redacted_value(entry, redactor) for entry in record.feedback],
+            "feedback": redact_object(record.feedback, redactor),
         }
     )
 
@@ -28,26 +29,24 @@ def redacted_filters(filters: MemoryFilters, redactor: TextRedactor) -> MemoryFi
 
 
 def redacted_turn(turn: TurnRecord, redactor: TextRedactor) -> TurnRecord:
-    """Return `turn` with both its texts redacted."""
+    """Return `turn` with both its texts redacted, and what its caller says of media. Numbers and the digest stay."""
     return turn.model_copy(
         update={
             "input_text": redactor.redact(turn.input_text),
             "output_text": redactor.redact(turn.output_text),
+            "media": None if turn.media is None else _redacted_media(turn.media, redactor),
         }
     )
 
 
+def _redacted_media(media: MediaMeta, redactor: TextRedactor) -> MediaMeta:
+    redacted = media.copy()
+    if "mime" in media:
+        redacted["mime"] = redactor.redact(media["mime"])
+    if "language" in media:
+        redacted["language"] = redactor.redact(media["language"])
+    return redacted
+
+
 def _redacted_tags(tags: Iterable[str], redactor: TextRedactor) -> list[str]:
     return list(dict.fromkeys(map(redactor.redact, tags)))
-
-
-def _redacted_value(value: Any, redactor: TextRedactor) -> Any:
-    match value:
-        case str():
-            return redactor.redact(value)
-        case dict():
-            return {key: _redacted_value(item, redactor) for key, item in value.items()}
-        case list() | tuple():
-            return [_redacted_value(item, redactor) for item in value]
-        case _:
-            return value

@@ -139,3 +139,11 @@ async def test_media_over_the_limit_is_refused(run_node):
     with pytest.raises(InputTooLargeError) as caught:
         await run_node(make_save_input(max_media_bytes=8), {"messages": [HumanMessage([image(caption="x")])]})
     assert caught.value.unit == "bytes of media"
+
+
+async def test_metadata_of_another_form_than_it_should_have_is_left_out(run_node):
+    block = image(
+        caption="A kettle.", mime_type="ann@example.com", language="my number is 0912345678", durationMs="soon"
+    )
+    state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
+    assert state["request"]["media"] == {"sha256": SHA256}

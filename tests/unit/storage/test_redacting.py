@@ -33,3 +33,29 @@ def test_both_texts_of_a_turn_are_redacted_once():
     redacted = redacted_turn(turn, Redactor())
     assert (redacted.input_text, redacted.output_text) == ("<EMAIL>", "<EMAIL>")
     assert redacted_turn(redacted, Redactor()) == redacted
+
+
+def test_feedback_is_redacted_in_keys_and_numbers_too():
+    feedback = [{MAIL: 1, "card": 4111111111111111, "when": object()}]
+    redacted = redacted_record(MemoryRecord(text="x", feedback=feedback), Redactor())
+    assert redacted.feedback == [{"<EMAIL>": 1, "card": "<CARD>", "when": "<UNKNOWN>"}]
+
+
+def test_what_a_caller_says_of_media_is_redacted_and_its_digest_stays():
+    digest = "0" * 10 + "4111111111111111" + "a" * 38
+    turn = TurnRecord(
+        request_id="r",
+        user_id="u",
+        thread_id="t",
+        input_text="x",
+        output_text="y",
+        started_at=NOW,
+        ended_at=NOW,
+        media={"mime": f"audio/{MAIL}", "language": MAIL, "durationMs": 2_125_550_147, "sha256": digest},
+    )
+    assert redacted_turn(turn, Redactor()).media == {
+        "mime": "audio/<EMAIL>",
+        "language": "<EMAIL>",
+        "durationMs": 2_125_550_147,
+        "sha256": digest,
+    }
