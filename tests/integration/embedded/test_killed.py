@@ -1,6 +1,7 @@
 """Whoever is killed with `kill -9`, nothing stays behind and the next client gets its data."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ import pytest
 from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded import lease_server
 from discreet.storage.embedded.account import account_for
-from discreet.storage.embedded.binaries import find_binaries
+from discreet.storage.embedded.binaries import copy_binaries, find_binaries
 from discreet.storage.embedded.endpoint import make_temporary_folder
 
 BOTH = pytest.mark.parametrize("version", [16, 18])
@@ -162,8 +163,10 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(data_dir, version)
     socket_folder = make_temporary_folder(account)
     descriptor = os.open(folder, os.O_RDONLY)
     place = folder / "data" if account.is_ours else f"/proc/self/fd/{descriptor}/data"
+    # Copied, because the server's user may have no way to those that root has installed.
+    programs = copy_binaries(find_binaries(version), socket_folder / "programs")
     by_hand = subprocess.Popen(
-        [find_binaries(version) / "bin" / "postgres", "-D", place, "-k", socket_folder],
+        [programs / "bin" / "postgres", "-D", place, "-k", socket_folder],
         stderr=subprocess.PIPE,
         text=True,
         pass_fds=[descriptor],
@@ -181,4 +184,4 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(data_dir, version)
         assert "still in use" in (folder / "server.log").read_text()
         assert by_hand.poll() is None
         by_hand.send_signal(signal.SIGINT)
-    socket_folder.rmdir()
+    shutil.rmtree(socket_folder)
