@@ -21,7 +21,8 @@ DiscreetError
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
 │   └── EmbeddedServerError       the bundled server can't be started
-└── ProviderError                 a chat or embedding model failed
+├── ProviderError                 a chat or embedding model failed
+└── EncryptionError               a sealed value can't be opened
 
 An error's default message is its class docstring. No message ever holds user text, memory text or a secret: what a
 handler needs is in the attributes. `code` is stable and is what an API shows.
@@ -142,6 +143,11 @@ class TransientStateLostError(CheckpointError):
     code = "transient_state_lost"
 
 
+LeakBlocked = LeakBlockedError
+TransientStateLost = TransientStateLostError
+"""The same two by their short names."""
+
+
 class StorageError(DiscreetError):
     """The database refused the work."""
 
@@ -176,3 +182,9 @@ class ProviderError(DiscreetError):
     """A model provider failed."""
 
     code = "provider"
+
+
+class EncryptionError(DiscreetError):
+    """A sealed value can't be opened: its key is gone, it belongs somewhere else, or it was changed."""
+
+    code = "encryption"

@@ -18,3 +18,6 @@ redactions = Counter("discreet_redactions_total", "Values replaced by placeholde
 dropped_writes = Counter(
     "discreet_dropped_writes_total", "Channel values and task writes kept out of the database.", ["kind"]
 )
+spill_unreadable = Counter(
+    "discreet_spill_unreadable_total", "Paused turns in the database that could not be opened, by cause.", ["cause"]
+)

@@ -29,6 +29,12 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default=Path(".discreet"), description="Folder of the embedded server's data and keys.")
     postgres_version: int = Field(default=18, description="Major version of the embedded server: 16 or 18.")
     pool_size: int = Field(default=6, ge=1, le=100, description="Database connections a process may hold.")
+    encryption_keys: SecretStr | None = Field(
+        default=None, description="Keys as id:base64 of 32 bytes, comma-separated; the first seals, all open."
+    )
+    spill: bool = Field(
+        default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
+    )
 
     chat_model: str | None = Field(
         default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."

@@ -51,6 +51,14 @@ def dev(
 
 
 @app.command()
+def key() -> None:
+    """Make a key for DISCREET_ENCRYPTION_KEYS and print it."""
+    from discreet.cli.key import run_key
+
+    run_key()
+
+
+@app.command()
 def migrate(
     dsn: Annotated[str | None, typer.Argument(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
