@@ -10,15 +10,15 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
+from discreet.checkpoint.maintenance import Maintenance
+from discreet.checkpoint.pauses import Pauses
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.reads import Reads
 from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
-
-KEEP_LATEST = "keep_latest"
-"""Upstream's name for pruning a thread to its newest checkpoint."""
 
 
 class TwoTierSaver(BaseCheckpointSaver[Any]):
@@ -30,18 +30,25 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         *,
         policy: CheckpointPolicy | None = None,
         scratch: Scratch | None = None,
+        spill: SpillStore | SyncSpillStore | None = None,
     ) -> None:
         """Store in `inner` what `policy` allows, and keep open turns in `scratch`.
 
-        `inner` is left as it is: it is written through a copy with a tripwire. `scratch` is this saver's own.
+        `inner` is left as it is: it is written through a copy with a tripwire. `scratch` is this saver's own. `spill`
+        holds turns that wait for a person, so that another process can resume them; it is of the saver's face, async or
+        blocking.
         """
         super().__init__(serde=inner.serde)
         self.inner = inner
         self.policy = policy or CheckpointPolicy()
-        self._durable = durable_tier(inner)
+        self._durable = durable_tier(inner, self.policy)
+        self._maintenance = Maintenance(self._durable)
         self._scratch = scratch or Scratch()
-        self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version)
-        self._reads = Reads(self._scratch, inner.serde)
+        by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
+        self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
+        self.spill = spill
+        self._pauses = Pauses(self._scratch, inner.serde)
+        self._reads = Reads(self.policy, self._scratch, inner.serde)
 
     @property
     def config_specs(self) -> list[Any]:
@@ -57,16 +64,16 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         inner = self.inner.with_allowlist(extra_allowlist)
         if inner is self.inner:
             return self
-        return type(self)(inner, policy=self.policy, scratch=self._scratch)
+        return type(self)(inner, policy=self.policy, scratch=self._scratch, spill=self.spill)
 
 
-def durable_tier(inner: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+def durable_tier(inner: BaseCheckpointSaver[Any], policy: CheckpointPolicy) -> BaseCheckpointSaver[Any]:
     """Return a saver over the rows of `inner` that refuses to write what the filter should have kept out."""
     tier: BaseCheckpointSaver[Any]
     if type(inner) is AsyncPostgresSaver:
-        tier = AsyncPostgresTier(inner)
+        tier = AsyncPostgresTier(inner, message_channels=policy.messages)
     elif type(inner) is PostgresSaver:
-        tier = PostgresTier(inner)
+        tier = PostgresTier(inner, message_channels=policy.messages)
     else:
         tier = copy.copy(inner)
     tier.serde = TripwireSerializer(inner.serde)

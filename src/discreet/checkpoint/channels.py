@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 
 START = "__start__"
@@ -30,6 +31,15 @@ def is_engine_channel(channel: str) -> bool:
 def is_trigger(channel: str) -> bool:
     """Return whether `channel` holds nothing but names of nodes."""
     return channel.startswith((BRANCH, JOIN))
+
+
+def disarmed(checkpoint: Checkpoint) -> Checkpoint:
+    """Return `checkpoint` as one from which no node starts."""
+    values = checkpoint["channel_values"]
+    inert = {
+        channel: value for channel, value in values.items() if channel not in {START, TASKS} and not is_trigger(channel)
+    }
+    return {**checkpoint, "channel_values": inert, "updated_channels": None}
 
 
 def is_engine_data(channel: str, value: Any) -> bool:

@@ -7,17 +7,21 @@ trigger without a value never fires.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, cast
+from uuid import uuid5
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 from langgraph.types import Interrupt
 
-from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, is_engine_data, is_trigger
-from discreet.checkpoint.messages import ENGINE_ID, as_messages, rebuild, select
+from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, disarmed, is_engine_data, is_trigger
+from discreet.checkpoint.known import KnownMessages
+from discreet.checkpoint.messages import ENGINE_ID, ID_SPACE, Chosen, as_messages, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 
@@ -26,6 +30,9 @@ REDACTED = "[redacted]"
 
 SOURCES = frozenset({"input", "loop", "update", "fork"})
 """What LangGraph says a checkpoint comes from."""
+
+INTERRUPT_ID = re.compile(r"[0-9a-f]{1,32}|placeholder-id")
+"""How LangGraph names an interrupt."""
 
 MAX_RESUME_NUMBER = 9_999
 """Numbers that choose among options. Longer ones may be a PIN, a card or a phone number."""
@@ -57,31 +64,37 @@ class FilteredCheckpoint:
 
     def build(self, *, inert: bool = False) -> Checkpoint:
         """Return a new checkpoint to store. From an `inert` one no node starts."""
-        return Checkpoint(
+        checkpoint = Checkpoint(
             v=self.original["v"],
             id=self.original["id"],
             ts=self.original["ts"],
-            channel_values={
-                channel: kept.build()
-                for channel, kept in self.kept.items()
-                if not (inert and (channel == START or is_trigger(channel)))
-            },
+            channel_values={channel: kept.build() for channel, kept in self.kept.items()},
             channel_versions=dict(self.original["channel_versions"]),
             versions_seen={node: dict(seen) for node, seen in self.original["versions_seen"].items()},
-            updated_channels=None if inert else self.original.get("updated_channels"),
+            updated_channels=self.original.get("updated_channels"),
         )
+        return disarmed(checkpoint) if inert else checkpoint
 
 
 def filter_checkpoint(
-    checkpoint: Checkpoint, policy: CheckpointPolicy, *, closed: bool, conversation: bool
+    checkpoint: Checkpoint,
+    policy: CheckpointPolicy,
+    *,
+    closed: bool,
+    conversation: bool,
+    known: KnownMessages | None = None,
+    unended: AbstractSet[str] = frozenset(),
 ) -> FilteredCheckpoint:
     """Return what is stored of `checkpoint`.
 
     `closed`: the last turn in its messages is over. `conversation`: its messages are the user's conversation, not those
-    of a subgraph that works for one turn.
+    of a subgraph that works for one turn. `known`: what earlier checkpoints of the thread have shown; stored messages
+    among them are passed on as the same objects, in `Chosen` lists.
+    `unended`: what the model said in turns that never ended.
     """
+    view = _View(policy, conversation, known or KnownMessages(), unended)
     kept = {
-        channel: _filter_channel(channel, value, policy, closed=closed, conversation=conversation)
+        channel: _filter_channel(channel, value, view, closed=closed)
         for channel, value in checkpoint["channel_values"].items()
     }
     return FilteredCheckpoint(
@@ -92,13 +105,16 @@ def filter_checkpoint(
 
 
 def filter_writes(
-    writes: Sequence[tuple[str, Any]], policy: CheckpointPolicy, *, conversation: bool
+    writes: Sequence[tuple[str, Any]],
+    policy: CheckpointPolicy,
+    *,
+    conversation: bool,
+    known: KnownMessages | None = None,
 ) -> list[tuple[str, Any]]:
     """Return what is stored of one task's writes: its outputs all or none, its control writes one by one."""
+    view = _View(policy, conversation, known or KnownMessages())
     kept = [
-        _filter_control(channel, value, policy)
-        if channel in CONTROL
-        else _filter_output(channel, value, policy, conversation=conversation)
+        _filter_control(channel, value, policy) if channel in CONTROL else _filter_output(channel, value, view)
         for channel, value in writes
     ]
     outputs = [item for (channel, _), item in zip(writes, kept, strict=True) if channel not in CONTROL]
@@ -136,41 +152,54 @@ def find_run_id(config: RunnableConfig, metadata: CheckpointMetadata) -> str | N
     return next((str(place["run_id"]) for place in places if place.get("run_id")), None)
 
 
-def _filter_channel(
-    channel: str, value: Any, policy: CheckpointPolicy, *, closed: bool, conversation: bool
-) -> Kept | None:
+@dataclass(frozen=True)
+class _View:
+    policy: CheckpointPolicy
+    conversation: bool
+    known: KnownMessages
+    unended: AbstractSet[str] = frozenset()
+
+
+def _filter_channel(channel: str, value: Any, view: _View, *, closed: bool) -> Kept | None:
     if channel == START:
-        return _filter_input(value, policy, conversation=conversation)
+        return _filter_input(value, view)
     if channel == TASKS:
         return None if value else _as_is([])
-    if channel in policy.messages:
-        return _filter_messages(value, policy, closed=closed, conversation=conversation)
-    return _filter_plain(channel, value, policy)
+    if channel in view.policy.messages:
+        return _filter_messages(value, view, closed=closed)
+    return _filter_plain(channel, value, view.policy)
 
 
-def _filter_input(value: Any, policy: CheckpointPolicy, *, conversation: bool) -> Kept | None:
+def _filter_input(value: Any, view: _View) -> Kept | None:
     """Return what is stored of a graph's input: the raw values that its first step will write."""
     if not isinstance(value, Mapping):
         return None
-    items = {
-        channel: _filter_output(channel, item, policy, conversation=conversation) for channel, item in value.items()
-    }
+    items = {channel: _filter_output(channel, item, view) for channel, item in value.items()}
     kept = {channel: item for channel, item in items.items() if item is not None}
     complete = all(item is not None and item.complete for item in items.values())
     return Kept(lambda: {channel: item.build() for channel, item in kept.items()}, complete)
 
 
-def _filter_output(channel: str, value: Any, policy: CheckpointPolicy, *, conversation: bool) -> Kept | None:
-    if channel in policy.messages:
-        return _filter_messages(as_messages(value), policy, closed=False, conversation=conversation)
-    return _as_is(None) if channel == NO_WRITES else _filter_plain(channel, value, policy)
+def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
+    if channel in view.policy.messages:
+        kept = _filter_messages(as_messages(value), view, closed=False)
+        return kept and Kept(lambda: list(kept.build()), kept.complete)
+    return _as_is(None) if channel == NO_WRITES else _filter_plain(channel, value, view.policy)
 
 
-def _filter_messages(value: Any, policy: CheckpointPolicy, *, closed: bool, conversation: bool) -> Kept | None:
-    if type(value) is not list or (value and not conversation):
+def _filter_messages(value: Any, view: _View, *, closed: bool) -> Kept | None:
+    if not isinstance(value, list) or (value and not view.conversation):
         return None
-    selection = select(value, closed=closed)
-    return Kept(lambda: [rebuild(message, policy) for message in selection.messages], selection.complete)
+    front, stored = view.known.front(value)
+    selection = select(value, closed=closed, stored=stored, unended=view.unended)
+    before, after = selection.messages[:stored], selection.messages[stored:]
+
+    def build() -> Chosen:
+        rebuilt = [view.known.rebuild(message, view.policy) for message in after]
+        texts = front.texts[:stored] if front else []
+        return Chosen([*before, *rebuilt], [*texts, *(message.content for message in rebuilt)])
+
+    return Kept(build, selection.complete)
 
 
 def _filter_plain(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | None:
@@ -197,7 +226,12 @@ def _filter_interrupt(value: Any, policy: CheckpointPolicy) -> Any:
         return tuple(_filter_interrupt(item, policy) for item in value)
     payload = value.value if isinstance(value, Interrupt) else value
     kept = (_by_rule(policy.interrupts, payload, policy) or _as_is(REDACTED)).build()
-    return Interrupt(kept, value.id) if isinstance(value, Interrupt) else kept
+    return Interrupt(kept, _safe_interrupt_id(value.id)) if isinstance(value, Interrupt) else kept
+
+
+def _safe_interrupt_id(interrupt_id: str) -> str:
+    """Return an id as LangGraph makes it, 32 hexadecimal digits, and for a caller's own one derived from it."""
+    return interrupt_id if INTERRUPT_ID.fullmatch(interrupt_id) else uuid5(ID_SPACE, interrupt_id).hex
 
 
 def _is_harmless(answer: Any, policy: CheckpointPolicy) -> bool:

@@ -8,13 +8,22 @@ A tool call is dropped with the whole message that carries it, because providers
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
-from uuid import UUID, uuid5
+from itertools import takewhile
+from typing import Any, cast
+from uuid import UUID, uuid4, uuid5
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.state.text import storable
@@ -37,13 +46,21 @@ class Selection:
     """Whether the running turn, from its user's message on, could go on from these alone."""
 
 
-def select(messages: Sequence[BaseMessage], *, closed: bool) -> Selection:
-    """Choose what is stored of `messages`; `closed` says whether the last turn is over."""
-    kept: list[BaseMessage] = []
+def select(
+    messages: Sequence[BaseMessage], *, closed: bool, stored: int = 0, unended: AbstractSet[str] = frozenset()
+) -> Selection:
+    """Choose what is stored of `messages`; `closed` says whether the last turn is over.
+
+    The first `stored` ones are taken as they are: they come from the durable tier. `unended` are texts of the model in
+    turns that failed or were given up: they are no answers, though another message of the user follows.
+    """
+    kept = list(messages[:stored])
     complete = True
-    for position, message in enumerate(messages):
+    for position in range(stored, len(messages)):
+        message = messages[position]
         following = messages[position + 1] if position + 1 < len(messages) else None
         ends_turn = closed if following is None else isinstance(following, HumanMessage)
+        ends_turn = ends_turn and message.text not in unended
         if isinstance(message, HumanMessage):
             complete = True  # what an earlier turn lost doesn't matter to this one
         elif not isinstance(message, RemoveMessage) and not (ends_turn and is_answer(message)):
@@ -56,15 +73,21 @@ def select(messages: Sequence[BaseMessage], *, closed: bool) -> Selection:
 
 def is_answer(message: BaseMessage) -> bool:
     """Return whether `message` says something to the user and asks for nothing to be run."""
-    if not isinstance(message, AIMessage) or not message.text.strip():
+    if not isinstance(message, AIMessage) or message.tool_calls or message.invalid_tool_calls:
         return False
-    blocks = [block.get("type") for block in message.content if isinstance(block, dict)]
-    return not (
-        message.tool_calls
-        or message.invalid_tool_calls
-        or TOOL_KEYS & message.additional_kwargs.keys()
-        or TOOL_BLOCKS.intersection(blocks)
-    )
+    if message.additional_kwargs and TOOL_KEYS & message.additional_kwargs.keys():
+        return False
+    content = message.content
+    if isinstance(content, str):
+        return bool(content) and not content.isspace()
+    kinds = {block.get("type") for block in content if isinstance(block, dict)}
+    return not TOOL_BLOCKS & kinds and bool(message.text.strip())
+
+
+def said_last(messages: Sequence[BaseMessage]) -> set[str]:
+    """Return what the model has said since the user's last message."""
+    turn = takewhile(lambda message: not isinstance(message, HumanMessage), reversed(messages))
+    return {str(message.text) for message in turn if isinstance(message, AIMessage)}
 
 
 def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
@@ -74,6 +97,73 @@ def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
         return RemoveMessage(id=message.id if message.id == REMOVE_ALL_MESSAGES else safe_id(message.id) or "")
     kind = HumanMessage if isinstance(message, HumanMessage) else AIMessage
     return kind(content=policy.redact(storable(str(message.text))), id=safe_id(message.id))
+
+
+class Chosen(list[BaseMessage]):
+    """Messages to store, with their texts as they were when they were chosen.
+
+    Stored messages of a thread are the very objects that its graph works on, and a node may change one at any moment.
+    """
+
+    def __init__(self, messages: Iterable[BaseMessage], texts: Sequence[Any]) -> None:
+        super().__init__(messages)
+        self.texts = list(texts)
+
+    def copied(self) -> list[BaseMessage]:
+        """Return new messages of the same ids and texts."""
+        return [
+            message if isinstance(message, RemoveMessage) else type(message)(content=text, id=message.id)
+            for message, text in zip(self, self.texts, strict=True)
+        ]
+
+
+def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
+    """Return the messages of a channel once `given` have been written to it, as LangGraph's `add_messages` does."""
+    there = {message.id for message in before}
+    if not any(isinstance(message, RemoveMessage) or message.id in there for message in given):
+        return Chosen([*before, *given], [*before.texts, *(message.content for message in given)])
+    there.update(message.id for message in given if not isinstance(message, RemoveMessage))
+    # A removal of what isn't stored removes nothing here; `add_messages` would raise.
+    known = [m for m in given if not isinstance(m, RemoveMessage) or m.id in {*there, REMOVE_ALL_MESSAGES}]
+    folded = cast("list[BaseMessage]", add_messages(before.copied(), known))  # type: ignore[arg-type]  # its types are narrower than what it takes
+    return Chosen(folded, [message.content for message in folded])
+
+
+def give_ids(written: Any) -> None:
+    """Give each message object among `written` an id, as LangGraph's `add_messages` does to it a step later.
+
+    So the message that is stored with the input is the one that is stored with the turn.
+    """
+    for message in written if isinstance(written, list) else [written]:
+        if isinstance(message, BaseMessage) and not message.id:
+            message.id = str(uuid4())
+
+
+def dangling(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether the last thing said is a tool call without all of its results: providers refuse what follows."""
+    results: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            results.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            return any(call["id"] not in results for call in message.tool_calls)
+        else:
+            return False
+    return False
+
+
+def without_dead_calls(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return `messages` without tool calls that lack a result and can't get one: a user's message follows them."""
+    kept: list[BaseMessage] = []
+    round_: list[BaseMessage] = []
+    for message in messages:
+        if isinstance(message, HumanMessage) and round_ and dangling(round_):
+            round_ = []
+        elif not isinstance(message, ToolMessage):
+            kept += round_
+            round_ = []
+        round_.append(message)
+    return [*kept, *round_]
 
 
 def safe_id(message_id: str | None) -> str | None:

@@ -27,6 +27,15 @@ def locate(config: RunnableConfig) -> tuple[str, Place]:
     return str(where["thread_id"]), Place(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
 
 
+RUNTIME = "__pregel_runtime"
+"""What LangGraph passes along with the reads of a run, and not with those of `get_state` or `update_state`."""
+
+
+def starts_run(config: RunnableConfig) -> bool:
+    """Return whether `config` is that of a run which is about to go on from the checkpoint it names."""
+    return RUNTIME in config["configurable"]
+
+
 def bare(thread_id: str, ns: str | None, checkpoint_id: str | None) -> RunnableConfig:
     """Return a config of nothing but a place: savers copy whatever else they find in one into their rows."""
     where = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": checkpoint_id or None}

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from typing import Any
+
+from langgraph.channels.delta import DeltaChannel
 
 from discreet.checkpoint.channels import is_engine_channel
 from discreet.errors import ConfigurationError
@@ -42,6 +45,11 @@ class CheckpointPolicy:
     """Channels that hold the conversation. Of these, redacted user messages and final answers are stored."""
     channels: Mapping[str, Rule] = field(default_factory=dict)
     """Further channels of plain data."""
+    deltas: Mapping[str, DeltaChannel[Any]] = field(default_factory=dict)
+    """Each `DeltaChannel` of the graph, as declared there: LangGraph stores its writes, and this its value.
+
+    What is stored of the value is up to `messages` and `channels`; named in neither, it ends with the turn.
+    """
     metadata: Mapping[str, Rule] = field(default_factory=dict)
     """Keys of run metadata or `configurable` to store beside the engine's own (source, step, parents, run_id)."""
     interrupts: Rule | None = None

@@ -9,9 +9,15 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
-from discreet.checkpoint.places import Place, locate
+from discreet.checkpoint.channels import disarmed
+from discreet.checkpoint.messages import dangling, without_dead_calls
+from discreet.checkpoint.places import Place, locate, starts_run
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.restart import restarted
 from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.thread_scratch import ThreadScratch
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +25,8 @@ logger = logging.getLogger(__name__)
 class Reads:
     """The scratch tier, laid over what the durable tier returns."""
 
-    def __init__(self, scratch: Scratch, serde: SerializerProtocol) -> None:
+    def __init__(self, policy: CheckpointPolicy, scratch: Scratch, serde: SerializerProtocol) -> None:
+        self._policy = policy
         self._scratch = scratch
         self._serde = serde
 
@@ -40,19 +47,55 @@ class Reads:
             with self._scratch.reading(thread_id) as thread:
                 head = thread.head(place.ns) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return thread.get(Place(place.ns, head), self._serde)
+                    return self._newest(thread, Place(place.ns, head), starting=starts_run(config), stored=stored)
                 if head and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)
         return self.overlay(stored) if stored else None
 
+    def _newest(
+        self, thread: ThreadScratch, place: Place, *, starting: bool, stored: CheckpointTuple | None
+    ) -> CheckpointTuple | None:
+        """Return the head of the open turn, so that a run can go on from it with a new message as well as without."""
+        head = thread.get(place, self._serde)
+        if head is None or not starting or not place.conversation:
+            return head
+        seen = {channel for _, channel, _ in head.pending_writes or []}
+        if ERROR in seen and INTERRUPT not in seen and self._dangles(head):
+            paths = thread.paths(place)
+            head = restarted(head, paths, self._policy.messages) or self._before(thread, place) or stored or head
+        values = head.checkpoint["channel_values"]
+        for channel in self._policy.messages:
+            if isinstance(values.get(channel), list):
+                values[channel] = without_dead_calls(values[channel])
+        return head
+
+    def _before(self, thread: ThreadScratch, place: Place) -> CheckpointTuple | None:
+        """Return the checkpoint before a step that failed. There the tool calls are the model's pending writes."""
+        before = thread.parent(place)
+        found = thread.get(before, self._serde) if before else None
+        return found if found and not self._dangles(found) else None
+
+    def _dangles(self, found: CheckpointTuple) -> bool:
+        values = found.checkpoint["channel_values"]
+        return any(
+            dangling(values[channel]) for channel in self._policy.messages if isinstance(values.get(channel), list)
+        )
+
     def overlay(self, stored: CheckpointTuple) -> CheckpointTuple:
-        """Return `stored` with whole writes where the scratch tier has them."""
+        """Return `stored` with whole writes where the scratch tier has them.
+
+        Where a task asked a question and the turn isn't here, no node is about to run: an answer would reach a call
+        made anew.
+        """
         thread_id, place = locate(stored.config)
         with self._scratch.reading(thread_id) as thread:
             written = thread.writes(place, self._serde) if thread else []
+            here = thread is not None and thread.holds(place)
         tasks = {task_id for task_id, _, _ in written}
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
+        if not here and any(channel == INTERRUPT for _, channel, _ in kept):
+            stored = stored._replace(checkpoint=disarmed(stored.checkpoint))
         return stored._replace(pending_writes=[*kept, *written])
 
     def listing(

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from discreet.checkpoint.base import KEEP_LATEST, TwoTierSaver
-from discreet.checkpoint.places import strip
+from discreet.checkpoint.async_face import AsyncFace
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION
-from discreet.checkpoint.tiers import PutPlan
+from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, AsyncPostgresTier
+from discreet.checkpoint.postgres_spill import PostgresSpill
+from discreet.checkpoint.spill import spill_keys
+from discreet.checkpoint.sync_face import SyncFace
 from discreet.errors import StorageUnavailableError
+from discreet.ports import KeyProvider
 from discreet.settings import load_settings
 
 
-class RedactingSaver(TwoTierSaver):
+class RedactingSaver(AsyncFace, SyncFace):
     """A checkpointer in front of any other, which gets redacted user messages and final answers only.
 
     While a turn runs, pauses or fails, its checkpoints live in this object, whole: tool loops, interrupts and retries
@@ -38,14 +38,23 @@ class RedactingSaver(TwoTierSaver):
 
     @classmethod
     @asynccontextmanager
-    async def from_conn_string(cls, dsn: str, policy: CheckpointPolicy | None = None) -> AsyncIterator[Self]:
+    async def from_conn_string(
+        cls, dsn: str, policy: CheckpointPolicy | None = None, *, keys: KeyProvider | None = None
+    ) -> AsyncIterator[Self]:
         """Yield a saver over a pool of its own, of DISCREET_POOL_SIZE connections. Call `setup` once.
+
+        `keys`: see `from_pool`.
 
         Raises:
             StorageUnavailableError: No connection in ten seconds.
         """
         pool: AsyncConnectionPool[AsyncConnection[Any]] = AsyncConnectionPool(
-            dsn, min_size=1, max_size=load_settings().pool_size, kwargs=CONNECTION, open=False
+            dsn,
+            min_size=1,
+            max_size=load_settings().pool_size,
+            timeout=CONNECT_TIMEOUT_SECONDS,
+            kwargs=CONNECTION,
+            open=False,
         )
         try:
             await pool.open(wait=True, timeout=CONNECT_TIMEOUT_SECONDS)
@@ -53,92 +62,41 @@ class RedactingSaver(TwoTierSaver):
             await pool.close()
             raise StorageUnavailableError from error
         async with pool:
-            yield cls.from_pool(pool, policy)
+            yield cls.from_pool(pool, policy, keys=keys)
 
     @classmethod
-    def from_pool(cls, pool: AsyncConnectionPool[AsyncConnection[Any]], policy: CheckpointPolicy | None = None) -> Self:
-        """Return a saver over `pool`, which stays the caller's. Needs a running event loop."""
-        return cls(AsyncPostgresSaver(pool), policy=policy)
-
-    async def setup(self) -> None:
-        """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once."""
-        if setup := getattr(self._durable, "setup", None):
-            await setup()
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint that `config` names, or the newest."""
-        if held := self._reads.held(config):
-            return held
-        return self._reads.settle(config, await self._durable.aget_tuple(strip(config)))
-
-    async def alist(
-        self,
-        config: RunnableConfig | None,
+    def from_pool(
+        cls,
+        pool: AsyncConnectionPool[AsyncConnection[Any]],
+        policy: CheckpointPolicy | None = None,
         *,
-        filter: dict[str, Any] | None = None,  # noqa: A002  # LangGraph's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[CheckpointTuple]:
-        """Yield checkpoints, newest first. Of finished turns there is the input, the start and the end."""
-        listing = self._reads.listing(config, filter=filter, before=before, limit=limit)
-        async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):
-            for item in listing.upto(stored):
-                yield item
-        for item in listing.rest():
-            yield item
+        keys: KeyProvider | None = None,
+    ) -> Self:
+        """Return a saver over `pool`, which stays the caller's. Needs a running event loop.
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
-    ) -> RunnableConfig:
-        """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
-        await self._look_up(config)
-        plan = self._tiers.plan_put(config, checkpoint, metadata)
-        await self._store(plan)
-        return plan.config
+        With `keys`, or those of DISCREET_ENCRYPTION_KEYS if DISCREET_SPILL is on, paused turns are sealed and kept in the
+        database, so that another process can resume them.
 
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
-        await self._look_up(config)
-        pause = self._tiers.plan_pause(config, writes)
-        if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-            await self._durable.aput_writes(*call)
-        if pause is not None:
-            await self._store(pause)
+        Raises:
+            ConfigurationError: DISCREET_SPILL is on and there is no key.
+        """
+        keys = keys or spill_keys()
+        return cls(AsyncPostgresSaver(pool), policy=policy, spill=PostgresSpill(pool, keys) if keys else None)
 
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a thread from both tiers."""
-        await self._durable.adelete_thread(str(thread_id))
-        self._scratch.drop(str(thread_id))
+    async def setup(self, *, guard: bool | None = None) -> None:
+        """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once.
 
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what these runs left in both tiers."""
-        runs = [str(run_id) for run_id in run_ids]
-        await self._durable.adelete_for_runs(runs)
-        self._tiers.forget_runs(runs)
+        `guard`: whether the database itself refuses tool messages, system messages and `Send` in these tables. By default
+        it does where this call creates them. True adds it, for new rows, where other savers have written before; they
+        can't go on from then. False removes it.
 
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread, with its open turn if this process has one."""
-        await self._durable.acopy_thread(str(source_thread_id), str(target_thread_id))
-        self._scratch.copy(str(source_thread_id), str(target_thread_id))
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """Delete the history of threads ("keep_latest"), or all of them ("delete")."""
-        threads = [str(thread_id) for thread_id in thread_ids]
-        await self._durable.aprune(threads, strategy=strategy)
-        self._tiers.forget_history(threads, turns=strategy != KEEP_LATEST)
-
-    async def _look_up(self, config: RunnableConfig) -> None:
-        if where := self._tiers.unknown(config):
-            self._tiers.learn(await self._durable.aget_tuple(where))
-
-    async def _store(self, plan: PutPlan) -> None:
-        if plan.durable is not None:
-            await self._durable.aput(*plan.durable)
-            for waiting in self._tiers.confirm(plan):
-                await self._durable.aput_writes(*waiting)
+        Raises:
+            MigrationError: Another process has been at it for a minute.
+        """
+        if isinstance(self._durable, AsyncPostgresTier):
+            await self._durable.setup(guard=guard)
+        elif setup := getattr(self._durable, "setup", None):
+            await setup()
+        await self._maintenance.asetup()
+        if spill := self._aspill:
+            await spill.setup()

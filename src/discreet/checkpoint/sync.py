@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from discreet.checkpoint.base import KEEP_LATEST, TwoTierSaver
-from discreet.checkpoint.places import strip
+from discreet.checkpoint.async_face import AsyncFace
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION
-from discreet.checkpoint.tiers import PutPlan
+from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, PostgresTier
+from discreet.checkpoint.postgres_spill import SyncPostgresSpill
+from discreet.checkpoint.spill import spill_keys
+from discreet.checkpoint.sync_face import SyncFace
 from discreet.errors import StorageUnavailableError
+from discreet.ports import KeyProvider
 from discreet.settings import load_settings
 
 
-class RedactingSyncSaver(TwoTierSaver):
+class RedactingSyncSaver(AsyncFace, SyncFace):
     """`RedactingSaver` for graphs that run without an event loop."""
 
     @classmethod
     @contextmanager
-    def from_conn_string(cls, dsn: str, policy: CheckpointPolicy | None = None) -> Iterator[Self]:
+    def from_conn_string(
+        cls, dsn: str, policy: CheckpointPolicy | None = None, *, keys: KeyProvider | None = None
+    ) -> Iterator[Self]:
         """Yield a saver over a pool of its own, of DISCREET_POOL_SIZE connections. Call `setup` once.
+
+        `keys`: see `from_pool`.
 
         Raises:
             StorageUnavailableError: No connection in ten seconds.
         """
         pool: ConnectionPool[Connection[Any]] = ConnectionPool(
-            dsn, min_size=1, max_size=load_settings().pool_size, kwargs=CONNECTION, open=False
+            dsn,
+            min_size=1,
+            max_size=load_settings().pool_size,
+            timeout=CONNECT_TIMEOUT_SECONDS,
+            kwargs=CONNECTION,
+            open=False,
         )
         try:
             pool.open(wait=True, timeout=CONNECT_TIMEOUT_SECONDS)
@@ -41,90 +50,41 @@ class RedactingSyncSaver(TwoTierSaver):
             pool.close()
             raise StorageUnavailableError from error
         with pool:
-            yield cls.from_pool(pool, policy)
+            yield cls.from_pool(pool, policy, keys=keys)
 
     @classmethod
-    def from_pool(cls, pool: ConnectionPool[Connection[Any]], policy: CheckpointPolicy | None = None) -> Self:
-        """Return a saver over `pool`, which stays the caller's."""
-        return cls(PostgresSaver(pool), policy=policy)
-
-    def setup(self) -> None:
-        """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once."""
-        if setup := getattr(self._durable, "setup", None):
-            setup()
-
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return the checkpoint that `config` names, or the newest."""
-        if held := self._reads.held(config):
-            return held
-        return self._reads.settle(config, self._durable.get_tuple(strip(config)))
-
-    def list(
-        self,
-        config: RunnableConfig | None,
+    def from_pool(
+        cls,
+        pool: ConnectionPool[Connection[Any]],
+        policy: CheckpointPolicy | None = None,
         *,
-        filter: dict[str, Any] | None = None,  # noqa: A002  # LangGraph's name
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[CheckpointTuple]:
-        """Yield checkpoints, newest first. Of finished turns there is the input, the start and the end."""
-        listing = self._reads.listing(config, filter=filter, before=before, limit=limit)
-        for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
-            yield from listing.upto(stored)
-        yield from listing.rest()
+        keys: KeyProvider | None = None,
+    ) -> Self:
+        """Return a saver over `pool`, which stays the caller's.
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
-    ) -> RunnableConfig:
-        """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
-        self._look_up(config)
-        plan = self._tiers.plan_put(config, checkpoint, metadata)
-        self._store(plan)
-        return plan.config
+        With `keys`, or those of DISCREET_ENCRYPTION_KEYS if DISCREET_SPILL is on, paused turns are sealed and kept in the
+        database, so that another process can resume them.
 
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
-        self._look_up(config)
-        pause = self._tiers.plan_pause(config, writes)
-        if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-            self._durable.put_writes(*call)
-        if pause is not None:
-            self._store(pause)
+        Raises:
+            ConfigurationError: DISCREET_SPILL is on and there is no key.
+        """
+        keys = keys or spill_keys()
+        return cls(PostgresSaver(pool), policy=policy, spill=SyncPostgresSpill(pool, keys) if keys else None)
 
-    def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread from both tiers."""
-        self._durable.delete_thread(str(thread_id))
-        self._scratch.drop(str(thread_id))
+    def setup(self, *, guard: bool | None = None) -> None:
+        """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once.
 
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what these runs left in both tiers."""
-        runs = [str(run_id) for run_id in run_ids]
-        self._durable.delete_for_runs(runs)
-        self._tiers.forget_runs(runs)
+        `guard`: whether the database itself refuses tool messages, system messages and `Send` in these tables. By default
+        it does where this call creates them. True adds it, for new rows, where other savers have written before; they
+        can't go on from then. False removes it.
 
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy a thread, with its open turn if this process has one."""
-        self._durable.copy_thread(str(source_thread_id), str(target_thread_id))
-        self._scratch.copy(str(source_thread_id), str(target_thread_id))
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """Delete the history of threads ("keep_latest"), or all of them ("delete")."""
-        threads = [str(thread_id) for thread_id in thread_ids]
-        self._durable.prune(threads, strategy=strategy)
-        self._tiers.forget_history(threads, turns=strategy != KEEP_LATEST)
-
-    def _look_up(self, config: RunnableConfig) -> None:
-        if where := self._tiers.unknown(config):
-            self._tiers.learn(self._durable.get_tuple(where))
-
-    def _store(self, plan: PutPlan) -> None:
-        if plan.durable is not None:
-            self._durable.put(*plan.durable)
-            for waiting in self._tiers.confirm(plan):
-                self._durable.put_writes(*waiting)
+        Raises:
+            MigrationError: Another process has been at it for a minute.
+        """
+        if isinstance(self._durable, PostgresTier):
+            self._durable.setup(guard=guard)
+        elif setup := getattr(self._durable, "setup", None):
+            setup()
+        self._maintenance.setup()
+        if spill := self._spill:
+            spill.setup()

@@ -1,27 +1,34 @@
 """Decide, for every write of LangGraph, what goes to which tier. No I/O: the savers carry out what is decided here.
 
-A checkpoint is stored if it is complete (the policy dropped nothing), if it closes its turn (no node is about to run),
-or if it is the root graph's input (so that the user's message is safe at once). Every other one stays in RAM. So a
-parent in the durable tier is the nearest stored ancestor, and which versions are new is relative to that one.
+Stored are: the root graph's input, so that the user's message is safe at once; a checkpoint that closes its turn (no node
+is about to run); and what a caller makes of the state, if it is complete (the policy dropped nothing). Everything else
+stays in RAM. So a parent in the durable tier is the nearest stored ancestor, and which versions are new is relative to
+that one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import INTERRUPT
+from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from discreet import metrics
-from discreet.checkpoint.channels import is_quiescent
+from discreet.checkpoint.channels import CONTROL, START, is_quiescent
+from discreet.checkpoint.deltas import Deltas
 from discreet.checkpoint.filter import filter_checkpoint, filter_metadata, filter_writes, find_run_id
+from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
 from discreet.checkpoint.places import Place, bare, locate
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.scratch import Scratch, TaskWrites, ThreadScratch
-from discreet.errors import CheckpointError
+from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
+from discreet.errors import TransientStateLostError
+
+NO_TASK = "00000000-0000-0000-0000-000000000000"
+"""Whom LangGraph says that writes are from which no task made: a `Command` given as input."""
 
 
 class DurablePut(NamedTuple):
@@ -33,15 +40,23 @@ class DurablePut(NamedTuple):
     new_versions: ChannelVersions
 
 
+class Whole(NamedTuple):
+    """A checkpoint as LangGraph gave it."""
+
+    config: RunnableConfig
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+
+
 class PutPlan(NamedTuple):
     """What to do with one checkpoint."""
 
     config: RunnableConfig
     """What `put` returns."""
-    durable: DurablePut | None
+    durable: DurablePut | None = None
     """What to store; None if it stays in RAM."""
-    closing: bool
-    """Whether the turn is over once this is stored."""
+    closing: Whole | None = None
+    """The checkpoint, if the turn is over once this is stored. Until then it is nowhere else."""
 
 
 class Tiers:
@@ -53,10 +68,15 @@ class Tiers:
         scratch: Scratch,
         serde: SerializerProtocol,
         next_version: Callable[[Any, None], Any],
+        *,
+        by_row: bool = False,
     ) -> None:
+        """`by_row`: the durable tier takes messages as `Chosen` lists, and stores each once."""
         self._policy = policy
+        self._by_row = by_row
         self.scratch = scratch
         self._serde = serde
+        self._deltas = Deltas(policy, serde)
         self._next_version = next_version
 
     def unknown(self, config: RunnableConfig) -> RunnableConfig | None:
@@ -68,38 +88,61 @@ class Tiers:
             known = thread is not None and place in thread.anchors
         return None if known else bare(thread_id, *place)
 
-    def learn(self, found: CheckpointTuple | None) -> None:
-        """Take note of what a look-up found."""
-        if found is not None:
-            thread_id, place = locate(found.config)
-            with self.scratch.thread(thread_id) as thread:
-                thread.note_stored(place, _value_versions(found.checkpoint))
-                if not is_quiescent(found.checkpoint["channel_values"]):
-                    thread.started.add(place)
+    def begin(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:
+        """Take note of the checkpoint that a run is about to go on from, unless it is one of the open turn."""
+        thread_id, place = locate(found.config if found else config)
+        with self.scratch.reading(thread_id) as thread:
+            held = thread is not None and thread.holds(place)
+            if thread is not None and place.ns == "":
+                thread.refused, thread.begun = False, place
+        if not held:
+            self.learn(found, starting=True)
+
+    def learn(self, found: CheckpointTuple | None, *, starting: bool = False) -> None:
+        """Take note of a checkpoint of the durable tier; `starting` says that a run goes on from it."""
+        if found is None:
+            return
+        thread_id, place = locate(found.config)
+        values = found.checkpoint["channel_values"]
+        with self.scratch.thread(thread_id) as thread:
+            thread.note_stored(place, _value_versions(found.checkpoint))
+            thread.seeds[place] = self._deltas.seeds(found.checkpoint)
+            if not is_quiescent(values):
+                thread.started.add(place)
+            if found.metadata.get("source") == "input":
+                thread.openings.add(place)
+            if not starting and place.checkpoint_id < thread.closed.get(place.ns, ""):
+                return  # a late look at a turn that is over
+            for channel in self._policy.messages:
+                if values.get(channel):
+                    thread.known.note(place.ns, channel, values[channel])
 
     def plan_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> PutPlan:
         """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it."""
-        _refuse_delta_channels(metadata)
         thread_id, parent = locate(config)
         place = Place(parent.ns, checkpoint["id"])
         opening = metadata.get("source") == "input"
         closing = place.conversation and not opening and is_quiescent(checkpoint["channel_values"])
-        needed = closing or (opening and place.ns == "")
-        stored = self._filter(place, checkpoint, over=opening or closing, needed=needed)
+        if opening:
+            self._take_input(checkpoint["channel_values"].get(START))
         with self.scratch.thread(thread_id) as thread:
-            first = place.conversation and not thread.holds(parent) and parent not in thread.started
-            if stored is None and (first or place in thread.paused):
-                stored = self._stub(checkpoint)
+            if thread.refused:
+                raise TransientStateLostError
+            whole = self._deltas.resolve(thread, parent, checkpoint, metadata)
+            stored = self._filter(thread, place, parent, whole, source=metadata.get("source"), closing=closing)
             anchor = thread.anchors.get(parent)
-            if not closing:
-                thread.put(config, checkpoint, _with_run_id(config, metadata), self._serde)
-                thread.anchors[place] = anchor
+            plan = PutPlan(bare(thread_id, *place))
+            if closing:
+                plan = plan._replace(closing=Whole(config, checkpoint, metadata))
+            else:
+                self._keep(thread, place, Whole(config, checkpoint, metadata), anchor)
+            if opening:
+                thread.openings.add(place)
             if stored is None:
                 thread.overtaken.pop(place, None)
-                return PutPlan(bare(thread_id, *place), None, closing)
-            return _plan_store(
-                thread, place, anchor, stored, filter_metadata(config, metadata, self._policy), closing=closing
-            )
+                return plan
+            kept = filter_metadata(config, metadata, self._policy)
+            return plan._replace(durable=self._durable_put(thread, place, anchor, stored, kept))
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
         """Say what to store of a checkpoint in RAM at which a task has just asked a question.
@@ -119,9 +162,12 @@ class Tiers:
                 return None
             if place in thread.overtaken:  # it is being stored
                 return None
-            stub = self._stub(held.checkpoint)
+            parent = thread.parent(place) or Place(place.ns, "")
+            whole = self._deltas.resolve(thread, parent, held.checkpoint, held.metadata)
             metadata = filter_metadata(held.config, held.metadata, self._policy)
-            return _plan_store(thread, place, thread.anchors.get(place), stub, metadata, closing=False)
+            anchor = thread.anchors.get(place)
+            durable = self._durable_put(thread, place, anchor, self._stub(thread, whole), metadata)
+            return PutPlan(bare(thread_id, *place), durable)
 
     def confirm(self, plan: PutPlan) -> list[TaskWrites]:
         """Note that `plan` was stored; return the writes that were waiting for it."""
@@ -130,10 +176,20 @@ class Tiers:
         thread_id, place = locate(plan.config)
         with self.scratch.thread(thread_id) as thread:
             waiting = thread.overtaken.pop(place, [])
-            if plan.closing:
+            if plan.closing is not None:
                 thread.close(place)
             thread.note_stored(place, _value_versions(plan.durable.checkpoint))
+            thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
         return waiting
+
+    def fail(self, plan: PutPlan) -> None:
+        """Keep the end of a turn that could not be stored in RAM: what is stored next brings it along."""
+        if plan.closing is not None:
+            thread_id, place = locate(plan.config)
+            with self.scratch.thread(thread_id) as thread:
+                _, parent = locate(plan.closing.config)
+                self._keep(thread, place, plan.closing, thread.anchors.get(parent))
+                thread.ended |= self._said(plan.closing.checkpoint)
 
     def plan_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -141,20 +197,31 @@ class Tiers:
         """Keep `writes` in the scratch tier, and say what to store of them, if their checkpoint is stored.
 
         Writes may come before their checkpoint; then they wait for it.
+
+        Raises:
+            TransientStateLostError: They answer a question, and the turn that asked it is not here.
         """
         thread_id, place = locate(config)
-        filtered = filter_writes(writes, self._policy, conversation=place.conversation)
-        metrics.dropped_writes.labels(kind="write").inc(len(writes) - len(filtered))
         with self.scratch.thread(thread_id) as thread:
+            answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
+            thread.refused = thread.refused or (answers and not thread.holds(place))
+            if thread.refused:
+                raise TransientStateLostError
             if place.checkpoint_id >= thread.closed.get(place.ns, ""):  # else late: its turn is over
                 thread.put_writes(place, writes, task_id, task_path, self._serde)
+            if place in thread.openings:  # what the start does follows from the input, which is stored
+                writes = [(channel, value) for channel, value in writes if channel in CONTROL]
+            waiting = place in thread.overtaken or place not in thread.anchors
+            if not (waiting or place in thread.stored):
+                return None
+            filtered = filter_writes(writes, self._policy, conversation=place.conversation, known=thread.known)
+            metrics.dropped_writes.labels(kind="write").inc(len(writes) - len(filtered))
             if not filtered:
                 return None
             call = TaskWrites(bare(thread_id, *place), filtered, task_id, task_path)
             if place in thread.stored:
                 return call
-            if place in thread.overtaken or place not in thread.anchors:
-                thread.overtaken.setdefault(place, []).append(call)
+            thread.overtaken.setdefault(place, []).append(call)
             return None
 
     def forget_runs(self, run_ids: Sequence[str]) -> None:
@@ -172,47 +239,118 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 thread.keep_heads()
 
-    def _filter(self, place: Place, checkpoint: Checkpoint, *, over: bool, needed: bool) -> Checkpoint | None:
-        """Return what is stored of `checkpoint`: None if the policy dropped something, unless it is `needed`."""
+    def _take_input(self, given: Any) -> None:
+        """Give what a caller sends its ids."""
+        for channel in self._policy.messages if isinstance(given, dict) else ():
+            give_ids(given.get(channel))
+
+    def _said(self, checkpoint: Checkpoint) -> set[str]:
+        """Return what the model has said in the turn that is running."""
+        return {text for messages in self._conversations(checkpoint) for text in said_last(messages)}
+
+    def _conversations(self, checkpoint: Checkpoint) -> Iterator[list[Any]]:
+        values = checkpoint["channel_values"]
+        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list))
+
+    def _keep(self, thread: ThreadScratch, place: Place, whole: Whole, anchor: str | None) -> None:
+        if whole.metadata.get("source") == "loop":
+            thread.said |= self._said(whole.checkpoint)
+        thread.put(whole.config, whole.checkpoint, _with_run_id(whole.config, whole.metadata), self._serde)
+        thread.anchors[place] = anchor
+
+    def _filter(
+        self,
+        thread: ThreadScratch,
+        place: Place,
+        parent: Place,
+        whole: Checkpoint,
+        *,
+        source: str | None,
+        closing: bool,
+    ) -> Checkpoint | None:
+        """Return what is stored of `whole`; None if it stays in RAM.
+
+        A step in the middle of a turn stays there, even if nothing had to be dropped: were it stored, and the process
+        gone with a question that was not, an answer would reach a task of this step that is made anew.
+        """
+        opening = source == "input"
+        unended = thread.said - thread.ended
+        if closing:  # what is said last ends the turn, though an earlier checkpoint may have had it
+            unended -= {values[-1].text for values in self._conversations(whole) if values}
         filtered = filter_checkpoint(
-            checkpoint, self._policy, closed=place.conversation and over, conversation=place.conversation
+            whole,
+            self._policy,
+            closed=place.conversation and (opening or closing),
+            conversation=place.conversation,
+            known=thread.known,
+            unended=unended,
         )
         metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
-        return filtered.build() if filtered.complete or needed else None
+        if opening and place.ns == "":
+            return self._folded(filtered.build())
+        if closing:
+            return filtered.build()
+        if filtered.complete and (source != "loop" or is_quiescent(whole["channel_values"])):
+            return filtered.build()
+        another_run = parent in thread.alone and parent == thread.begun
+        saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
+        if place.conversation and not saved_before:
+            thread.alone.add(place)
+            return self._stub(thread, whole)
+        return self._stub(thread, whole) if place in thread.paused else None
 
-    def _stub(self, checkpoint: Checkpoint) -> Checkpoint:
+    def _folded(self, stored: Checkpoint) -> Checkpoint:
+        """Move the messages of an input to where its first step will write them.
+
+        There they stay if the process dies and another message comes first, and their text is stored once.
+        """
+        given = stored["channel_values"].get(START, {})
+        for channel in self._policy.messages:
+            if messages := given.pop(channel, None):
+                stored["channel_values"][channel] = fold(
+                    stored["channel_values"].get(channel, Chosen([], [])), messages
+                )
+                self._advance(stored, channel)
+        return stored
+
+    def _stub(self, thread: ThreadScratch, whole: Checkpoint) -> Checkpoint:
         """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.
 
         The latter is so with durability "exit", which saves once. No node starts from a stub; it holds the user's
         message. It may lack an answer that the same version of its channel has once the turn is closed, and a version
         is stored once, so its messages get a version of their own.
         """
-        stub = filter_checkpoint(checkpoint, self._policy, closed=False, conversation=True).build(inert=True)
-        versions = stub["channel_versions"]
-        newest = max(versions.values(), default=None)
+        filtered = filter_checkpoint(
+            whole, self._policy, closed=False, conversation=True, known=thread.known, unended=thread.said - thread.ended
+        )
+        stub = filtered.build(inert=True)
         for channel in self._policy.messages:
-            if channel in versions:
-                versions[channel] = self._next_version(newest, None)
+            if channel in stub["channel_versions"]:
+                self._advance(stub, channel)
         return stub
 
+    def _advance(self, checkpoint: Checkpoint, channel: str) -> None:
+        versions = checkpoint["channel_versions"]
+        versions[channel] = self._next_version(max(versions.values(), default=None), None)
 
-def _plan_store(
-    thread: ThreadScratch,
-    place: Place,
-    anchor: str | None,
-    checkpoint: Checkpoint,
-    metadata: CheckpointMetadata,
-    *,
-    closing: bool,
-) -> PutPlan:
-    """Plan to store `checkpoint` as a child of `anchor`. Writes that come meanwhile wait for it."""
-    thread.overtaken.setdefault(place, [])
-    there = thread.stored.get(Place(place.ns, anchor or ""), {})
-    new_versions = {
-        channel: version for channel, version in _value_versions(checkpoint).items() if there.get(channel) != version
-    }
-    durable = DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)
-    return PutPlan(bare(thread.thread_id, *place), durable, closing)
+    def _durable_put(
+        self,
+        thread: ThreadScratch,
+        place: Place,
+        anchor: str | None,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+    ) -> DurablePut:
+        """Return how to store `checkpoint` as a child of `anchor`. Writes that come meanwhile wait for it."""
+        thread.overtaken.setdefault(place, [])
+        values = checkpoint["channel_values"]
+        for channel in self._policy.messages if not self._by_row else ():
+            if channel in values:
+                values[channel] = values[channel].copied()
+        there = thread.stored.get(Place(place.ns, anchor or ""), {})
+        versions = _value_versions(checkpoint)
+        new_versions = {channel: version for channel, version in versions.items() if there.get(channel) != version}
+        return DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)
 
 
 def _value_versions(checkpoint: Checkpoint) -> ChannelVersions:
@@ -223,9 +361,3 @@ def _value_versions(checkpoint: Checkpoint) -> ChannelVersions:
 def _with_run_id(config: RunnableConfig, metadata: CheckpointMetadata) -> CheckpointMetadata:
     run_id = find_run_id(config, metadata)
     return {**metadata, "run_id": run_id} if run_id else metadata
-
-
-def _refuse_delta_channels(metadata: CheckpointMetadata) -> None:
-    """Refuse what would be lost in silence: a DeltaChannel's value is its history of writes, which aren't all stored."""
-    if metadata.get("counters_since_delta_snapshot"):
-        raise CheckpointError("RedactingSaver can't store a graph with a DeltaChannel. Use an ordinary channel.")

@@ -26,8 +26,8 @@ def plain(value: Any) -> Any:
         NotPlainError: An object of another type is in it, a subclass of a plain one, or a number that JSON lacks.
     """
     kind = type(value)
-    if kind is str:
-        return storable(value)
+    if isinstance(value, str):  # LangChain's `message.text` is a subclass; of any, the text alone is taken
+        return storable(str.__str__(value))
     if kind in ATOMS or (kind is float and math.isfinite(value)):
         return value
     if kind in (list, tuple, set, frozenset):

@@ -6,18 +6,27 @@ They keep no state outside themselves, need no network and no key, and behave as
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.embeddings import StubEmbeddings
+from discreet.testing.keys import InMemoryKeys
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
+from discreet.testing.spill import InMemorySpill, InMemorySyncSpill
+from discreet.testing.strict_model import PromptRefusedError, StrictChatModel, check_prompt
 
 __all__ = [
     "DanglingToolCallError",
     "Failure",
     "InMemoryConversationLog",
+    "InMemoryKeys",
     "InMemoryMemories",
+    "InMemorySpill",
+    "InMemorySyncSpill",
     "OpenAIServer",
+    "PromptRefusedError",
     "RecordedRequest",
     "ScriptedChatModel",
+    "StrictChatModel",
     "StubEmbeddings",
+    "check_prompt",
     "check_tool_calls",
     "conformance_policy",
     "openai_server",

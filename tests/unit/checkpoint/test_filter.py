@@ -71,6 +71,12 @@ def test_an_allowed_channel_holds_plain_data_or_nothing(policy, value):
     assert not filtered.complete
 
 
+def test_a_messages_text_is_text(policy):
+    value = stored(checkpoint(locale=[HumanMessage("I am anna@example.com").text]), policy).build()["channel_values"]
+    assert value == {"locale": ["I am <EMAIL>"]}
+    assert type(value["locale"][0]) is str
+
+
 def test_text_that_postgres_cannot_hold_never_passes():
     filtered = stored(checkpoint(locale="a\0b\ud800"), CheckpointPolicy(channels={"locale": KEEP}))
     value = filtered.build()["channel_values"]["locale"]
@@ -149,6 +155,13 @@ def test_of_an_interrupt_the_id_is_stored(policy):
         [("__interrupt__", (Interrupt("raw", id="7"),))], policy, conversation=True
     )
     assert stored_interrupt == (Interrupt(REDACTED, id="7"),)
+
+
+def test_an_interrupts_own_id_is_replaced_by_one_that_stays(policy):
+    ((_, (first,)),) = filter_writes([("__interrupt__", (Interrupt("q", id="raw id"),))], policy, conversation=True)
+    ((_, (again,)),) = filter_writes([("__interrupt__", (first,))], policy, conversation=True)
+    assert "raw" not in first.id
+    assert again.id == first.id
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,17 @@ from uuid import UUID, uuid4
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from discreet.checkpoint.messages import as_messages, is_answer, rebuild, safe_id, select
+from discreet.checkpoint.messages import (
+    Chosen,
+    as_messages,
+    dangling,
+    fold,
+    is_answer,
+    rebuild,
+    safe_id,
+    select,
+    without_dead_calls,
+)
 
 CALL = {"name": "look_up", "args": {}, "id": "1"}
 
@@ -35,6 +45,12 @@ def test_the_next_question_closes_a_turn():
 def test_a_turn_that_ended_in_a_tool_call_has_no_answer():
     messages = [HumanMessage("1"), AIMessage("let me see", tool_calls=[CALL]), HumanMessage("2")]
     assert chosen(*messages) == ["1", "2"]
+
+
+def test_what_was_said_in_a_turn_that_never_ended_is_no_answer():
+    messages = [HumanMessage("1"), AIMessage("plan"), HumanMessage("2"), AIMessage("answer"), HumanMessage("3")]
+    kept = select(messages, closed=False, unended={"plan"}).messages
+    assert [message.text for message in kept] == ["1", "2", "answer", "3"]
 
 
 def test_system_messages_are_never_kept():
@@ -113,3 +129,55 @@ def test_a_write_is_read_as_messages_however_it_is_given(value):
 @pytest.mark.parametrize("value", [7, object(), {"no": "message"}, [["a", "b", "c"]]])
 def test_a_write_that_is_no_message_is_none(value):
     assert as_messages(value) is None
+
+
+def calls(*ids):
+    return AIMessage("", tool_calls=[{**CALL, "id": call_id} for call_id in ids])
+
+
+def result(call_id):
+    return ToolMessage("result", tool_call_id=call_id)
+
+
+@pytest.mark.parametrize(
+    ("messages", "dangles"),
+    [
+        ([], False),
+        ([HumanMessage("1"), calls("a")], True),
+        ([HumanMessage("1"), calls("a", "b"), result("a")], True),
+        ([HumanMessage("1"), calls("a", "b"), result("b"), result("a")], False),
+        ([HumanMessage("1"), calls("a"), HumanMessage("2")], False),
+        ([HumanMessage("1"), AIMessage("answer")], False),
+    ],
+)
+def test_calls_dangle_until_each_has_its_result(messages, dangles):
+    assert dangling(messages) is dangles
+
+
+def test_calls_that_nothing_can_answer_any_more_go_and_the_others_stay():
+    open_call = calls("c")
+    before = [HumanMessage("1"), calls("a"), result("a"), calls("b", "x"), result("b"), HumanMessage("2"), open_call]
+    assert without_dead_calls(before) == [*before[:3], *before[5:]]
+    assert without_dead_calls([HumanMessage("1"), AIMessage("answer")]) == [HumanMessage("1"), AIMessage("answer")]
+    assert without_dead_calls([calls("a"), HumanMessage("2"), calls("b"), HumanMessage("3")]) == [
+        HumanMessage("2"),
+        HumanMessage("3"),
+    ]
+
+
+def test_an_input_is_folded_in_as_langgraph_would():
+    message, new = HumanMessage("old", id="1"), HumanMessage("new", id="2")
+    old = Chosen([message], [message.text])
+    assert fold(old, [new]) == [*old, new]
+    assert fold(old, [HumanMessage("changed", id="1")]) == [HumanMessage("changed", id="1")]
+    assert fold(old, [RemoveMessage(id="1"), new]) == [new]
+    assert fold(old, [RemoveMessage(id="__remove_all__"), new]) == [new]
+    assert fold(old, [RemoveMessage(id="not stored"), new]) == [*old, new]
+
+
+def test_a_message_changed_after_it_was_chosen_is_stored_as_it_was():
+    message = HumanMessage("as it was", id="1")
+    chosen = Chosen([message], [message.text])
+    message.content, message.additional_kwargs = "raw", {"raw": 1}
+    assert chosen.copied() == [HumanMessage("as it was", id="1")]
+    assert fold(chosen, [RemoveMessage(id="x")]) == [HumanMessage("as it was", id="1")]

@@ -7,7 +7,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Interrupt
 
 from discreet.checkpoint import RedactingSaver
-from discreet.errors import CheckpointError
 
 TASK = "11111111-1111-1111-1111-111111111111"
 
@@ -51,11 +50,22 @@ def saver(inner, policy):
 async def test_an_incomplete_checkpoint_in_the_middle_of_a_turn_stays_in_ram(saver, inner):
     start = checkpoint(messages=[HumanMessage("hi")], **{"branch:to:a": None})
     middle = checkpoint(messages=[HumanMessage("hi")], request="raw", **{"branch:to:b": None})
-    await saver.aput(at(), start, {"source": "loop"}, {})
+    await saver.aput(at(), start, {"source": "input"}, {})
     await saver.aput(at(start["id"]), middle, {"source": "loop"}, {})
     assert await in_rows(inner, start)
     assert await in_rows(inner, middle) is None
     assert (await saver.aget_tuple(at())).checkpoint["channel_values"]["request"] == "raw"
+
+
+async def test_a_users_message_is_stored_under_one_id(saver, inner):
+    message = HumanMessage("hi")
+    start = checkpoint(__start__={"messages": [message]})
+    await saver.aput(at(), start, {"source": "input"}, {})
+    end = checkpoint(messages=[message, AIMessage("bye")])
+    await saver.aput(at(start["id"]), end, {"source": "loop"}, {})
+    ids = [(await in_rows(inner, made)).checkpoint["channel_values"]["messages"][0].id for made in (start, end)]
+    assert ids == [message.id] * 2
+    assert message.id
 
 
 async def test_parents_are_the_nearest_stored_ancestors(saver, inner):
@@ -63,7 +73,7 @@ async def test_parents_are_the_nearest_stored_ancestors(saver, inner):
     middle = checkpoint(request="raw", **{"branch:to:b": None})
     end = checkpoint(messages=[HumanMessage("hi"), AIMessage("bye")], request="raw")
     for parent, made in ((None, start), (start["id"], middle), (middle["id"], end)):
-        await saver.aput(at(parent), made, {"source": "loop"}, {})
+        await saver.aput(at(parent), made, {"source": "loop" if parent else "input"}, {})
     assert (await in_rows(inner, end)).parent_config["configurable"]["checkpoint_id"] == start["id"]
 
 
@@ -88,7 +98,7 @@ async def test_writes_that_come_before_their_checkpoint_are_stored_with_it(saver
 async def test_writes_of_a_checkpoint_in_ram_are_not_stored(saver, inner):
     start = checkpoint(**{"branch:to:a": None})
     middle = checkpoint(request="raw", **{"branch:to:b": None})
-    await saver.aput(at(), start, {"source": "loop"}, {})
+    await saver.aput(at(), start, {"source": "input"}, {})
     await saver.aput(at(start["id"]), middle, {"source": "loop"}, {})
     await saver.aput_writes(at(middle["id"]), [("locale", "vi")], TASK)
     assert inner.writes == {}
@@ -128,15 +138,23 @@ async def test_a_failure_of_the_durable_tier_loses_nothing_of_an_open_turn(polic
     assert (await in_rows(inner, end)).parent_config is None
 
 
-async def test_a_failure_at_the_end_of_a_turn_leaves_the_turn_open(policy):
+async def test_the_end_of_a_turn_that_could_not_be_stored_is_stored_with_the_next_one(policy):
     inner = Failing(broken=False)
     saver = RedactingSaver(inner, policy=policy)
     start = checkpoint(messages=[HumanMessage("hi")], request="raw", **{"branch:to:a": None})
     await saver.aput(at(), start, {"source": "loop"}, {})
     inner.health["broken"] = True
+    said = [HumanMessage("hi"), AIMessage("bye")]
+    end = checkpoint(messages=said, request="raw")
     with pytest.raises(ConnectionError):
-        await saver.aput(at(start["id"]), checkpoint(messages=[]), {"source": "loop"}, {})
+        await saver.aput(at(start["id"]), end, {"source": "loop"}, {})
     assert (await saver.aget_tuple(at())).checkpoint["channel_values"]["request"] == "raw"
+    inner.health["broken"] = False
+    later = checkpoint(messages=[*said, HumanMessage("again"), AIMessage("yes")])
+    await saver.aput(at(end["id"]), later, {"source": "loop"}, {})
+    stored = await in_rows(inner, later)
+    assert [m.text for m in stored.checkpoint["channel_values"]["messages"]] == ["hi", "bye", "again", "yes"]
+    assert stored.parent_config["configurable"]["checkpoint_id"] == start["id"]
 
 
 async def test_nothing_raw_is_held_once_the_turn_is_over(saver):
@@ -147,11 +165,6 @@ async def test_nothing_raw_is_held_once_the_turn_is_over(saver):
     await saver.aput_writes(at(start["id"]), [("request", "late and raw")], TASK)
     with saver._scratch.reading("1") as thread:
         assert thread.size() == 0
-
-
-async def test_delta_channels_are_refused_rather_than_lost(saver):
-    with pytest.raises(CheckpointError, match="DeltaChannel"):
-        await saver.aput(at(), checkpoint(), {"source": "loop", "counters_since_delta_snapshot": {"log": (1, 1)}}, {})
 
 
 async def test_the_allowlist_is_forwarded_and_the_open_turn_shared(saver):

@@ -6,6 +6,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Send
 
+from discreet.checkpoint import CheckpointPolicy
 from discreet.checkpoint.base import durable_tier
 from discreet.checkpoint.tripwire import TripwireSerializer
 from discreet.errors import LeakBlockedError
@@ -54,7 +55,7 @@ def test_the_rest_passes_unchanged(value):
 
 def test_a_saver_given_to_us_is_left_as_it_is():
     inner = InMemorySaver()
-    tier = durable_tier(inner)
+    tier = durable_tier(inner, CheckpointPolicy())
     assert isinstance(tier.serde, TripwireSerializer)
     assert not isinstance(inner.serde, TripwireSerializer)
     assert tier.storage is inner.storage

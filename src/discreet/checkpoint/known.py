@@ -1,0 +1,86 @@
+"""What is known of a thread's messages, so that a put costs what is new in it and not what the thread holds.
+
+A thread's stored messages come back to the saver with every checkpoint of a turn, as the very objects that a read
+returned. They are recognised by identity: 0.1 µs a message, where redacting one takes about 100 µs.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from discreet.checkpoint.messages import Chosen, rebuild
+from discreet.checkpoint.policy import CheckpointPolicy
+
+
+class StoredMessages:
+    """The messages of one channel as the durable tier returned them."""
+
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+        self.messages = list(messages)
+        self.texts = [message.content for message in self.messages]
+
+    def prefix(self, messages: Sequence[BaseMessage]) -> int:
+        """Return how many messages at the front are these, unchanged. A node may have changed one in place."""
+        count = len(self.messages)
+        front = messages[:count]
+        if len(front) == count and all(map(operator.is_, self.messages, front)):
+            contents = [message.content for message in front]
+            if contents == self.texts:
+                return count
+        same = zip(self.messages, self.texts, front, strict=False)
+        return sum(1 for _ in takewhile(lambda item: item[0] is item[2] and item[1] == item[2].content, same))
+
+    def as_stored(self) -> list[BaseMessage]:
+        """Return new messages as the durable tier has these, whatever a node has done to them."""
+        return Chosen(self.messages, self.texts).copied()
+
+    def size(self) -> int:
+        """Return their size in characters."""
+        return sum(map(len, self.texts))
+
+
+class KnownMessages:
+    """The stored messages of a thread, and what has been rebuilt of the open turn's."""
+
+    def __init__(self) -> None:
+        self._stored: dict[tuple[str, str], StoredMessages] = {}
+        self._rebuilt: dict[int, tuple[BaseMessage, tuple[str, str | None], BaseMessage]] = {}
+        self._size = 0
+
+    def note(self, ns: str, channel: str, messages: Sequence[BaseMessage]) -> None:
+        """Remember `messages` as what the durable tier holds."""
+        stored = self._stored[ns, channel] = StoredMessages(messages)
+        self._size += stored.size()
+
+    def front(self, messages: Sequence[BaseMessage]) -> tuple[StoredMessages | None, int]:
+        """Return which stored messages `messages` begin with, and how many of them."""
+        for stored in self._stored.values():
+            if count := stored.prefix(messages):
+                return stored, count
+        return None, 0
+
+    def rebuild(self, message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
+        """Return what is stored of `message`, redacted once for all checkpoints of a turn."""
+        content: Any = message.content
+        if not isinstance(content, str):
+            return rebuild(message, policy)
+        now = (content, message.id)  # LangGraph may give it an id after the first checkpoint
+        found = self._rebuilt.get(id(message))
+        if found is None or found[0] is not message or found[1] != now:
+            found = self._rebuilt[id(message)] = (message, now, rebuild(message, policy))
+        return found[2]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._stored.clear()
+        self._rebuilt.clear()
+        self._size = 0
+
+    def size(self) -> int:
+        """Return the size of the stored messages in characters."""
+        return self._size

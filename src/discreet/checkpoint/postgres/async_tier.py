@@ -1,0 +1,240 @@
+"""The durable tier over LangGraph's async saver. It decides nothing: its neighbours do, for both faces."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection, Error
+from psycopg.errors import UniqueViolation
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+from tenacity import AsyncRetrying
+
+from discreet.checkpoint.connections import own_connection
+from discreet.checkpoint.postgres import deletions, schema
+from discreet.checkpoint.postgres.connecting import CONNECTION
+from discreet.checkpoint.postgres.failures import check_copied, retry_options, translate
+from discreet.checkpoint.postgres.message_rows import take_rows
+from discreet.checkpoint.postgres.pages import Pages
+from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
+from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.locks import setup_lock
+
+T = TypeVar("T")
+
+
+class AsyncPostgresTier(AsyncPostgresSaver):
+    """Upstream's saver with one row a message, complete, patient, and without its lock where a pool makes it needless.
+
+    All that it raises of the database's is a `StorageError`; a `StorageUnavailableError` after up to five seconds of
+    retries, and as long as a pool waits. Every operation may be repeated.
+    """
+
+    SELECT_SQL = SELECT
+
+    def __init__(self, saver: AsyncPostgresSaver, *, message_channels: Sequence[str] = MESSAGE_CHANNELS) -> None:
+        """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message."""
+        super().__init__(saver.conn, saver.pipe, saver.serde)
+        # Upstream takes one lock even over a pool, where each call has a connection of its own. Without it
+        # 1,102 puts a second instead of 108, with 10 connections and 40 threads.
+        self.lock = nullcontext() if isinstance(saver.conn, AsyncConnectionPool) else saver.lock  # type: ignore[assignment]  # all that is used of it is `async with`
+        self._rows = MessageRows(message_channels)
+        self._retrying = AsyncRetrying(**retry_options(saver.conn))
+
+    async def setup(self, *, guard: bool | None = None) -> None:
+        """Create or upgrade the tables, one process at a time. Looks at the database every time.
+
+        `guard`: constraints by which PostgreSQL itself refuses tool messages, system messages and `Send`. By default
+        they come with tables that this call creates, and tables that are there stay as they are. True adds them there
+        too: rows from before stay, and a stock saver that shares the tables can't store such values any more. False
+        takes them away.
+
+        Raises:
+            MigrationError: Another process held the lock for a minute.
+        """
+        await self._translated(partial(self._set_up, guard))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that `config` names, or the newest."""
+        return await self._run(partial(super().aget_tuple, config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  # LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Yield checkpoints, newest first."""
+        pages = Pages(before, limit)
+        while not pages.done:
+            listing = partial(super().alist, config, filter=filter, **pages.ask())
+            for item in pages.take(await self._run(partial(_collect, listing))):
+                yield item
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint with its blobs and messages, all or nothing."""
+        put = partial(self._rows.put, self.serde, config, checkpoint, metadata, new_versions)
+        return await self._run(partial(self._drive, put))
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store a task's writes, all or none."""
+        await self._run(partial(super().aput_writes, config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread."""
+        await self._run(partial(self._execute, deletions.delete_threads([thread_id])))
+        self._rows.cache.forget([str(thread_id)])
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of these runs, their writes, and the blobs and messages that nothing else uses."""
+        threads = await self._run(partial(self._execute, deletions.delete_for_runs(run_ids)))
+        self._rows.cache.forget([row["thread_id"] for row in threads])
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread with its history and its writes.
+
+        Raises:
+            CheckpointError: The target has other messages of its own.
+        """
+        copy = deletions.copy_thread(source_thread_id, target_thread_id)
+        check_copied(await self._run(partial(self._execute, copy)))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete the history of threads ("keep_latest"), or all of them ("delete"); see upstream's `PostgresSaver.prune`.
+
+        Messages go in a statement of their own, after the checkpoints that had them: should it fail, prune again.
+        """
+        if strategy == "delete" and not isinstance(thread_ids, str):
+            await self._run(partial(self._execute, deletions.delete_threads(thread_ids)))
+        else:
+            await self._run(partial(super().aprune, thread_ids, strategy=strategy))
+            await self._run(partial(self._execute, deletions.forget_unused(thread_ids)))
+        self._rows.cache.forget(list(map(str, thread_ids)))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what a delta channel's value is rebuilt from. Upstream's shortcut doesn't know of message rows."""
+        by_row = [channel for channel in channels if channel in self._rows.channels]
+        others = [channel for channel in channels if channel not in by_row]
+        found: dict[str, DeltaChannelHistory] = {}
+        if by_row:
+            found.update(await BaseCheckpointSaver.aget_delta_channel_history(self, config=config, channels=by_row))
+        if others:
+            history = partial(super().aget_delta_channel_history, config=config, channels=others)
+            found.update(await self._run(history))
+        return found
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Do what `adelete_for_runs` does, from another thread."""
+        self._from_thread(partial(self.adelete_for_runs, run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Do what `acopy_thread` does, from another thread."""
+        self._from_thread(partial(self.acopy_thread, source_thread_id, target_thread_id))
+
+    def _from_thread(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        try:
+            blocks = asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            blocks = False
+        if blocks:
+            raise asyncio.InvalidStateError(
+                "Call the async method from the event loop; this one would wait for itself."
+            )
+        asyncio.run_coroutine_threadsafe(work(), self.loop).result()
+
+    async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
+        rows = take_rows(value)
+        return self._rows.load(await super()._load_checkpoint_tuple(value), rows)
+
+    async def _run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Return what `work` returns, after more attempts if need be."""
+        return await self._translated(partial(self._retrying, work))
+
+    async def _translated(self, work: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await work()
+        except Error as error:
+            failure, cause = translate(error)
+        raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
+
+    async def _drive(self, start: Callable[[], Steps]) -> RunnableConfig:
+        steps = start()
+        try:
+            statement = next(steps)
+            while True:
+                try:
+                    answer = await self._execute(statement)
+                except UniqueViolation:
+                    answer = None
+                statement = steps.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what `Steps` says it returns
+
+    async def _execute(self, statement: Statement) -> list[DictRow]:
+        # A connection in pipeline mode commits when it is synced, at the end; one that isn't, with the statement.
+        async with self._cursor(pipeline=self.pipe is not None) as cur:
+            await cur.execute(statement.sql, statement.params)
+            return await cur.fetchall() if statement.returns else []
+
+    async def _set_up(self, guard: bool | None) -> None:
+        async with _direct(self.conn) as conn, setup_lock(conn):
+            await _change(conn, schema.first_statements(await _look(conn), guard))
+            await AsyncPostgresSaver(conn).setup()
+            found = await _look(conn)
+            for statement in schema.last_statements(found):
+                await conn.execute(statement.sql, statement.params)
+            await _change(conn, schema.guard_statements(found, guard))
+
+
+@asynccontextmanager
+async def _direct(
+    conn: AsyncConnection[DictRow] | AsyncConnectionPool[AsyncConnection[DictRow]],
+) -> AsyncIterator[AsyncConnection[DictRow]]:
+    """Yield a connection that keeps its session: the saver's only one, or a new one beside a pool."""
+    if isinstance(conn, AsyncConnection):
+        yield conn
+    else:
+        async with own_connection(conn, **CONNECTION) as own:
+            yield own
+
+
+async def _look(conn: AsyncConnection[DictRow]) -> DictRow:
+    found = await (await conn.execute(schema.LOOK.sql, schema.LOOK.params)).fetchone()
+    assert found is not None  # it has no FROM
+    return found
+
+
+async def _change(conn: AsyncConnection[DictRow], statements: Sequence[Statement]) -> None:
+    async with conn.transaction():
+        for statement in statements:
+            await conn.execute(statement.sql, statement.params)
+
+
+async def _collect(listing: Callable[[], AsyncIterator[CheckpointTuple]]) -> list[CheckpointTuple]:
+    return [item async for item in listing()]

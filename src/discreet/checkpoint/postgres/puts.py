@@ -1,0 +1,162 @@
+"""Store a checkpoint, its messages as rows. No I/O: statements go out, what they returned comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_serializable_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from psycopg.types.json import Jsonb
+
+from discreet.checkpoint.places import Place, bare, locate
+from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
+from discreet.checkpoint.postgres.row_cache import RowCache
+from discreet.checkpoint.postgres.statements import PUT, READ_ROWS, Statement
+from discreet.errors import CheckpointError
+
+MESSAGE_CHANNELS = ("messages",)
+"""Where LangGraph's `MessagesState` has them."""
+
+ATTEMPTS = 5
+"""Of a put that others overtake: each takes a few milliseconds."""
+
+Steps = Generator[Statement, Sequence[dict[str, Any]] | None, RunnableConfig]
+"""Statements to run in turn. Each is answered with its rows, or None if a row of its was taken by another's."""
+
+
+class MessageRows:
+    """Reads and writes the message channels of one tier."""
+
+    def __init__(self, channels: Sequence[str]) -> None:
+        self.channels = tuple(channels)
+        self.cache = RowCache()
+
+    def load(self, loaded: CheckpointTuple, rows: Mapping[str, Rows]) -> CheckpointTuple:
+        """Add messages to a checkpoint that was read, and remember where they are."""
+        for channel, found in rows.items():
+            loaded.checkpoint["channel_values"][channel] = list(found.messages)
+        thread_id, place = locate(loaded.config)
+        self.cache.note(thread_id, place, rows)
+        return loaded
+
+    def put(
+        self,
+        serde: SerializerProtocol,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> Steps:
+        """Store `checkpoint`; may be repeated.
+
+        Its messages are looked for among the rows of its parent. Should their number be taken, by another branch of the
+        thread or another process, or the parent be gone, the database is asked what is there.
+
+        Raises:
+            CheckpointError: Others were faster, five times.
+        """
+        thread_id, parent = locate(config)
+        place = Place(parent.ns, checkpoint["id"])
+        where = {
+            "thread_id": thread_id,
+            "checkpoint_ns": place.ns,
+            "checkpoint_id": place.checkpoint_id,
+            "parent_id": parent.checkpoint_id or None,
+        }
+        stored_metadata = Jsonb(get_serializable_checkpoint_metadata(config, metadata))
+        source: str | None = parent.checkpoint_id or None
+        known = self.cache.get(thread_id, parent) if source else {}
+        for _ in range(ATTEMPTS):
+            if known is None:
+                answer = yield Statement(READ_ROWS, {**where, "channels": list(self.channels)}, returns=True)
+                source, known = self._learn(answer)
+            kept, new = self._plan(checkpoint["channel_values"], known)
+            reuses = len(new) < sum(len(rows.messages) for rows in kept.values())
+            params = {
+                **where,
+                "source": source if reuses else None,
+                "metadata": stored_metadata,
+                **self._checkpoint_columns(checkpoint, kept),
+                **self._blob_columns(serde, checkpoint, kept, new_versions),
+                **_message_columns(new),
+            }
+            if (yield Statement(PUT, params, returns=True)):
+                self.cache.put(thread_id, place, kept)
+                return bare(thread_id, *place)
+            known = None
+        raise CheckpointError(
+            "A checkpoint was not stored: other processes were storing in the same thread. Try again."
+        )
+
+    def _plan(self, values: Mapping[str, Any], known: Mapping[str, Rows]) -> tuple[dict[str, Rows], list[NewRow]]:
+        kept: dict[str, Rows] = {}
+        new: list[NewRow] = []
+        for channel in self.channels:
+            if planned := plan_rows(channel, values.get(channel), known.get(channel, NO_ROWS)):
+                kept[channel] = planned[0]
+                new += planned[1]
+        return kept, new
+
+    def _learn(self, answer: Sequence[dict[str, Any]] | None) -> tuple[str | None, dict[str, Rows]]:
+        """Return which checkpoint `READ_ROWS` found, if any, and its rows, with the highest positions of the thread."""
+        row = (answer or [{}])[0]
+        source = cast("str | None", row["checkpoint_id"])
+        found = take_rows(row) if source else {}
+        tops = zip(self.channels, row["tops"], strict=True)
+        return source, {
+            channel: rows._replace(top=max(top, rows.top))
+            for channel, top in tops
+            for rows in [found.get(channel, NO_ROWS)]
+        }
+
+    def _checkpoint_columns(self, checkpoint: Checkpoint, kept: Mapping[str, Rows]) -> dict[str, Any]:
+        stored: dict[str, Any] = {**checkpoint}
+        stored["channel_values"] = {
+            channel: True if isinstance(value, _DeltaSnapshot) else value  # its mark; the value is a blob
+            for channel, value in checkpoint["channel_values"].items()
+            if channel not in kept and (_is_inline(value) or isinstance(value, _DeltaSnapshot))
+        }
+        if kept:
+            stored[MESSAGE_ROWS] = [(channel, *run) for channel, rows in kept.items() for run in rows.runs]
+        return {"checkpoint": Jsonb(stored)}
+
+    def _blob_columns(
+        self,
+        serde: SerializerProtocol,
+        checkpoint: Checkpoint,
+        kept: Mapping[str, Rows],
+        new_versions: ChannelVersions,
+    ) -> dict[str, Any]:
+        """Return what else is new. A message channel that was rows before may not be called new, but has no blob yet."""
+        versions = {
+            **{channel: checkpoint["channel_versions"].get(channel) for channel in self.channels},
+            **new_versions,
+        }
+        blobs = [
+            (channel, str(versions[channel]), *serde.dumps_typed(value))
+            for channel, value in checkpoint["channel_values"].items()
+            if channel not in kept and not _is_inline(value) and versions.get(channel) is not None
+        ]
+        return _columns(("blob_channels", "blob_versions", "blob_types", "blobs"), blobs)
+
+
+def _message_columns(new: Sequence[NewRow]) -> dict[str, Any]:
+    return _columns(("channels", "positions", "message_ids", "kinds", "contents"), new)
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
+
+
+def _is_inline(value: object) -> bool:
+    """Return whether LangGraph keeps `value` in the checkpoint itself."""
+    return value is None or isinstance(value, (str, int, float, bool))

@@ -1,0 +1,103 @@
+"""The SQL of the durable tier, one statement an operation: it takes effect whole or not at all, in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from langgraph.checkpoint.postgres.base import BasePostgresSaver
+
+from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
+
+
+class Statement(NamedTuple):
+    """One statement to run."""
+
+    sql: str
+    params: Mapping[str, Any] | None = None
+    returns: bool = False
+    """Whether rows come back."""
+
+
+_EXPAND_RUNS = f"""(
+    SELECT array_agg(
+        concat_ws(' ', r.number, m.position, m.kind, COALESCE(length(m.message_id)::text, ''))
+            || E'\\n' || COALESCE(m.message_id, '') || m.content
+        ORDER BY r.number, m.position
+    )
+    FROM jsonb_array_elements(checkpoints.checkpoint -> '{MESSAGE_ROWS}') WITH ORDINALITY AS r(run, number)
+    CROSS JOIN LATERAL (
+        SELECT position, message_id, kind, content
+        FROM checkpoint_messages
+        WHERE thread_id = checkpoints.thread_id AND checkpoint_ns = checkpoints.checkpoint_ns
+            AND channel = r.run ->> 0 AND position BETWEEN (r.run ->> 1)::int AND (r.run ->> 2)::int
+        OFFSET 0
+    ) AS m
+) AS {MESSAGE_ROWS}"""  # noqa: S608  # constants
+"""A column of all messages: `<run> <position> <kind> <length of the id>`, a line end, the id and the text of each.
+
+One array of strings, which costs both sides least: composites take the server twice as long, and arrays of arrays keep
+Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a run.
+"""
+
+_COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints ")
+SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS}\n{_FROM}"
+"""Upstream's, and the messages. Its callers append a WHERE clause."""
+
+READ_ROWS = f"""
+SELECT
+    found.checkpoint_id,
+    found.checkpoint,
+    found.{MESSAGE_ROWS},
+    ARRAY(
+        SELECT COALESCE(taken.position, -1)
+        FROM unnest(%(channels)s::text[]) WITH ORDINALITY AS c(channel, number)
+        LEFT JOIN LATERAL (
+            SELECT position FROM checkpoint_messages
+            WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND channel = c.channel
+            ORDER BY position DESC LIMIT 1
+        ) AS taken ON true
+        ORDER BY c.number
+    ) AS tops
+FROM (VALUES (1)) AS always(one)
+LEFT JOIN LATERAL (
+    SELECT checkpoint_id, jsonb_build_object('{MESSAGE_ROWS}', checkpoint -> '{MESSAGE_ROWS}') AS checkpoint, {_EXPAND_RUNS}
+    FROM checkpoints
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s
+        AND checkpoint_id IN (%(checkpoint_id)s, %(parent_id)s)
+    ORDER BY checkpoint_id = %(checkpoint_id)s DESC
+    LIMIT 1
+) AS found ON true
+"""  # noqa: S608  # constants
+"""The rows of a checkpoint that is there already, or else of its parent, and the highest position of each channel."""
+
+PUT = """
+WITH ready AS (
+    SELECT WHERE %(source)s::text IS NULL OR EXISTS (
+        SELECT FROM checkpoints
+        WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND checkpoint_id = %(source)s
+    )
+),
+new_blobs AS (
+    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, b.channel, b.version, b.type, b.blob
+    FROM ready CROSS JOIN unnest(
+        %(blob_channels)s::text[], %(blob_versions)s::text[], %(blob_types)s::text[], %(blobs)s::bytea[]
+    ) AS b(channel, version, type, blob)
+    ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO NOTHING
+),
+new_messages AS (
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
+    FROM ready CROSS JOIN unnest(
+        %(channels)s::text[], %(positions)s::int[], %(message_ids)s::text[], %(kinds)s::text[], %(contents)s::text[]
+    ) AS m(channel, position, message_id, kind, content)
+)
+INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(parent_id)s, %(checkpoint)s, %(metadata)s
+FROM ready
+ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
+DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
+RETURNING checkpoint_id
+"""
+"""Nothing is stored, and no row returned, if the checkpoint whose rows are reused (`source`) is gone meanwhile."""

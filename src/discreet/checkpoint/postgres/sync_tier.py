@@ -1,0 +1,196 @@
+"""The durable tier over LangGraph's sync saver: the twin of `async_tier`, method by method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg import Connection, Error
+from psycopg.errors import UniqueViolation
+from psycopg.rows import DictRow
+from psycopg_pool import ConnectionPool
+from tenacity import Retrying
+
+from discreet.checkpoint.connections import own_sync_connection
+from discreet.checkpoint.postgres import deletions, schema
+from discreet.checkpoint.postgres.connecting import CONNECTION
+from discreet.checkpoint.postgres.failures import check_copied, retry_options, translate
+from discreet.checkpoint.postgres.message_rows import take_rows
+from discreet.checkpoint.postgres.pages import Pages
+from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
+from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.locks import sync_setup_lock
+
+T = TypeVar("T")
+
+
+class PostgresTier(PostgresSaver):
+    """`AsyncPostgresTier` for threads."""
+
+    SELECT_SQL = SELECT
+
+    def __init__(self, saver: PostgresSaver, *, message_channels: Sequence[str] = MESSAGE_CHANNELS) -> None:
+        """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message."""
+        super().__init__(saver.conn, saver.pipe, saver.serde)
+        self.lock = nullcontext() if isinstance(saver.conn, ConnectionPool) else saver.lock  # type: ignore[assignment]  # all that is used of it is `with`
+        self._rows = MessageRows(message_channels)
+        self._retrying = Retrying(**retry_options(saver.conn))
+
+    def setup(self, *, guard: bool | None = None) -> None:
+        """Create or upgrade the tables, one process at a time; see `AsyncPostgresTier.setup`."""
+        self._translated(partial(self._set_up, guard))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that `config` names, or the newest."""
+        return self._run(partial(super().get_tuple, config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002  # LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield checkpoints, newest first."""
+        pages = Pages(before, limit)
+        while not pages.done:
+            listing = partial(super().list, config, filter=filter, **pages.ask())
+            yield from pages.take(self._run(partial(_collect, listing)))
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint with its blobs and messages, all or nothing."""
+        put = partial(self._rows.put, self.serde, config, checkpoint, metadata, new_versions)
+        return self._run(partial(self._drive, put))
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store a task's writes, all or none."""
+        self._run(partial(super().put_writes, config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread."""
+        self._run(partial(self._execute, deletions.delete_threads([thread_id])))
+        self._rows.cache.forget([str(thread_id)])
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints of these runs, their writes, and the blobs and messages that nothing else uses."""
+        threads = self._run(partial(self._execute, deletions.delete_for_runs(run_ids)))
+        self._rows.cache.forget([row["thread_id"] for row in threads])
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread with its history and its writes.
+
+        Raises:
+            CheckpointError: The target has other messages of its own.
+        """
+        copy = deletions.copy_thread(source_thread_id, target_thread_id)
+        check_copied(self._run(partial(self._execute, copy)))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete the history of threads, or all of them; see `AsyncPostgresTier.aprune`."""
+        if strategy == "delete" and not isinstance(thread_ids, str):
+            self._run(partial(self._execute, deletions.delete_threads(thread_ids)))
+        else:
+            self._run(partial(super().prune, thread_ids, strategy=strategy))
+            self._run(partial(self._execute, deletions.forget_unused(thread_ids)))
+        self._rows.cache.forget([*map(str, thread_ids)])
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return what a delta channel's value is rebuilt from. Upstream's shortcut doesn't know of message rows."""
+        by_row = [channel for channel in channels if channel in self._rows.channels]
+        others = [channel for channel in channels if channel not in by_row]
+        found: dict[str, DeltaChannelHistory] = {}
+        if by_row:
+            found.update(BaseCheckpointSaver.get_delta_channel_history(self, config=config, channels=by_row))
+        if others:
+            found.update(self._run(partial(super().get_delta_channel_history, config=config, channels=others)))
+        return found
+
+    def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
+        rows = take_rows(value)
+        return self._rows.load(super()._load_checkpoint_tuple(value), rows)
+
+    def _run(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, after more attempts if need be."""
+        return self._translated(partial(self._retrying, work))
+
+    def _translated(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except Error as error:
+            failure, cause = translate(error)
+        raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
+
+    def _drive(self, start: Callable[[], Steps]) -> RunnableConfig:
+        steps = start()
+        try:
+            statement = next(steps)
+            while True:
+                try:
+                    answer = self._execute(statement)
+                except UniqueViolation:
+                    answer = None
+                statement = steps.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what `Steps` says it returns
+
+    def _execute(self, statement: Statement) -> Sequence[DictRow]:
+        with self._cursor(pipeline=self.pipe is not None) as cur:
+            cur.execute(statement.sql, statement.params)
+            return cur.fetchall() if statement.returns else []
+
+    def _set_up(self, guard: bool | None) -> None:
+        with _direct(self.conn) as conn, sync_setup_lock(conn):
+            _change(conn, schema.first_statements(_look(conn), guard))
+            PostgresSaver(conn).setup()
+            found = _look(conn)
+            for statement in schema.last_statements(found):
+                conn.execute(statement.sql, statement.params)
+            _change(conn, schema.guard_statements(found, guard))
+
+
+@contextmanager
+def _direct(conn: Connection[DictRow] | ConnectionPool[Connection[DictRow]]) -> Iterator[Connection[DictRow]]:
+    if isinstance(conn, Connection):
+        yield conn
+    else:
+        with own_sync_connection(conn, **CONNECTION) as own:
+            yield own
+
+
+def _look(conn: Connection[DictRow]) -> DictRow:
+    found = conn.execute(schema.LOOK.sql, schema.LOOK.params).fetchone()
+    assert found is not None  # it has no FROM
+    return found
+
+
+def _change(conn: Connection[DictRow], statements: Sequence[Statement]) -> None:
+    with conn.transaction():
+        for statement in statements:
+            conn.execute(statement.sql, statement.params)
+
+
+def _collect(listing: Callable[[], Iterator[CheckpointTuple]]) -> Sequence[CheckpointTuple]:
+    return [*listing()]

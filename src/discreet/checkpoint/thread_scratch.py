@@ -1,0 +1,271 @@
+"""One thread of the scratch tier: its open turn, whole, and what is known to be stored of it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    PendingWrite,
+    writes_sort_key,
+)
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import INTERRUPT
+
+from discreet.checkpoint.known import KnownMessages, StoredMessages
+from discreet.checkpoint.places import Place, bare, locate
+from discreet.checkpoint.spill import Version
+
+FRONT = "front"
+"""Type of a value that `ScratchSerializer` made."""
+
+
+class TaskWrites(NamedTuple):
+    """One call of `put_writes`."""
+
+    config: RunnableConfig
+    writes: Sequence[tuple[str, Any]]
+    task_id: str
+    task_path: str
+
+
+class Front(NamedTuple):
+    """A serialized list of messages that begins with stored ones: these are kept once, as they were read."""
+
+    stored: StoredMessages
+    length: int
+    rest: tuple[str, bytes]
+
+    def __len__(self) -> int:
+        """Return the size of what isn't stored, in bytes."""
+        return len(self.rest[1])
+
+
+class ScratchSerializer(SerializerProtocol):
+    """Serializes like `inner`, but stored messages at the front of a list not at all.
+
+    So what a put costs depends on the open turn, not on the length of the thread.
+    """
+
+    def __init__(self, inner: SerializerProtocol, known: KnownMessages) -> None:
+        self._inner = inner
+        self._known = known
+
+    def dumps_typed(self, obj: Any) -> tuple[str, Any]:
+        """Return the type and the bytes of `obj`, or a `Front`."""
+        if type(obj) is list and obj and isinstance(obj[0], BaseMessage):
+            stored, count = self._known.front(obj)
+            if stored is not None:
+                return FRONT, Front(stored, count, self._inner.dumps_typed(obj[count:]))
+        return self._inner.dumps_typed(obj)
+
+    def loads_typed(self, data: tuple[str, Any]) -> Any:
+        """Return the value of `data`."""
+        if data[0] == FRONT:
+            front: Front = data[1]
+            return [*front.stored.messages[: front.length], *self._inner.loads_typed(front.rest)]
+        return self._inner.loads_typed(data)
+
+
+@dataclass
+class ThreadScratch:
+    """One thread: its open turn, and what is known to be stored of it."""
+
+    thread_id: str
+    turn: InMemorySaver = field(default_factory=InMemorySaver)
+    """Checkpoints and writes of the open turn, as LangGraph gave them."""
+    anchors: dict[Place, str | None] = field(default_factory=dict)
+    """The nearest checkpoint of the durable tier: itself, an ancestor, or None."""
+    stored: dict[Place, ChannelVersions] = field(default_factory=dict)
+    """Of a checkpoint in the durable tier: which channels have a value there, and their version."""
+    overtaken: dict[Place, list[TaskWrites]] = field(default_factory=dict)
+    """Filtered writes whose checkpoint is not stored yet."""
+    paused: set[Place] = field(default_factory=set)
+    """Places where a task asked a question before the checkpoint came."""
+    started: set[Place] = field(default_factory=set)
+    """Stored checkpoints of a turn that another process began, and this one takes over."""
+    alone: set[Place] = field(default_factory=set)
+    """Checkpoints that LangGraph saved alone of a turn, as it does with durability "exit"."""
+    openings: set[Place] = field(default_factory=set)
+    """Checkpoints of a graph's input: from them only its start runs."""
+    said: set[str] = field(default_factory=set)
+    """What the model said in the open turn, and in turns before it that never ended."""
+    ended: set[str] = field(default_factory=set)
+    """What the model said in turns that have ended and could not be stored."""
+    begun: Place | None = None
+    """The checkpoint that the newest run went on from."""
+    refused: bool = False
+    """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
+    seeds: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    """Values of delta channels at checkpoints of the durable tier."""
+    known: KnownMessages = field(default_factory=KnownMessages)
+    """Messages that are stored, and what has been rebuilt of the others."""
+    spilled: Version | None = None
+    """Which version of the paused turn was last written to, or read from, the spill."""
+    closed: dict[str, str] = field(default_factory=dict)
+    """The checkpoint that closed the last turn, by namespace."""
+    touched: float = math.inf
+    """When it was last changed; infinite while it is being changed for the first time."""
+    bytes: int = 0
+    """Its size when it was last changed."""
+
+    def saver(self, serde: SerializerProtocol) -> InMemorySaver:
+        """Return the open turn, read and written through `serde`."""
+        view = copy.copy(self.turn)
+        view.serde = ScratchSerializer(serde, self.known)
+        return view
+
+    def holds(self, place: Place) -> bool:
+        """Return whether the open turn has this checkpoint."""
+        return place.checkpoint_id in self.turn.storage.get(self.thread_id, {}).get(place.ns, {})
+
+    def head(self, ns: str) -> str | None:
+        """Return the newest checkpoint of the open turn in `ns`."""
+        return max(self.turn.storage.get(self.thread_id, {}).get(ns, {}), default=None)
+
+    def get(self, place: Place, serde: SerializerProtocol) -> CheckpointTuple | None:
+        """Return a checkpoint of the open turn."""
+        return self.saver(serde).get_tuple(bare(self.thread_id, *place)) if self.holds(place) else None
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, serde: SerializerProtocol
+    ) -> None:
+        """Keep `checkpoint`. Which versions are new is relative to the open turn, not to LangGraph's last put."""
+        where = {"checkpoint_ns": "", **config["configurable"], "thread_id": self.thread_id}
+        new_versions = {
+            channel: version
+            for channel, version in checkpoint["channel_versions"].items()
+            if (self.thread_id, where["checkpoint_ns"], channel, version) not in self.turn.blobs
+        }
+        whole: RunnableConfig = {**config, "configurable": where}
+        self.saver(serde).put(whole, checkpoint, metadata, new_versions)
+
+    def parent(self, place: Place) -> Place | None:
+        """Return the parent of a checkpoint of the open turn."""
+        _, _, parent = self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
+        return Place(place.ns, parent) if parent else None
+
+    def put_writes(
+        self,
+        place: Place,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str,
+        serde: SerializerProtocol,
+    ) -> None:
+        """Keep a task's writes."""
+        self.saver(serde).put_writes(bare(self.thread_id, *place), writes, task_id, task_path)
+
+    def writes(self, place: Place, serde: SerializerProtocol) -> list[PendingWrite]:
+        """Return the writes at `place`, in the order that LangGraph applies them."""
+        rows = self.turn.writes.get((self.thread_id, *place), {})
+        ordered = [rows[key] for key in sorted(rows, key=lambda key: writes_sort_key(rows[key][3], *key))]
+        load = ScratchSerializer(serde, self.known).loads_typed
+        return [(task_id, channel, load(value)) for task_id, channel, value, _ in ordered]
+
+    def paths(self, place: Place) -> dict[str, str]:
+        """Return the path of each task that has written at `place`, by its id."""
+        return {row[0]: row[3] for row in self.turn.writes.get((self.thread_id, *place), {}).values()}
+
+    def asks(self, place: Place) -> bool:
+        """Return whether a task at `place` has asked a question."""
+        return any(
+            channel == INTERRUPT for _, channel, _, _ in self.turn.writes.get((self.thread_id, *place), {}).values()
+        )
+
+    def note_stored(self, place: Place, versions: ChannelVersions) -> None:
+        """Note that the durable tier has `place`, with a value for the channels of `versions`."""
+        self.anchors[place] = place.checkpoint_id
+        self.stored[place] = versions
+
+    def close(self, place: Place) -> None:
+        """Drop the turn that ends with `place`: all of it with the root's, else the one of that namespace."""
+        if place.ns == "":
+            self.turn = InMemorySaver()
+            self.anchors.clear()
+            self.stored.clear()
+            self.overtaken.clear()
+            self.paused.clear()
+            self.started.clear()
+            self.alone.clear()
+            self.openings.clear()
+            self.said.clear()
+            self.ended.clear()
+            self.seeds.clear()
+            self.known.clear()
+        else:
+            self.turn.storage[self.thread_id].pop(place.ns, None)
+            for written in [key for key in self.turn.writes if key[1] == place.ns]:
+                del self.turn.writes[written]
+            for blob in [key for key in self.turn.blobs if key[1] == place.ns]:
+                del self.turn.blobs[blob]
+        self.closed[place.ns] = place.checkpoint_id
+
+    def size(self) -> int:
+        """Return the serialized size of the open turn in bytes."""
+        turn = self.turn
+        rows = (row for spaces in turn.storage.values() for space in spaces.values() for row in space.values())
+        return (
+            sum(len(blob) for _, blob in turn.blobs.values())
+            + sum(len(checkpoint[1]) + len(metadata[1]) for checkpoint, metadata, _ in rows)
+            + sum(len(value[1]) for writes in turn.writes.values() for _, _, value, _ in writes.values())
+            + self.known.size()
+        )
+
+    def copied(self, target: str) -> ThreadScratch:
+        """Return the same turn as another thread's."""
+        turn = InMemorySaver()
+        for ns, checkpoints in self.turn.storage.get(self.thread_id, {}).items():
+            turn.storage[target][ns] = dict(checkpoints)
+        turn.writes.update({(target, *key[1:]): dict(writes) for key, writes in self.turn.writes.items()})
+        turn.blobs.update({(target, *key[1:]): blob for key, blob in self.turn.blobs.items()})
+        return replace(
+            self,
+            thread_id=target,
+            turn=turn,
+            anchors=dict(self.anchors),
+            stored=dict(self.stored),
+            overtaken={},
+            paused=set(self.paused),
+            started=set(self.started),
+            alone=set(self.alone),
+            openings=set(self.openings),
+            said=set(self.said),
+            ended=set(self.ended),
+            refused=False,
+            seeds=dict(self.seeds),
+            known=KnownMessages(),
+            closed=dict(self.closed),
+            spilled=None,
+            touched=math.inf,
+            bytes=0,
+        )
+
+    def forget_runs(self, run_ids: set[str], serde: SerializerProtocol) -> None:
+        """Drop the checkpoints that these runs made, and their writes."""
+        made = list(self.saver(serde).list(bare(self.thread_id, None, None)))
+        self._remove(locate(item.config)[1] for item in made if item.metadata.get("run_id") in run_ids)
+
+    def keep_heads(self) -> None:
+        """Drop all checkpoints but the newest of each namespace."""
+        spaces = self.turn.storage.get(self.thread_id, {})
+        self._remove(Place(ns, old) for ns, checkpoints in spaces.items() for old in sorted(checkpoints)[:-1])
+
+    def _remove(self, places: Iterable[Place]) -> None:
+        for place in places:
+            del self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
+            self.turn.writes.pop((self.thread_id, *place), None)
+        # What was known to be stored may be gone from the durable tier too: it is looked up again.
+        self.anchors.clear()
+        self.stored.clear()
+        self.seeds.clear()

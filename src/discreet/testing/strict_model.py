@@ -1,0 +1,115 @@
+"""A chat model that answers by a function of its prompt, and refuses a prompt that a real provider would refuse."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field, PrivateAttr, SkipValidation
+
+from discreet.providers.streaming import stream_chunks
+from discreet.testing.chat_models import DanglingToolCallError, check_tool_calls
+
+
+class PromptRefusedError(Exception):
+    """The prompt is one that providers answer with status 400. It names ids and types of messages, never their text."""
+
+    status_code: ClassVar[int] = 400
+
+
+class StrictChatModel(BaseChatModel):
+    """Answers by `answer`, a function of the prompt, so that retries, forks and threads at once need no script.
+
+    What it refuses is in `check_prompt`. Calls may come from many threads.
+
+    Example:
+        >>> model = StrictChatModel(answer=lambda messages: AIMessage(messages[-1].text.upper()))
+        >>> model.invoke("hi").text
+        'HI'
+        >>> model.invoke([AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": "1"}])])
+        Traceback (most recent call last):
+        discreet.testing.strict_model.PromptRefusedError: The first message is of type ai; it has to be the user's.
+    """
+
+    answer: SkipValidation[Callable[[list[BaseMessage]], AIMessage]]
+    """Makes the answer of a prompt that is in order. What it raises is the provider's error."""
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+    """The prompts so far, oldest first, refused ones too."""
+    refused: int = 0
+    """How many prompts were refused: graphs may swallow the error."""
+
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    @property
+    def _llm_type(self) -> str:
+        return "strict"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return this model; `answer` decides what is called."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        **kwargs: Any,  # noqa: ARG002  # as above
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        **kwargs: Any,  # noqa: ARG002  # as above
+    ) -> Iterator[ChatGenerationChunk]:
+        yield from stream_chunks(self._next(messages))
+
+    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        with self._lock:
+            self.prompts.append(list(messages))
+        try:
+            check_prompt(messages)
+        except PromptRefusedError:
+            with self._lock:
+                self.refused += 1
+            raise
+        return self.answer(list(messages)).model_copy(deep=True)
+
+
+def check_prompt(messages: Sequence[BaseMessage]) -> None:
+    """Check a prompt as providers do.
+
+    After the system messages it begins with the user's; every tool call has its result directly after it, and every
+    result its call; no two calls share an id.
+
+    Raises:
+        PromptRefusedError: It says which rule is broken.
+    """
+    talk = [message for message in messages if not isinstance(message, SystemMessage)]
+    if not talk:
+        raise PromptRefusedError("There is no message.")
+    if not isinstance(talk[0], HumanMessage):
+        raise PromptRefusedError(f"The first message is of type {talk[0].type}; it has to be the user's.")
+    calls = [call["id"] for message in talk if isinstance(message, AIMessage) for call in message.tool_calls]
+    if twice := sorted({str(call) for call in calls if calls.count(call) > 1}):
+        raise PromptRefusedError(f"Calls that share an id: {twice}.")
+    try:
+        check_tool_calls(talk)
+    except DanglingToolCallError as error:
+        raise PromptRefusedError(str(error)) from error

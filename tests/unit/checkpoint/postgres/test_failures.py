@@ -1,0 +1,48 @@
+"""What becomes of the driver's errors."""
+
+import pytest
+from psycopg import DataError, OperationalError, errors
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from discreet.checkpoint.postgres.failures import is_transient, translate
+from discreet.errors import StorageError, StorageUnavailableError
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (OperationalError("server closed the connection unexpectedly"), True),
+        (errors.AdminShutdown(), True),
+        (errors.IdleSessionTimeout(), True),
+        (errors.ConnectionFailure(), True),
+        (errors.SerializationFailure(), True),
+        (errors.DeadlockDetected(), True),
+        (PoolTimeout(), False),
+        (PoolClosed(), False),
+        (errors.QueryCanceled(), False),
+        (errors.DiskFull(), False),
+        (errors.UniqueViolation(), False),
+        (DataError(), False),
+        (ValueError(), False),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_only_what_passes_is_worth_another_attempt(error, again):
+    assert is_transient(error) is again
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("gone"), PoolTimeout("late"), PoolClosed("shut"), errors.DiskFull()]
+)
+def test_a_database_that_does_not_answer_is_named_as_such_with_its_cause(error):
+    failure, cause = translate(error)
+    assert type(failure) is StorageUnavailableError
+    assert cause is error
+
+
+@pytest.mark.parametrize("kind", [DataError, errors.UniqueViolation, errors.UndefinedTable])
+def test_refused_work_quotes_nothing(kind, token):
+    failure, cause = translate(kind(token))
+    assert type(failure) is StorageError
+    assert cause is None
+    assert token not in str(failure)
