@@ -1,0 +1,267 @@
+"""Play a program on both sides, and compare after every operation."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid5
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.types import Command, StateSnapshot
+
+from against_stock.graphs import IDS
+from against_stock.model import SECRET, Model, Start, shown_state, shown_values
+from against_stock.programs import Op, Program
+from against_stock.sides import Outcome, Side, at
+from discreet.errors import TransientStateLostError
+
+NEWEST = ("", "")
+"""Stands for the newest checkpoints of the two sides."""
+WORDS = re.compile(rb"(?:raw|say)\w+\.")
+
+
+class Game:
+    """One program on two sides."""
+
+    def __init__(
+        self,
+        program: Program,
+        stock: Callable[[], Any],
+        ours: Callable[[], Any],
+        runner: asyncio.Runner,
+        *,
+        rows: Callable[[], bytes],
+        prefix: str = "",
+    ) -> None:
+        """`stock` and `ours` return savers over the same rows each time; `rows` what ours has stored."""
+        self._program = program
+        self._threads = [f"{prefix}thread{number}" for number in range(2)]
+        self._stock = Side(program, stock, runner)
+        self._ours = Side(program, ours, runner)
+        self._fresh = Side(program, ours, runner)
+        self._rows = rows
+        self._model = Model()
+        self._answers: set[str] = set()
+        self._only_here: set[str | None] = set()
+        """Messages given with durability "exit" to an open turn: they are stored when that ends."""
+
+    def play(self) -> None:
+        """Play every operation."""
+        for number, op in enumerate(self._program.ops):
+            getattr(self, f"_{op.kind}")(op, number, self._threads[op.thread])
+            both = op.kind in {"copy", "restart"}
+            for thread in self._threads if both else [self._threads[op.thread]]:
+                self._compare(thread, op.face)
+        self._compare_rows()
+
+    # What is done
+
+    def _say(self, op: Op, number: int, thread: str, place: tuple[str, str] = NEWEST) -> None:
+        text = f"user{number}." + f" my password is {SECRET}" * op.secret
+        message = HumanMessage(text, id=str(uuid5(IDS, text)))
+        if op.durability == "exit" and self._stock.state(thread, op.face).tasks:
+            self._only_here.add(message.id)
+        self._run(op, number, thread, {"messages": [message]}, place)
+
+    def _nudge(self, op: Op, number: int, thread: str) -> None:
+        self._run(op, number, thread, {"log": [f"lognudge{number}."]})
+
+    def _go_on(self, op: Op, number: int, thread: str) -> None:
+        self._run(op, number, thread, None)
+
+    def _resume(self, op: Op, number: int, thread: str) -> None:
+        head = self._stock.state(thread, op.face)
+        if not checkpoint_id(head):
+            return
+        if not head.tasks:
+            refused = self._ours.run(op, number, Command(resume=op.answer), at(thread))
+            assert isinstance(refused.error, TransientStateLostError), refused
+            assert not refused.runs
+            return
+        answers = []
+        for side in (self._stock, self._ours):
+            tasks = side.state(thread, op.face).tasks
+            questions = [question.id for task in tasks for question in task.interrupts]
+            # Which of parallel tasks still runs when another asks again is certain in asynchronous graphs only.
+            skipped = op.choice % (len(questions) or 1) if op.face == "async" else 0
+            answered = dict.fromkeys(questions[skipped:], op.answer)
+            answers.append(answered if len(questions) > 1 else op.answer)
+        self._run(op, number, thread, [Command(resume=answer) for answer in answers])
+
+    def _update(self, op: Op, number: int, thread: str, place: tuple[str, str] = NEWEST) -> None:
+        nodes = self._stock.nodes.names()
+        node = nodes[op.choice % len(nodes)] if op.choice >= 0 else None
+        word, last = f"update{number}.", self._stock.state(thread, op.face, place[0]).values.get("messages", [])[-1:]
+        calls = [call["id"] for message in last for call in getattr(message, "tool_calls", [])]
+        results = [ToolMessage(f"raw{word}", tool_call_id=call, id=str(uuid5(IDS, word + call))) for call in calls]
+        said = AIMessage(f"say{word}", id=str(uuid5(IDS, word)))
+        values = {"messages": results or [said], "log": [f"log{word}"]}
+        stock_id, our_id = place if place != NEWEST else self._heads(thread, op.face)
+        stock, ours = (
+            side.update(op, number, values, at(thread, checkpoint), node)
+            for side, checkpoint in zip((self._stock, self._ours), place, strict=True)
+        )
+        start = self._model.edit(thread, stock_id)
+        self._settle(thread, stock, ours, start, self._model.later.get((thread, our_id), 0), op.face)
+
+    def _fork(self, op: Op, number: int, thread: str) -> None:
+        stock = {checkpoint_id(state): state for state in self._stock.history(thread, op.face)}
+        places = []
+        for ours in self._ours.history(thread, op.face):
+            theirs = stock.get(self._model.stock_ids[thread, checkpoint_id(ours)])
+            if theirs and theirs.next == ours.next:
+                places.append((checkpoint_id(theirs), checkpoint_id(ours)))
+        if not places:
+            return
+        place = places[op.choice % len(places)]
+        if op.answer == "update":
+            self._update(op, number, thread, place)
+        elif op.answer == "say":
+            self._say(op, number, thread, place)
+        else:
+            self._run(op, number, thread, None, place)
+
+    def _restart(self, op: Op, number: int, thread: str) -> None:
+        if not any(self._stock.state(thread, op.face).tasks for thread in self._threads):
+            self._ours.restart()
+            self._model.end_all()
+
+    def _copy(self, op: Op, number: int, thread: str) -> None:
+        target = self._threads[1 - op.thread]
+        for side in (self._stock, self._ours):
+            side.call(op, "delete_thread", target)
+            side.call(op, "copy_thread", thread, target)
+        self._model.copy(thread, target)
+
+    def _delete(self, op: Op, number: int, thread: str) -> None:
+        for side in (self._stock, self._ours):
+            side.call(op, "delete_thread", thread)
+        self._model.forget(thread)
+
+    def _prune(self, op: Op, number: int, thread: str) -> None:
+        for side in (self._stock, self._ours):
+            side.call(op, "prune", [thread])
+
+    def _run(self, op: Op, number: int, thread: str, given: Any, place: tuple[str, str] = NEWEST) -> None:
+        inputs = given if isinstance(given, list) else [given, given]
+        head = self._stock.state(thread, op.face)
+        fails = self._stock.failing(op, () if isinstance(given, dict) else head.next)
+        if place == NEWEST:
+            _, our_id = self._heads(thread, op.face)
+            start = self._model.start(thread, head, anew=isinstance(given, dict))
+        else:
+            stock_id, our_id = place
+            start = self._model.start_from(thread, stock_id)
+        stock, ours = (
+            side.run(op, number, value, at(thread, checkpoint), fails)
+            for side, value, checkpoint in zip((self._stock, self._ours), inputs, place, strict=True)
+        )
+        if start.again and self._program.breakpoint >= 0 and stock.runs and not ours.runs:
+            # The step that a retry makes again leads to the breakpoint again. The next retry goes on.
+            more = self._ours.run(op, number, inputs[1], at(thread), fails)
+            ours = replace(more, puts=[*ours.puts, *more.puts])
+        self._settle(thread, stock, ours, start, self._model.later.get((thread, our_id), 0), op.face)
+
+    def _heads(self, thread: str, face: str) -> tuple[str, str]:
+        return checkpoint_id(self._stock.state(thread, face)), checkpoint_id(self._ours.state(thread, face))
+
+    # What must be the same
+
+    def _settle(self, thread: str, stock: Outcome, ours: Outcome, start: Start, later: int, face: str) -> None:
+        """Compare what an operation gave, and note its checkpoints. Ours are so many steps `later`."""
+        assert (type(ours.error), str(ours.error)) == (type(stock.error), str(stock.error))
+        assert ours.runs == stock.runs
+        if isinstance(stock.value, dict) and "configurable" not in stock.value:
+            assert shown_values(ours.value) == shown_values(stock.value, start.running)
+        our_puts, view = ours.puts, start.view
+        if start.again and len(our_puts) > len(stock.puts):
+            again, *our_puts = our_puts
+            later = again.step - self._model.records[thread, start.stock_id].put.step
+            self._model.pair(thread, start.stock_id, again.id, later, extra=True)
+        elif (start.again or start.dropping) and our_puts:
+            shift = our_puts[0].step - stock.puts[0].step - later
+            assert shift in ({0, 1} if start.again else {0, -1})
+            later += shift
+            if shift < 0:
+                view = start.running
+        assert [(put.source, put.step) for put in our_puts] == [(put.source, put.step + later) for put in stock.puts]
+        for theirs, our in zip(stock.puts, our_puts, strict=True):
+            closing = theirs.source != "input" and not self._stock.state(thread, face, theirs.id).tasks
+            if theirs.version != start.version:
+                view = view.without(start.dead)
+            view = self._model.add(theirs, view, closing=closing)
+            self._model.pair(thread, theirs.id, our.id, later)
+            stored = self._model.records[thread, theirs.id].stored
+            self._answers.update(message.text for message in stored.messages(theirs.messages))
+
+    def _compare(self, thread: str, face: str) -> None:
+        """Compare the state of a thread and its history, and what another process sees of one that is closed."""
+        theirs = self._stock.state(thread, face)
+        self._compare_state(thread, theirs, self._ours.state(thread, face))
+        self._compare_history(thread, face)
+        self._fresh.restart()
+        fresh = self._fresh.state(thread, face)
+        if theirs.tasks:
+            self._compare_open(thread, theirs, fresh)
+        else:
+            self._compare_state(thread, theirs, fresh)
+
+    def _compare_state(self, thread: str, theirs: StateSnapshot, ours: StateSnapshot) -> None:
+        stock_id, our_id = checkpoint_id(theirs), checkpoint_id(ours)
+        assert self._model.stock_ids.get((thread, our_id), "") == stock_id
+        view, ended = self._model.view(thread, stock_id), self._model.last_end(thread)
+        later = self._model.later.get((thread, our_id), 0)
+        assert shown_state(ours) == shown_state(theirs, view, ended=ended, later=later)
+
+    def _compare_open(self, thread: str, theirs: StateSnapshot, fresh: StateSnapshot) -> None:
+        """Check what another process sees of an open turn: all that the user has said, and nothing to answer."""
+        given = self._model.records[thread, checkpoint_id(theirs)].put.given
+        said = [*theirs.values.get("messages", []), *given]
+        there = users(fresh.values.get("messages", []))
+        assert there in (users(said), [user for user in users(said) if user not in self._only_here])
+        assert not (theirs.interrupts and fresh.next)
+
+    def _compare_history(self, thread: str, face: str) -> None:
+        stock = {checkpoint_id(state): state for state in self._stock.history(thread, face)}
+        shown = []
+        for ours in self._ours.history(thread, face):
+            stock_id = self._model.stock_ids[thread, checkpoint_id(ours)]
+            shown.append(stock_id)
+            if stock_id not in stock:
+                continue  # pruned there, and here only once its turn is over
+            record = self._model.records[thread, stock_id]
+            later = self._model.later[thread, checkpoint_id(ours)]
+            expected, actual = (
+                shown_state(stock[stock_id], self._model.view(thread, stock_id), later=later),
+                shown_state(ours),
+            )
+            if checkpoint_id(ours) in self._model.extra:
+                assert set(actual["next"]) == set(expected["next"])
+            elif self._model.held(record) or record.closing:
+                assert actual == expected
+            else:
+                assert actual["values"] == expected["values"]
+        assert shown == sorted(shown, reverse=True)
+        for stock_id in stock:
+            record = self._model.records[thread, stock_id]
+            if self._model.held(record) or record.closing or record.put.source == "input":
+                assert stock_id in shown, f"{record.put.source} {record.put.step} is missing"
+
+    def _compare_rows(self) -> None:
+        said = {word.decode() for word in WORDS.findall(self._rows())}
+        allowed = {word.decode() for text in self._answers for word in WORDS.findall(text.encode())}
+        assert said <= allowed
+        assert SECRET.encode() not in self._rows()
+
+
+def users(messages: Iterable[BaseMessage]) -> list[str | None]:
+    """Return the ids of the user's messages."""
+    return [message.id for message in messages if isinstance(message, HumanMessage)]
+
+
+def checkpoint_id(state: StateSnapshot) -> str:
+    """Return the id of a checkpoint; of a thread that is not there, an empty one."""
+    return str(state.config["configurable"].get("checkpoint_id", ""))

@@ -1,0 +1,320 @@
+"""Spill stores: one suite for those in RAM and in PostgreSQL, then what the database adds."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.types import Command
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from discreet import metrics
+from discreet.checkpoint import freezing
+from discreet.checkpoint.freezing import freeze, thaw
+from discreet.checkpoint.postgres import CONNECTION
+from discreet.checkpoint.postgres_spill import SWEEP, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
+from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore
+from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.errors import StorageError, StorageUnavailableError
+from discreet.testing import InMemoryKeys, InMemorySpill, InMemorySyncSpill
+
+SERDE = JsonPlusSerializer()
+OpenStore = Callable[..., SpillStore]
+
+
+class Awaited:
+    """A sync store, called as an async one."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(getattr(self._store, name), *args, **options)
+
+        return call
+
+
+@asynccontextmanager
+async def pools(dsn: str, **options: Any) -> AsyncIterator[Any]:
+    """An async pool as our savers want it, and a sync one with the driver's defaults: rows as tuples, transactions."""
+    async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False, **options) as pool:
+        with ConnectionPool(dsn, min_size=1, max_size=4, open=False, **options) as sync_pool:
+            yield SimpleNamespace(main=pool, sync=sync_pool)
+
+
+@pytest.fixture
+def keys():
+    return InMemoryKeys()
+
+
+@pytest.fixture(params=["memory", "memory-sync", "postgres", "postgres-sync", "postgres-from-threads"])
+async def open_store(request, keys) -> AsyncIterator[OpenStore]:
+    """Return what makes stores over the same rows; each is like another process."""
+    if request.param.startswith("memory"):
+        rows = {}
+
+        def make(**options):
+            made = InMemorySyncSpill(**options)
+            made._kept = rows
+            return InMemorySpill(made) if request.param == "memory" else Awaited(made)
+
+        yield make
+        return
+    async with pools(request.getfixturevalue("empty_database")) as opened:
+        loop = asyncio.get_running_loop()
+        makers = {
+            "postgres": lambda **options: PostgresSpill(opened.main, keys, **options),
+            "postgres-sync": lambda **options: Awaited(SyncPostgresSpill(opened.sync, keys, **options)),
+            "postgres-from-threads": lambda **options: Awaited(
+                BlockingSpill(PostgresSpill(opened.main, keys, **options), loop)
+            ),
+        }
+        await makers[request.param]().setup()
+        yield makers[request.param]
+
+
+@pytest.fixture
+async def spill(empty_database, keys):
+    async with pools(empty_database) as opened:
+        made = PostgresSpill(opened.main, keys)
+        await made.setup()
+        yield made
+
+
+@pytest.fixture
+def execute(empty_database):
+    def run(query, *params):
+        with psycopg.connect(empty_database, autocommit=True) as connection:
+            cursor = connection.execute(query, params)
+            return cursor.fetchall() if cursor.description else None
+
+    return run
+
+
+async def test_a_paused_turn_is_found_by_another_process(open_store):
+    store = open_store()
+    await store.setup()
+    await store.setup()
+    spilled = Spilled.now("head", b"\x00payload")
+    assert await store.save("1", spilled)
+    assert await open_store().load("1") == spilled
+    assert await open_store().generation("1") == spilled.version
+    assert await store.load("2") is None
+    assert await store.generation("2") is None
+
+
+async def test_a_newer_version_replaces_an_older_one_and_never_the_other_way_round(open_store):
+    store = open_store()
+    first, second = Spilled.now("b", b"one question"), Spilled.now("b", b"both questions")
+    assert await store.save("1", second)
+    assert not await store.save("1", first)
+    assert not await store.save("1", Spilled.now("a", b"an older head"))
+    assert await store.load("1") == second
+    assert await store.save("1", second)
+    third = Spilled.now("c", b"a newer head")
+    assert await store.save("1", third)
+    assert await store.load("1") == third
+
+
+async def test_heads_are_compared_byte_by_byte(open_store):
+    """As LangGraph compares them. A database's own order may put "a" before "B"."""
+    store = open_store()
+    await store.save("1", Spilled.now("B", b""))
+    assert await store.save("1", Spilled.now("a", b""))
+    await store.drop(["1"], upto="Z")
+    assert (await store.generation("1")).head == "a"
+
+
+async def test_after_its_time_a_turn_is_gone_and_in_nobodys_way(open_store):
+    store = open_store(ttl_seconds=0)
+    older = Spilled.now("a", b"")
+    assert await store.save("1", Spilled.now("b", b""))
+    assert await store.load("1") is None
+    assert await store.generation("1") is None
+    assert await open_store().save("1", older)
+    assert await open_store().load("1") == older
+
+
+async def test_dropping_takes_the_named_threads_only(open_store):
+    store = open_store()
+    for thread_id in "123":
+        await store.save(thread_id, Spilled.now("head", b""))
+    await store.drop(["1", "2", "unknown"])
+    await store.drop([])
+    assert [bool(await store.load(thread_id)) for thread_id in "123"] == [False, False, True]
+
+
+async def test_the_end_of_a_turn_does_not_drop_the_next_ones_pause(open_store):
+    store = open_store()
+    await store.save("1", Spilled.now("b", b""))
+    await store.drop(["1"], upto="a")
+    assert await store.load("1")
+    await store.drop(["1"], upto="b")
+    assert await store.load("1") is None
+
+
+async def test_several_processes_may_start_at_once(empty_database, keys):
+    async with pools(empty_database) as opened:
+        stores = [PostgresSpill(opened.main, keys), Awaited(SyncPostgresSpill(opened.sync, keys))] * 3
+        await asyncio.gather(*(store.setup() for store in stores))
+        assert await stores[0].save("1", Spilled.now("head", b""))
+
+
+async def test_the_table_is_not_written_to_the_wal(spill, execute):
+    kinds = "SELECT relname, relpersistence FROM pg_class WHERE relname LIKE 'checkpoint_spill%%' ORDER BY 1"
+    assert execute(kinds) == [
+        ("checkpoint_spill", "u"),
+        ("checkpoint_spill_expires_at", "u"),
+        ("checkpoint_spill_pkey", "u"),
+    ]
+
+
+EXPIRED = """
+INSERT INTO checkpoint_spill
+SELECT 'old' || n, 'head', gen_random_uuid(), now() - make_interval(secs => n), 'x' FROM generate_series(1, %s) n
+"""
+
+
+async def test_each_save_deletes_some_expired_rows(spill, execute):
+    execute(EXPIRED, SWEEP_LIMIT + 50)
+    await spill.save("1", Spilled.now("head", b""))
+    assert execute("SELECT count(*) FROM checkpoint_spill WHERE expires_at <= now()") == [(50,)]
+    await spill.save("1", Spilled.now("head", b""))
+    assert execute("SELECT thread_id FROM checkpoint_spill") == [("1",)]
+
+
+async def test_expired_rows_are_found_by_an_index(spill, execute):
+    execute(EXPIRED, 20_000)
+    execute("UPDATE checkpoint_spill SET expires_at = now() + interval '1 hour' WHERE thread_id > 'old2'")
+    execute("VACUUM ANALYZE checkpoint_spill")
+    plan = "\n".join(line for (line,) in execute("EXPLAIN " + SWEEP % {"limit": SWEEP_LIMIT}))
+    assert "Index Scan using checkpoint_spill_expires_at" in plan
+    assert "Seq Scan" not in plan
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "thread_id = '2'",
+        "head = 'other'",
+        "generation = gen_random_uuid()",
+        "sealed = set_byte(sealed, 0, 2)",
+        "sealed = set_byte(sealed, length(sealed) - 1, get_byte(sealed, length(sealed) - 1) # 1)",
+        "sealed = ''",
+    ],
+)
+async def test_a_row_that_somebody_changed_counts_as_none(spill, execute, caplog, change):
+    counter = metrics.spill_unreadable.labels(cause="key")
+    before = counter._value.get()
+    await spill.save("1", Spilled.now("head", b"payload"))
+    execute(f"UPDATE checkpoint_spill SET {change}")
+    thread_id = "2" if "thread_id" in change else "1"
+    assert await spill.load(thread_id) is None
+    assert counter._value.get() == before + 1
+    assert [(record.message, record.thread_id) for record in caplog.records] == [("spill_unreadable", thread_id)]
+
+
+async def test_a_rotated_key_opens_old_rows_until_it_is_gone(spill, execute, keys):
+    old = keys.current()
+    await spill.save("old", Spilled.now("head", b"before"))
+    new = keys.rotate()
+    await spill.save("new", Spilled.now("head", b"after"))
+    used = dict(execute("SELECT thread_id, convert_from(substr(sealed, 3, 8), 'UTF8') FROM checkpoint_spill"))
+    assert used == {"old": old.id, "new": new.id}
+    assert (await spill.load("old")).payload == b"before"
+    keys.forget(old.id)
+    assert await spill.load("old") is None
+    assert (await spill.load("new")).payload == b"after"
+    assert await spill.save("old", Spilled.now("head", b"again"))  # an unreadable row is in nobody's way
+
+
+@contextmanager
+def hidden_from(caplog, keys, *planted):
+    """Check that an error says nothing of a turn or a key."""
+    with pytest.raises(StorageError) as caught:
+        yield caught
+    said = f"{caught.value!r} {caplog.text}"
+    assert caught.value.__cause__ is None
+    for secret in (*planted, base64.b64encode(keys.current().secret).decode()):
+        assert secret not in said
+
+
+@pytest.mark.parametrize("face", ["async", "sync"])
+async def test_a_database_that_is_not_there_is_named_as_such(keys, caplog, face, token):
+    options = {"min_size": 0, "max_size": 1, "timeout": 0.2, "open": False}
+    dsn = "postgresql://nobody@127.0.0.1:1/none"
+    async with AsyncConnectionPool(dsn, **options) as pool:
+        with ConnectionPool(dsn, **options) as sync_pool:
+            store = PostgresSpill(pool, keys) if face == "async" else Awaited(SyncPostgresSpill(sync_pool, keys))
+            for call in (
+                store.setup,
+                lambda: store.save("1", Spilled.now("head", token.encode())),
+                lambda: store.load("1"),
+                lambda: store.generation("1"),
+                lambda: store.drop(["1"]),
+            ):
+                with hidden_from(caplog, keys, token) as caught:
+                    await call()
+                assert isinstance(caught.value, StorageUnavailableError)
+
+
+async def test_work_that_the_database_refuses_is_not_called_an_outage(empty_database, keys, caplog, token):
+    async with pools(empty_database) as opened:
+        with hidden_from(caplog, keys, token) as caught:  # `setup` was not called
+            await PostgresSpill(opened.main, keys).save("1", Spilled.now("head", token.encode()))
+    assert not isinstance(caught.value, StorageUnavailableError)
+    assert "SQLSTATE 42P01" in str(caught.value)
+
+
+async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, keys, words_on_disk, token):
+    thread_id = f"thread{token}"
+    await spill.save(thread_id, Spilled.now("head", f"raw{token}".encode() * 1_000))
+    assert token.encode() in (await spill.load(thread_id)).payload
+    execute("ALTER TABLE checkpoint_spill SET LOGGED")  # so that heap and WAL hold all of it
+    secret = keys.current().secret
+    words = {thread_id, f"raw{token}", base64.b64encode(secret).decode(), secret.hex()}
+    assert words_on_disk(words) == {thread_id}
+
+
+async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(
+    agent, spill, execute, words_on_disk, monkeypatch
+):
+    monkeypatch.setattr(freezing, "COMPRESSION_LEVEL", 0)  # else what isn't sealed would not be found either
+    thread = ThreadScratch("1")
+    graph = agent.compile(thread.saver(SERDE))
+    await graph.ainvoke(agent.say("tool pause"), agent.config("1"))
+    payload = freeze(thread, SERDE)
+    shown = {word for word in agent.raw if word.encode() in payload}
+    assert {"args", "interrupt", "memory", "request"} <= {word.removesuffix(agent.seal)[3:] for word in shown}
+    await spill.save("1", Spilled.now(thread.head(""), payload))
+    execute("ALTER TABLE checkpoint_spill SET LOGGED")
+
+    loaded = await spill.load("1")
+    other = agent.compile(thaw(loaded.payload, "1", SERDE).saver(SERDE))
+    assert loaded.head == thread.head("")
+    result = await other.ainvoke(Command(resume="yes"), agent.config("1"))
+    assert isinstance(result["messages"][-1], AIMessage)
+    assert agent.tool_runs == 1
+    assert not words_on_disk(agent.raw)
+
+
+async def test_saves_at_the_same_time_leave_the_newest(spill):
+    versions = [Spilled.now("head", str(number).encode()) for number in range(20)]
+    saved = await asyncio.gather(*(spill.save("1", version) for version in reversed(versions)))
+    assert any(saved)
+    assert await spill.load("1") == versions[-1]
+
+
+async def test_a_save_waits_for_nobody_who_works_on_expired_rows(spill, execute, empty_database):
+    execute(EXPIRED, 3)
+    with psycopg.connect(empty_database) as other:
+        other.execute("SELECT FROM checkpoint_spill WHERE thread_id = 'old2' FOR UPDATE")
+        assert await asyncio.wait_for(spill.save("1", Spilled.now("head", b"")), timeout=30)
+    assert execute("SELECT thread_id FROM checkpoint_spill ORDER BY 1") == [("1",), ("old2",)]

@@ -1,0 +1,127 @@
+"""A turn that waits for a person, paused by one process and resumed by another."""
+
+import psycopg
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+from psycopg_pool import AsyncConnectionPool
+
+from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
+from discreet.checkpoint.postgres import CONNECTION
+from discreet.encryption import Keyring, make_key
+from discreet.errors import ConfigurationError, TransientStateLostError
+from discreet.testing import InMemorySpill, InMemorySyncSpill
+
+THREAD = {"configurable": {"thread_id": "1"}}
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def replicas(request):
+    """Return what makes savers that share rows and spill, and nothing else."""
+    if request.param == "memory":
+        inner, spill = InMemorySaver(), InMemorySpill()
+        yield lambda: RedactingSaver(inner, spill=spill)
+        return
+    keys = Keyring([make_key()])
+    dsn = request.getfixturevalue("empty_database")
+    async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False) as pool:
+        await RedactingSaver.from_pool(pool, keys=keys).setup()
+        yield lambda: RedactingSaver.from_pool(pool, keys=keys)
+
+
+class Careful:
+    """A graph whose only node asks twice before it acts."""
+
+    def __init__(self):
+        self.done = []
+
+    def act(self, state):
+        answers = [interrupt({"step": step, "of": state["messages"][-1].text}) for step in (1, 2)]
+        self.done.append(answers)
+        return {"messages": [AIMessage(f"done: {answers}")]}
+
+    def over(self, saver):
+        builder = StateGraph(MessagesState)
+        builder.add_node("act", self.act)
+        builder.add_edge(START, "act")
+        return builder.compile(checkpointer=saver)
+
+
+async def test_another_process_sees_the_question_and_resumes_with_any_answer(agent, replicas):
+    await agent.compile(replicas()).ainvoke(agent.say("tool, pause"), THREAD)
+    there = agent.compile(replicas())
+    state = await there.aget_state(THREAD)
+    assert state.next == ("tools",)
+    assert agent.plant("interrupt") in str(state.interrupts[0].value)
+    result = await there.ainvoke(Command(resume="a long free answer"), THREAD)
+    assert "a long free answer" in result["messages"][-2].text
+    assert agent.tool_runs == 1
+    state = await agent.compile(replicas()).aget_state(THREAD)
+    assert [message.type for message in state.values["messages"]] == ["human", "ai"]
+
+
+async def test_an_answer_that_comes_when_another_process_has_finished_is_refused(agent, replicas):
+    here, there = agent.compile(replicas()), agent.compile(replicas())
+    await here.ainvoke(agent.say("tool, pause"), THREAD)
+    await there.ainvoke(Command(resume="yes"), THREAD)
+    with pytest.raises(TransientStateLostError):
+        await here.ainvoke(Command(resume="yes"), THREAD)
+    assert agent.tool_runs == 1
+
+
+async def test_each_answer_reaches_its_own_question_whoever_takes_it(replicas):
+    careful = Careful()
+    here, there = careful.over(replicas()), careful.over(replicas())
+    await here.ainvoke({"messages": [("user", "go")]}, THREAD)
+    paused = await there.ainvoke(Command(resume="first"), THREAD)
+    assert paused["__interrupt__"][0].value["step"] == 2
+    result = await here.ainvoke(Command(resume="second"), THREAD)
+    assert careful.done == [["first", "second"]]
+    assert result["messages"][-1].text == "done: ['first', 'second']"
+
+
+async def test_a_new_message_instead_of_an_answer_moves_the_thread_on(agent, replicas):
+    here, there = agent.compile(replicas()), agent.compile(replicas())
+    await here.ainvoke(agent.say("hello"), THREAD)
+    await here.ainvoke(agent.say("tool, pause"), THREAD)
+    await there.ainvoke(agent.say("never mind"), THREAD)
+    assert agent.tool_runs == 0
+    with pytest.raises(TransientStateLostError):
+        await here.ainvoke(Command(resume="yes"), THREAD)
+    assert agent.tool_runs == 0
+
+
+async def test_a_copy_of_a_paused_thread_is_resumed_anywhere(agent, replicas):
+    saver = replicas()
+    await agent.compile(saver).ainvoke(agent.say("tool, pause"), THREAD)
+    await saver.acopy_thread("1", "2")
+    result = await agent.compile(replicas()).ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "2"}})
+    assert result["messages"][-1].type == "ai"
+    assert (await agent.compile(replicas()).aget_state(THREAD)).next == ("tools",)
+
+
+async def test_nothing_is_left_of_a_turn_that_is_over_or_deleted(agent, empty_database):
+    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+        await saver.setup()
+        graph = agent.compile(saver)
+        for thread_id in ("over", "deleted", "paused"):
+            await graph.ainvoke(agent.say("tool, pause"), {"configurable": {"thread_id": thread_id}})
+        await graph.ainvoke(Command(resume="yes"), {"configurable": {"thread_id": "over"}})
+        await saver.adelete_thread("deleted")
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT thread_id FROM checkpoint_spill").fetchall() == [("paused",)]
+
+
+def test_the_sync_twin_takes_turns_over_too(agent):
+    inner, spill = InMemorySaver(), InMemorySyncSpill()
+    agent.compile(RedactingSyncSaver(inner, spill=spill)).invoke(agent.say("tool, pause"), THREAD)
+    result = agent.compile(RedactingSyncSaver(inner, spill=spill)).invoke(Command(resume="yes"), THREAD)
+    assert "yes" in result["messages"][-2].text
+    assert agent.tool_runs == 1
+
+
+async def test_a_spill_of_the_other_face_is_refused(agent):
+    with pytest.raises(ConfigurationError, match="RedactingSyncSaver"):
+        agent.compile(RedactingSaver(InMemorySaver(), spill=InMemorySpill())).invoke(agent.say("hello"), THREAD)

@@ -1,0 +1,408 @@
+"""A shop whose model is as strict as a provider, its savers over real rows, and a way to drive it sync or async."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.types import interrupt
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
+from discreet.checkpoint.postgres import CONNECTION
+from discreet.state.conversation import InputState
+from discreet.testing import StrictChatModel
+
+ORDER = re.compile(r"use:(\w+)")
+
+POOL: dict[str, Any] = {"min_size": 1, "max_size": 4, "kwargs": CONNECTION, "open": False}
+
+
+KINDS = ["memory:async", "memory:sync", "postgres:async", "postgres:sync"]
+DURABILITIES = ["sync", "async", "exit"]
+PAIRS = [
+    ("memory:async", "sync"),
+    ("memory:sync", "async"),
+    ("memory:async", "exit"),
+    ("postgres:async", "async"),
+    ("postgres:sync", "exit"),
+]
+"""Each kind of rows, face and durability once at least, and not all twelve."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test over all kinds of rows, or with all durabilities, or over some pairs where it asks for both.
+
+    A module's ROWS names the kinds that its tests can use.
+    """
+    kinds = getattr(metafunc.module, "ROWS", KINDS)
+    given = {name for marker in metafunc.definition.iter_markers("parametrize") for name in marker.args[0].split(", ")}
+    wanted = [name for name in ("rows", "durability") if name in metafunc.fixturenames and name not in given]
+    match "rows" in wanted, "durability" in wanted:
+        case True, True:
+            pairs = [pair for pair in PAIRS if pair[0] in kinds] or list(zip(kinds * 2, DURABILITIES, strict=False))
+            metafunc.parametrize(("rows", "durability"), pairs, indirect=True)
+        case True, False:
+            metafunc.parametrize("rows", kinds, indirect=True)
+        case False, True:
+            metafunc.parametrize("durability", DURABILITIES, indirect=True)
+
+
+class Shop:
+    """A model that uses the tools a user's text orders ("use:note use:ask"), and a record of what the tools did."""
+
+    def __init__(self) -> None:
+        self.model = StrictChatModel(answer=self._answer)
+        self.runs: list[str] = []
+        """What really happened: a tool notes its name here once nothing can stop it."""
+        self.attempts: list[str] = []
+        """Calls of tools, also those that ask or raise."""
+        self.broken = True
+        """Whether `fail` raises."""
+        self.before_failing: Callable[[], Any] = lambda: None
+        self.in_tool: Callable[[], Any] = lambda: None
+        """What `note` does in the middle of its work."""
+        self.word = uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))
+        """In every user's message, once; of letters alone, so that it stays."""
+        self.email = f"anna.{self.word[::-1]}@example.com"
+
+    def _answer(self, messages: list[BaseMessage]) -> AIMessage:
+        asked = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
+        orders = ORDER.findall(messages[asked].text)
+        given = [message for message in messages[asked:] if isinstance(message, ToolMessage)]
+        if orders and not given:
+            calls = [{"name": name, "args": {"query": "raw query"}, "id": f"call-{uuid4().hex}"} for name in orders]
+            return AIMessage("raw plan", tool_calls=calls)
+        return AIMessage(f"answer to {' '.join(messages[asked].text.split()[:2])} after {len(given)} results")
+
+    @property
+    def tools(self) -> list[BaseTool]:
+        """The tools: `note` works, `fail` raises while the shop is broken, `ask` and `ask_twice` ask first."""
+
+        @tool
+        def note(query: str) -> str:
+            """Note something."""
+            self.attempts.append("note")
+            self.in_tool()
+            self.runs.append("note")
+            return "raw result"
+
+        @tool
+        def fail(query: str) -> str:
+            """Fail."""
+            self.attempts.append("fail")
+            if self.broken:
+                self.before_failing()
+                raise LookupError("raw error")
+            self.runs.append("fail")
+            return "raw result"
+
+        @tool
+        def ask(query: str) -> str:
+            """Ask, then act."""
+            self.attempts.append("ask")
+            answer = interrupt({"question": "raw question"})
+            self.runs.append(f"ask {answer}")
+            return f"raw result {answer}"
+
+        @tool
+        def ask_twice(query: str) -> str:
+            """Ask two things one after the other, then act."""
+            self.attempts.append("ask_twice")
+            answers = [interrupt("raw first"), interrupt("raw second")]
+            self.runs.append(f"ask_twice {answers}")
+            return "raw result"
+
+        return [note, fail, ask, ask_twice]
+
+    def say(self, text: str) -> dict[str, Any]:
+        """Return a user's message that ends with a word to find and an e-mail address to be redacted."""
+        return {"messages": [HumanMessage(f"{text} {self.word} {self.email}")]}
+
+    def loop(self, saver: Any, **options: Any) -> Any:
+        """A model and its tools; the model is the first node."""
+        builder = StateGraph(InputState)
+        builder.add_node(
+            "model",
+            self._call_model,
+        )
+        builder.add_node("tools", ToolNode(self.tools, handle_tool_errors=False))
+        builder.add_edge(START, "model")
+        builder.add_conditional_edges("model", tools_condition)
+        builder.add_edge("tools", "model")
+        return builder.compile(checkpointer=saver, **options)
+
+    def guarded(self, saver: Any, **options: Any) -> Any:
+        """An action that asks, or fails, before anything else: the first node is the one that stops."""
+        builder = StateGraph(InputState)
+        builder.add_node("gate", self._gate)
+        builder.add_node("model", self._call_model)
+        builder.add_edge(START, "gate")
+        builder.add_edge("gate", "model")
+        builder.add_edge("model", END)
+        return builder.compile(checkpointer=saver, **options)
+
+    def _call_model(self, state: InputState) -> dict[str, list[AnyMessage]]:
+        return {"messages": [self.model.invoke(state["messages"])]}
+
+    def _gate(self, state: InputState) -> dict[str, list[AnyMessage]]:
+        text = state["messages"][-1].text
+        if "gate:ask" in text:
+            self.attempts.append("gate")
+            self.runs.append(f"gate {interrupt('raw question')}")
+        if "gate:note" in text:
+            self.in_tool()
+            self.runs.append("gate")
+        if "gate:fail" in text and self.broken:
+            self.attempts.append("gate")
+            raise LookupError("raw error")
+        return {}
+
+
+@dataclass
+class Talk:
+    """Calls a graph by its sync or its async methods."""
+
+    graph: Any
+    sync: bool
+    config: dict[str, Any] = field(default_factory=lambda: {"configurable": {"thread_id": "1"}})
+
+    async def invoke(self, given: Any, config: Any = None, **options: Any) -> Any:
+        config = config or self.config
+        return (
+            self.graph.invoke(given, config, **options)
+            if self.sync
+            else await self.graph.ainvoke(given, config, **options)
+        )
+
+    async def stream(self, given: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+        config = config or self.config
+        if self.sync:
+            for chunk in self.graph.stream(given, config, **options):
+                yield chunk
+        else:
+            async for chunk in self.graph.astream(given, config, **options):
+                yield chunk
+
+    async def state(self, config: Any = None, **options: Any) -> Any:
+        config = config or self.config
+        return self.graph.get_state(config, **options) if self.sync else await self.graph.aget_state(config, **options)
+
+    async def history(self, **options: Any) -> list[Any]:
+        if self.sync:
+            return list(self.graph.get_state_history(self.config, **options))
+        return [state async for state in self.graph.aget_state_history(self.config, **options)]
+
+    async def update(self, values: Any, config: Any = None, **options: Any) -> Any:
+        config = config or self.config
+        return (
+            self.graph.update_state(config, values, **options)
+            if self.sync
+            else await self.graph.aupdate_state(config, values, **options)
+        )
+
+    async def bulk_update(self, supersteps: Sequence[Any]) -> Any:
+        return (
+            self.graph.bulk_update_state(self.config, supersteps)
+            if self.sync
+            else await self.graph.abulk_update_state(self.config, supersteps)
+        )
+
+    async def texts(self, config: Any = None) -> list[str]:
+        """Return the two first words of every message, with its type's first letter, as `h:hello there`."""
+        return texts((await self.state(config)).values)
+
+
+def texts(values: Any) -> list[str]:
+    return [f"{message.type[0]}:{' '.join(message.text.split()[:2])}" for message in values.get("messages", [])]
+
+
+@dataclass
+class Rows:
+    """Savers over the same rows. Each call of `open` is like another process."""
+
+    open: Callable[..., Any]
+    """Takes a policy, or none."""
+    sync: bool
+
+    def talk(self, make: Callable[..., Any], saver: Any = None, **options: Any) -> Talk:
+        """Return a talk to a graph of `make`, over a new saver unless one is given."""
+        return Talk(make(saver or self.open(), **options), self.sync)
+
+    def on_saver(self, saver: Any, name: str) -> Callable[..., Any]:
+        """Return a method of `saver`, to await in either case."""
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if self.sync:
+                return getattr(saver, name)(*args, **kwargs)
+            return await getattr(saver, f"a{name}")(*args, **kwargs)
+
+        return call
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture
+async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
+    """Return savers over rows in memory or PostgreSQL."""
+    kind, face = request.param.split(":")
+    dsn = (
+        None
+        if kind == "memory"
+        else request.getfixturevalue("relay").dsn
+        if kind == "relay"
+        else request.getfixturevalue("empty_database")
+    )
+    if kind == "memory":
+        inner = InMemorySaver()
+        kind = RedactingSaver if face == "async" else RedactingSyncSaver
+        yield Rows(lambda policy=None: kind(inner, policy=policy), face == "sync")
+    elif face == "sync":
+        with open_pool(dsn, **outage_options(kind)) as pool:
+            yield Rows(lambda policy=None: RedactingSyncSaver.from_pool(pool, policy), True)
+    else:
+        async with aopen_pool(dsn, **outage_options(kind)) as pool:
+            yield Rows(lambda policy=None: RedactingSaver.from_pool(pool, policy), False)
+
+
+def outage_options(kind: str) -> dict[str, Any]:
+    """Return options of a pool behind a relay: it gives up soon, tries anew each time, and hands out no dead connection.
+
+    Without them an outage makes each call wait for 30 s, and for as long again as it lasted when it is over.
+    """
+    return {"timeout": 2, "reconnect_timeout": 0, "checked": True} if kind == "relay" else {}
+
+
+@contextmanager
+def open_pool(dsn: str, **options: Any) -> Iterator[Any]:
+    if options.pop("checked", False):
+        options["check"] = ConnectionPool.check_connection
+    with ConnectionPool(dsn, **POOL, **options) as pool:
+        pool.wait()
+        yield pool
+
+
+@asynccontextmanager
+async def aopen_pool(dsn: str, **options: Any) -> AsyncIterator[Any]:
+    if options.pop("checked", False):
+        options["check"] = AsyncConnectionPool.check_connection
+    async with AsyncConnectionPool(dsn, **POOL, **options) as pool:
+        await pool.wait()
+        yield pool
+
+
+class Relay:
+    """Hands bytes on between clients on loopback and the server of a database, until it is taken down."""
+
+    def __init__(self, dsn: str) -> None:
+        where = urlsplit(dsn)
+        options = {name: values[0] for name, values in parse_qs(where.query).items()}
+        self._server = f"{options['host']}/.s.PGSQL.{options['port']}"
+        self._sockets: list[socket.socket] = []
+        self._listener: socket.socket | None = None
+        self._port = 0
+        self._lock = threading.Lock()
+        self.up()
+        options |= {"host": "127.0.0.1", "port": str(self._port), "sslmode": "disable", "gssencmode": "disable"}
+        self.dsn = where._replace(query=urlencode(options)).geturl()
+        """Of the same database, by way of the relay."""
+
+    def up(self) -> None:
+        """Listen, on the same port as before."""
+        self._listener = socket.create_server(("127.0.0.1", self._port), reuse_port=False)
+        self._port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
+
+    def down(self) -> None:
+        """Refuse connections and cut those there are."""
+        with self._lock:
+            if self._listener is not None:
+                self._sockets.append(self._listener)
+                self._listener = None
+            for one in self._sockets:
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+                one.close()
+            self._sockets.clear()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                with self._lock:
+                    if self._listener is not listener:  # taken down meanwhile
+                        client.close()
+                        server.close()
+                        return
+                    self._sockets += [client, server]
+                    server.connect(self._server)
+                for source, target in ((client, server), (server, client)):
+                    threading.Thread(target=self._hand_on, args=[source, target], daemon=True).start()
+
+    @staticmethod
+    def _hand_on(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := source.recv(65536):
+                target.sendall(piece)
+        for one in (source, target):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def relay(empty_database: str) -> Iterator[Relay]:
+    """Return a relay to the database of this test, up."""
+    made = Relay(empty_database)
+    yield made
+    Relay.down(made)
+
+
+@pytest.fixture
+def stock(rows: Rows) -> Rows:
+    """Return LangGraph's own saver, to compare with; driven the same way."""
+    return Rows(InMemorySaver, rows.sync)
+
+
+@pytest.fixture
+def durability(request: pytest.FixtureRequest) -> dict[str, str]:
+    return {"durability": request.param}
+
+
+@pytest.fixture(scope="session")
+def checkpoint_template(server_dsn: str) -> Iterator[str]:
+    """Return the name of a database with the savers' tables and no rows."""
+    name = f"template_{uuid4().hex}"
+    with psycopg.connect(server_dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        with open_pool(urlsplit(server_dsn)._replace(path=f"/{name}").geturl()) as pool:
+            RedactingSyncSaver.from_pool(pool).setup()
+        yield name
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def empty_database(server_dsn: str, checkpoint_template: str) -> Iterator[str]:
+    """Return the DSN of a new database with the savers' tables and no rows; `words_on_disk` looks into it."""
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(server_dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {checkpoint_template}")
+        yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

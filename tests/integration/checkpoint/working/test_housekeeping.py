@@ -1,0 +1,134 @@
+"""Copying, pruning and deleting threads, in both tiers."""
+
+from uuid import uuid4
+
+import pytest
+from langgraph.types import Command
+
+from discreet.errors import TransientStateLostError
+
+COPY = {"configurable": {"thread_id": "2"}}
+THREAD = {"configurable": {"thread_id": "1"}}
+ROWS = ["postgres:async", "postgres:sync"]
+"""LangGraph's saver in memory can neither copy nor prune."""
+
+
+@pytest.fixture
+async def saver(rows):
+    return rows.open()
+
+
+async def test_a_copy_has_the_history_and_goes_its_own_way(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("use:note one"))
+    await rows.on_saver(saver, "copy_thread")("1", "2")
+    await talk.invoke(shop.say("second here"))
+    await talk.invoke(shop.say("second there"), COPY)
+    assert await talk.texts() == ["h:use:note one", "a:answer to", "h:second here", "a:answer to"]
+    assert await talk.texts(COPY) == ["h:use:note one", "a:answer to", "h:second there", "a:answer to"]
+    assert await rows.talk(shop.loop).texts(COPY) == await talk.texts(COPY)
+
+
+@pytest.mark.parametrize("first", [THREAD, COPY], ids=["original-first", "copy-first"])
+async def test_a_copy_of_a_pause_can_be_answered_on_its_own(rows, saver, shop, first):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"))
+    await talk.invoke(shop.say("use:ask two"))
+    await rows.on_saver(saver, "copy_thread")("1", "2")
+    second = COPY if first is THREAD else THREAD
+    await talk.invoke(Command(resume="yes"), first)
+    assert shop.runs == ["ask yes"]
+    assert (await talk.state(second)).next == ("tools",)
+    await talk.invoke(Command(resume="no"), second)
+    assert shop.runs == ["ask yes", "ask no"]
+    for config in (THREAD, COPY):
+        assert await talk.texts(config) == ["h:first one", "a:answer to", "h:use:ask two", "a:answer to"]
+
+
+async def test_a_copy_of_a_pause_on_another_replica_is_refused(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("use:ask two"))
+    await rows.on_saver(saver, "copy_thread")("1", "2")
+    with pytest.raises(TransientStateLostError):
+        await rows.talk(shop.loop).invoke(Command(resume="yes"), COPY)
+    assert shop.runs == []
+
+
+async def test_pruning_keeps_the_newest_state(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    for turn in range(3):
+        await talk.invoke(shop.say(f"turn {turn} use:note"))
+    before = await talk.texts()
+    await rows.on_saver(saver, "prune")(["1"])
+    assert await talk.texts() == before
+    assert len(await talk.history()) == 1
+    await talk.invoke(shop.say("and now"))
+    assert await talk.texts() == [*before, "h:and now", "a:answer to"]
+    assert await rows.talk(shop.loop).texts() == await talk.texts()
+
+
+async def test_pruning_a_pause_leaves_it_answerable(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"))
+    await talk.invoke(shop.say("use:ask two"))
+    await rows.on_saver(saver, "prune")(["1"])
+    await talk.invoke(Command(resume="yes"))
+    assert shop.runs == ["ask yes"]
+    assert await talk.texts() == ["h:first one", "a:answer to", "h:use:ask two", "a:answer to"]
+
+
+async def test_pruning_with_delete_leaves_nothing(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("use:ask two"))
+    await rows.on_saver(saver, "prune")(["1"], strategy="delete")
+    assert (await talk.texts(), await talk.history()) == ([], [])
+
+
+@pytest.mark.parametrize("order", ["hello there", "use:ask two", "use:fail two"])
+async def test_a_deleted_thread_is_gone_and_begins_anew(rows, saver, shop, order):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"))
+    try:
+        await talk.invoke(shop.say(order))
+    except LookupError:
+        assert "fail" in order
+    await rows.on_saver(saver, "delete_thread")("1")
+    assert (await talk.texts(), await talk.history()) == ([], [])
+    assert await rows.talk(shop.loop).texts() == []
+    await talk.invoke(shop.say("hello again"))
+    assert await talk.texts() == ["h:hello again", "a:answer to"]
+
+
+async def test_an_answer_after_deletion_runs_nothing(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("use:ask two"))
+    await rows.on_saver(saver, "delete_thread")("1")
+    with pytest.raises(TransientStateLostError):
+        await talk.invoke(Command(resume="yes"))
+    assert shop.runs == []
+
+
+async def test_what_a_run_left_can_be_deleted(rows, saver, shop):
+    runs = [str(uuid4()) for _ in range(3)]
+    talk = rows.talk(shop.loop, saver)
+    for number, run in enumerate(runs):
+        await talk.invoke(shop.say(f"turn {number} use:note"), {**THREAD, "run_id": run, "metadata": {"run_id": run}})
+    await rows.on_saver(saver, "delete_for_runs")(runs[2:])
+    assert [text for text in await talk.texts() if text[0] == "h"] == ["h:turn 0", "h:turn 1"]
+    await talk.invoke(shop.say("and now"))
+    expected = ["h:turn 0", "h:turn 1", "h:and now"]
+    assert [text for text in await talk.texts() if text[0] == "h"] == expected
+    assert [text for text in await rows.talk(shop.loop).texts() if text[0] == "h"] == expected
+    assert shop.model.refused == 0
+
+
+async def test_the_run_of_a_pause_can_be_deleted(rows, saver, shop):
+    run = str(uuid4())
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"))
+    await talk.invoke(shop.say("use:ask two"), {**THREAD, "run_id": run, "metadata": {"run_id": run}})
+    await rows.on_saver(saver, "delete_for_runs")([run])
+    assert await talk.texts() == ["h:first one", "a:answer to"]
+    with pytest.raises(TransientStateLostError):
+        await talk.invoke(Command(resume="yes"))
+    assert shop.runs == []

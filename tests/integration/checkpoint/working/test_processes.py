@@ -1,0 +1,142 @@
+"""Processes of their own: one is killed in the middle of a turn, others take turns or run at the same time."""
+
+import json
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+WORKER = Path(__file__).with_name("worker.py")
+KILLED = -9
+ROWS = ["postgres:async", "postgres:sync"]
+"""Rows that other processes see."""
+
+
+@contextmanager
+def worker(dsn, *options):
+    with subprocess.Popen(
+        [sys.executable, str(WORKER), dsn, *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n", process.stderr.read()
+            yield process
+        finally:
+            process.kill()
+
+
+def send(process, line):
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+
+
+def receive(process):
+    line = process.stdout.readline()
+    return json.loads(line) if line else pytest.fail(process.stderr.read())
+
+
+ORDERS = {"loop": "use:note", "guarded": "gate:note"}
+
+
+@pytest.fixture(params=["loop", "guarded"])
+def killed(request, empty_database, shop):
+    """Return the shape of a graph whose thread had one finished turn and then one that was killed in its tool."""
+    with worker(empty_database, request.param, "sync", "die") as process:
+        send(process, f"hello there {shop.email}")
+        receive(process)
+        send(process, f"{ORDERS[request.param]} one {shop.word} {shop.email}")
+        assert process.wait(60) == KILLED
+    return request.param
+
+
+def said(values):
+    return [message.text for message in values["messages"] if message.type == "human"]
+
+
+async def test_a_killed_turn_runs_again_and_answers(rows, shop, killed):
+    talk = rows.talk(getattr(shop, killed))
+    assert (await talk.state()).next
+    result = await talk.invoke(None)
+    assert len(shop.runs) == 1
+    assert shop.model.refused == 0
+    assert result["messages"][-1].type == "ai"
+    first, second = said((await talk.state()).values)
+    assert second.startswith(f"{ORDERS[killed]} one {shop.word} ")
+    assert shop.email not in first + second
+    await talk.invoke(shop.say("and now"))
+    assert [text[0] for text in await talk.texts()] == ["h", "a"] * 3
+
+
+async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed, words_on_disk):
+    talk = rows.talk(getattr(shop, killed))
+    await talk.invoke(shop.say("something else"))
+    assert (shop.model.refused, shop.runs) == (0, [])
+    assert await talk.texts() == [
+        "h:hello there",
+        "a:answer to",
+        f"h:{ORDERS[killed]} one",
+        "h:something else",
+        "a:answer to",
+    ]
+    assert sum(shop.word in text for text in said((await talk.state()).values)) == 2
+    assert words_on_disk({shop.email, "raw result", "raw plan", "raw query"}) == set()
+
+
+async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database):
+    with worker(empty_database, killed, "sync", "die") as process:
+        send(process, f"{ORDERS[killed]} two {shop.word}")
+        assert process.wait(60) == KILLED
+    talk = rows.talk(getattr(shop, killed))
+    await talk.invoke(None)
+    assert [text for text in await talk.texts() if text[0] == "h"] == [
+        "h:hello there",
+        f"h:{ORDERS[killed]} one",
+        f"h:{ORDERS[killed]} two",
+    ]
+    assert shop.model.refused == 0
+
+
+def test_a_killed_turn_shows_the_users_text_once(empty_database, shop, killed):
+    with psycopg.connect(empty_database) as connection:
+        tables = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+        dump = "".join(
+            str(row[0]) for table in tables for row in connection.execute(f"SELECT {table}::text FROM {table}")
+        )
+    plain, escaped = dump.count(shop.word), dump.count(shop.word.encode().hex())
+    assert plain + escaped == 1
+
+
+async def test_two_processes_take_turns(rows, shop, empty_database):
+    with ExitStack() as stack:
+        processes = [stack.enter_context(worker(empty_database, "loop", "async")) for _ in range(2)]
+        for number in range(6):
+            process = processes[number % 2]
+            send(process, f"turn {number} use:note")
+            answer = receive(process)
+            assert [text for text in answer["texts"] if text[0] == "h"] == [f"h:turn {n}" for n in range(number + 1)]
+            assert answer["refused"] == 0
+    assert len(await rows.talk(shop.loop).texts()) == 12
+
+
+async def test_two_processes_at_the_same_time_lose_no_finished_turn(rows, shop, empty_database):
+    talk = rows.talk(shop.loop)
+    await talk.invoke(shop.say("the beginning"))
+    with ExitStack() as stack:
+        processes = [stack.enter_context(worker(empty_database, "loop", "async")) for _ in range(2)]
+        for number in range(5):
+            for name, process in zip("ab", processes, strict=True):
+                send(process, f"{name} {number} use:note")
+            for process in processes:
+                assert receive(process)["refused"] == 0
+    ever = {text for state in await talk.history() for text in said(state.values)}
+    words = {" ".join(text.split()[:2]) for text in ever}
+    assert words == {"the beginning", *(f"{name} {number}" for name in "ab" for number in range(5))}
+    assert (await talk.texts())[0] == "h:the beginning"
+    await talk.invoke(shop.say("the end"))
+    assert shop.model.refused == 0
