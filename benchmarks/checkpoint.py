@@ -1,0 +1,79 @@
+"""What the redacting checkpointer costs beside LangGraph's own: `python benchmarks/checkpoint.py [--quick] [--json]`.
+
+Both savers run the same conversations, in turn, on new databases of one embedded server: LangGraph's over a pool, and
+`RedactingSaver` over a pool like it. Medians of the repetitions are shown, with their ratio and the target for it;
+nothing fails if a target is missed. `--only` takes names of measurements, `--profile` shows instead where the time of
+our saver goes. README.md says what each figure means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+from checkpointing import measures
+from checkpointing.report import Figure, as_json, as_table, machine
+
+from discreet.storage.embedded import lease_server
+
+MEASUREMENTS = ("tools", "sync", "long", "clients")
+
+
+def main() -> None:
+    """Measure, and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the turns; the ratios are smaller then")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=MEASUREMENTS)
+    parser.add_argument(
+        "--profile", action="store_true", help="profile our saver in the measurements 'tools' and 'long'"
+    )
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder, lease_server(Path(folder)) as dsn:
+        if options.profile:
+            profile(dsn, options.only)
+            return
+        figures = measure(dsn, options.only, quick=options.quick)
+        with psycopg.connect(dsn) as connection:
+            where = machine(connection.info.parameter_status("server_version") or "")
+    print(as_json(figures, where) if options.json else as_table(figures, where))
+
+
+def measure(dsn: str, names: Sequence[str], *, quick: bool) -> list[Figure]:
+    """Return the figures of the measurements in `names`."""
+    repetitions = 1 if quick else 3
+    figures: list[Figure] = []
+    if "tools" in names:
+        figures += asyncio.run(measures.tool_turns(dsn, turns=10 if quick else 50, repetitions=repetitions)).figures
+    if "sync" in names:
+        figures += measures.sync_tool_turns(dsn, turns=10 if quick else 25, repetitions=repetitions).figures
+    if "long" in names:
+        long = (50, slice(5, 15), slice(40, 50)) if quick else (500, slice(10, 60), slice(450, 500))
+        figures += asyncio.run(measures.long_thread(dsn, turns=long[0], early=long[1], late=long[2])).figures
+    if "clients" in names:
+        turns = 3 if quick else 6
+        figures += asyncio.run(measures.clients(dsn, count=16, turns=turns, repetitions=repetitions)).figures
+    return figures
+
+
+def profile(dsn: str, names: Sequence[str]) -> None:
+    """Print where the CPU goes while our saver keeps a conversation."""
+    for name, turns, tool_chars in (("tools", 50, measures.TOOL_CHARS), ("long", 200, 0)):
+        if name in names:
+            profiler = cProfile.Profile()
+            profiler.enable()
+            asyncio.run(measures.talk_alone(dsn, turns=turns, tool_chars=tool_chars))
+            profiler.disable()
+            print(f"{turns} turns of '{name}'")
+            pstats.Stats(profiler, stream=sys.stdout).sort_stats("cumulative").print_stats("discreet|checkpoint", 40)
+
+
+if __name__ == "__main__":
+    main()

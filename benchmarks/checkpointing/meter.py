@@ -1,0 +1,125 @@
+"""Measures the time that a checkpointer spends in `put` and `put_writes`, and counts its checkpoints."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import types
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+
+class Spent(NamedTuple):
+    """What a checkpointer has used so far."""
+
+    wall: float = 0.0
+    """Seconds in which at least one call was under way."""
+    cpu: float = 0.0
+    """Seconds of this process's CPU in the calls themselves, in whatever thread; the server's are not in it."""
+    checkpoints: int = 0
+    """Calls of `put`."""
+
+    def since(self, earlier: Spent) -> Spent:
+        """Return what was used after `earlier`."""
+        return Spent(*(now - then for now, then in zip(self, earlier, strict=True)))
+
+
+class Meter:
+    """Wraps the methods of one checkpointer."""
+
+    def __init__(self, saver: Any) -> None:
+        self._lock = threading.Lock()
+        self._spent = Spent()
+        self._active = 0
+        self._since = 0.0
+        for name in ("put", "put_writes"):
+            setattr(saver, name, self._timed(getattr(saver, name), checkpoints=int(name == "put")))
+            setattr(saver, f"a{name}", self._atimed(getattr(saver, f"a{name}"), checkpoints=int(name == "put")))
+
+    def read(self) -> Spent:
+        """Return what was used so far."""
+        with self._lock:
+            return self._spent
+
+    def executor(self) -> ThreadPoolExecutor:
+        """Return a default executor for the event loop that counts the CPU of what the checkpointer sends to it."""
+        return _MeteredExecutor(self)
+
+    def add(self, wall: float = 0.0, cpu: float = 0.0, checkpoints: int = 0) -> None:
+        """Count."""
+        with self._lock:
+            spent = self._spent
+            self._spent = Spent(spent.wall + wall, spent.cpu + cpu, spent.checkpoints + checkpoints)
+
+    def _enter(self) -> None:
+        with self._lock:
+            self._active += 1
+            if self._active == 1:
+                self._since = time.perf_counter()
+
+    def _leave(self, checkpoints: int) -> None:
+        with self._lock:
+            self._active -= 1
+            wall = time.perf_counter() - self._since if self._active == 0 else 0.0
+        self.add(wall=wall, checkpoints=checkpoints)
+
+    def _timed(self, call: Callable[..., Any], checkpoints: int) -> Callable[..., Any]:
+        @functools.wraps(call)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            self._enter()
+            started = time.thread_time()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                self.add(cpu=time.thread_time() - started)
+                self._leave(checkpoints)
+
+        return timed
+
+    def _atimed(self, call: Callable[..., Coroutine[Any, Any, Any]], checkpoints: int) -> Callable[..., Any]:
+        @functools.wraps(call)
+        async def timed(*args: Any, **kwargs: Any) -> Any:
+            self._enter()
+            try:
+                return await _stepwise(call(*args, **kwargs), self)
+            finally:
+                self._leave(checkpoints)
+
+        return timed
+
+
+class _MeteredExecutor(ThreadPoolExecutor):
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self._meter = meter
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        def metered() -> Any:
+            started = time.thread_time()
+            try:
+                return fn(*args, **kwargs)
+            finally:
+                self._meter.add(cpu=time.thread_time() - started)
+
+        return super().submit(metered)
+
+
+@types.coroutine
+def _stepwise(coroutine: Coroutine[Any, Any, Any], meter: Meter) -> Generator[Any, Any, Any]:
+    """Run `coroutine` step by step, so that what other tasks do while it waits is not counted."""
+    step: Callable[[Any], Any] = coroutine.send
+    argument: Any = None
+    while True:
+        started = time.thread_time()
+        try:
+            waiting = step(argument)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            meter.add(cpu=time.thread_time() - started)
+        try:
+            step, argument = coroutine.send, (yield waiting)
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it is the coroutine's to handle
+            step, argument = coroutine.throw, error

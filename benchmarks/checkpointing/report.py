@@ -1,0 +1,106 @@
+"""The figures as a table or as JSON, and the machine they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line: what each side needed, and the value that the target is about."""
+
+    group: str
+    what: str
+    unit: str
+    stock: float
+    ours: float
+    value: float
+    """ours / stock, or the figure of ours itself."""
+    at_most: float | None = None
+    """Target, an upper bound."""
+    at_least: float | None = None
+    """Target, a lower bound."""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met, if there is one."""
+        if self.at_most is not None:
+            return self.value <= self.at_most
+        return None if self.at_least is None else self.value >= self.at_least
+
+
+class Group:
+    """Figures of one measurement, from the values that its repetitions gave for each side."""
+
+    def __init__(self, title: str) -> None:
+        self.figures: list[Figure] = []
+        self._title = title
+
+    def ratio(
+        self,
+        what: str,
+        unit: str,
+        stock: Sequence[float],
+        ours: Sequence[float],
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        """Add the medians and ours / stock. The target bounds that ratio."""
+        one, other = median(stock), median(ours)
+        self.figures.append(
+            Figure(self._title, what, unit, one, other, value=other / one, at_most=at_most, at_least=at_least)
+        )
+
+    def figure(
+        self, what: str, unit: str, stock: Sequence[float], ours: Sequence[float], *, at_most: float | None = None
+    ) -> None:
+        """Add the medians. The target bounds that of ours."""
+        one, other = median(stock), median(ours)
+        self.figures.append(Figure(self._title, what, unit, one, other, value=other, at_most=at_most))
+
+
+def machine(server_version: str) -> str:
+    """Return one line about where the figures come from."""
+    return (
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
+        f"PostgreSQL {server_version}, langgraph {version('langgraph')}, "
+        f"langgraph-checkpoint-postgres {version('langgraph-checkpoint-postgres')}"
+    )
+
+
+def as_json(figures: Sequence[Figure], where: str) -> str:
+    """Return the figures for programs."""
+    return json.dumps({"machine": where, "figures": [{**asdict(f), "met": f.met} for f in figures]}, indent=2)
+
+
+def as_table(figures: Sequence[Figure], where: str) -> str:
+    """Return the figures for people."""
+    lines = [where, f"{'':44}{'stock':>12}{'ours':>12}{'':12}{'ours/stock':>12}{'target':>12}"]
+    group = ""
+    for figure in figures:
+        if figure.group != group:
+            group = figure.group
+            lines.append(group)
+        mark = {None: "", True: "  met", False: "  missed"}[figure.met]
+        lines.append(
+            f"  {figure.what:42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
+            f"{_fraction(figure.ours / figure.stock):>12}{_target(figure):>12}{mark}"
+        )
+    return "\n".join(lines)
+
+
+def _target(figure: Figure) -> str:
+    if figure.at_most is not None:
+        return f"<= {_fraction(figure.at_most)}"
+    return "" if figure.at_least is None else f">= {_fraction(figure.at_least)}"
+
+
+def _fraction(value: float) -> str:
+    return f"1/{1 / value:.3g}" if 0 < value < 1 else f"{value:.3g}"
