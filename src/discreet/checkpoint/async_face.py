@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.moves import KEEP_LATEST
-from discreet.checkpoint.places import locate, starts_run, strip
+from discreet.checkpoint.places import locate, in_run, strip
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.tiers import PutPlan
 from discreet.errors import ConfigurationError
@@ -27,7 +27,7 @@ class AsyncFace(TwoTierSaver):
             stored = await self._durable.aget_tuple(strip(config))
             await self._arejoin(config, stored)
             found = self._reads.held(config) or self._reads.settle(config, stored)
-        if starts_run(config):
+        if in_run(config):
             self._tiers.begin(config, found)
         return found
 
@@ -65,6 +65,7 @@ class AsyncFace(TwoTierSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
+        self._tiers.check_answer(config, writes, task_id)
         await self._alook_up(config)
         pause = self._tiers.plan_pause(config, writes)
         if call := self._tiers.plan_writes(config, writes, task_id, task_path):

@@ -28,11 +28,11 @@ def locate(config: RunnableConfig) -> tuple[str, Place]:
 
 
 RUNTIME = "__pregel_runtime"
-"""What LangGraph passes along with the reads of a run, and not with those of `get_state` or `update_state`."""
+"""What LangGraph passes along with the calls of a run, and not with those of `get_state` or `update_state`."""
 
 
-def starts_run(config: RunnableConfig) -> bool:
-    """Return whether `config` is that of a run which is about to go on from the checkpoint it names."""
+def in_run(config: RunnableConfig) -> bool:
+    """Return whether a run reads or writes with `config`. It reads once: the checkpoint that it goes on from."""
     return RUNTIME in config["configurable"]
 
 

@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import disarmed
 from discreet.checkpoint.messages import dangling, without_dead_calls
-from discreet.checkpoint.places import Place, locate, starts_run
+from discreet.checkpoint.places import Place, locate, in_run
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
 from discreet.checkpoint.scratch import Scratch
@@ -47,7 +47,7 @@ class Reads:
             with self._scratch.reading(thread_id) as thread:
                 head = thread.head(place.ns) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return self._newest(thread, Place(place.ns, head), starting=starts_run(config), stored=stored)
+                    return self._newest(thread, Place(place.ns, head), starting=in_run(config), stored=stored)
                 if head and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)

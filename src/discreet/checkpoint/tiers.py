@@ -21,7 +21,7 @@ from discreet.checkpoint.channels import CONTROL, START, is_quiescent
 from discreet.checkpoint.deltas import Deltas
 from discreet.checkpoint.filter import filter_checkpoint, filter_metadata, filter_writes, find_run_id
 from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
-from discreet.checkpoint.places import Place, bare, locate
+from discreet.checkpoint.places import Place, bare, in_run, locate
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
@@ -126,7 +126,7 @@ class Tiers:
         if opening:
             self._take_input(checkpoint["channel_values"].get(START))
         with self.scratch.thread(thread_id) as thread:
-            if thread.refused:
+            if thread.refused and in_run(config):
                 raise TransientStateLostError
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata)
             stored = self._filter(thread, place, parent, whole, source=metadata.get("source"), closing=closing)
@@ -191,22 +191,30 @@ class Tiers:
                 self._keep(thread, place, plan.closing, thread.anchors.get(parent))
                 thread.ended |= self._said(plan.closing.checkpoint)
 
+    def check_answer(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
+        """Refuse a run that brings an answer to a question which isn't here.
+
+        To be called before the first await: with durability "async" the next node starts at that one.
+
+        Raises:
+            TransientStateLostError: `writes` are the answer, or belong to such a run.
+        """
+        thread_id, place = locate(config)
+        with self.scratch.thread(thread_id) as thread:
+            answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
+            thread.refused = thread.refused or (answers and not thread.holds(place))
+            if thread.refused and in_run(config):
+                raise TransientStateLostError
+
     def plan_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> TaskWrites | None:
         """Keep `writes` in the scratch tier, and say what to store of them, if their checkpoint is stored.
 
         Writes may come before their checkpoint; then they wait for it.
-
-        Raises:
-            TransientStateLostError: They answer a question, and the turn that asked it is not here.
         """
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
-            answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
-            thread.refused = thread.refused or (answers and not thread.holds(place))
-            if thread.refused:
-                raise TransientStateLostError
             if place.checkpoint_id >= thread.closed.get(place.ns, ""):  # else late: its turn is over
                 thread.put_writes(place, writes, task_id, task_path, self._serde)
             if place in thread.openings:  # what the start does follows from the input, which is stored

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 sys.path.insert(0, str(Path(__file__).parent / "stock"))
 pytest.register_assert_rewrite("against_stock.play")
 
-from against_stock.graphs import Boom  # noqa: E402  # found through the line above
-from against_stock.programs import Op, Program, Stage, programs  # noqa: E402  # as above
+from against_stock.programs import programs  # noqa: E402  # as above
 from against_stock.savers import open_postgres, play_in_memory  # noqa: E402  # as above
 
 WANTED = os.environ.get("DISCREET_TEST_PROGRAMS", "")

@@ -1,6 +1,5 @@
-"""What Postgres adds: safe first starts, parallel calls, deletion by run, copies, and the sync twin."""
+"""Opening the savers over Postgres: a pool of one's own, a shared one, one connection; and the sync twin."""
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
@@ -34,26 +33,6 @@ def rows(dsn, query):
         return connection.execute(query).fetchall()
 
 
-async def test_several_processes_may_start_at_once(empty_database):
-    async def start():
-        async with RedactingSaver.from_conn_string(empty_database) as made:
-            await made.setup()
-
-    await asyncio.gather(*(start() for _ in range(4)))
-    versions = [version for (version,) in rows(empty_database, "SELECT v FROM checkpoint_migrations ORDER BY v")]
-    assert versions == list(range(len(AsyncPostgresSaver.MIGRATIONS)))
-
-
-def test_setup_looks_at_the_database_every_time(empty_database):
-    with RedactingSyncSaver.from_conn_string(empty_database) as made:
-        made.setup()
-        with psycopg.connect(empty_database, autocommit=True) as connection:
-            for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations"):
-                connection.execute(f"DROP TABLE {table}")
-        made.setup()
-        assert list(made.list(None)) == []
-
-
 async def test_a_saver_over_one_connection_sets_up_and_works(agent, empty_database):
     async with await AsyncConnection.connect(empty_database, **CONNECTION) as connection:
         made = RedactingSaver(AsyncPostgresSaver(connection))
@@ -69,20 +48,6 @@ async def test_a_server_that_is_not_there_is_named_as_such(monkeypatch):
             pass
 
 
-async def test_calls_do_not_wait_for_each_other(empty_database):
-    """Upstream's saver lets one call in at a time, even over a pool: here both connections are in use at once."""
-    async with AsyncConnectionPool(empty_database, min_size=2, max_size=2, kwargs=CONNECTION, open=False) as pool:
-        made = RedactingSaver.from_pool(pool)
-        await made.setup()
-        meeting = asyncio.Barrier(2)
-
-        async def call():
-            async with made._durable._cursor():
-                await meeting.wait()
-
-        await asyncio.wait_for(asyncio.gather(call(), call()), timeout=5)
-
-
 async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, empty_database):
     made = empty_checkpoint()
     made["channel_values"] = {"messages": [ToolMessage("raw", tool_call_id="1")]}
@@ -92,40 +57,6 @@ async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, empty_
             {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}, made, {}, {"messages": "1"}
         )
     assert rows(empty_database, "SELECT * FROM checkpoints") == []
-
-
-async def test_a_rolled_back_run_leaves_the_thread_as_it_was(agent, saver, empty_database):
-    graph = agent.compile(saver)
-    before, undone = str(uuid4()), str(uuid4())
-    await graph.ainvoke(agent.say("first"), {**thread("1"), "metadata": {"run_id": before}})
-    blobs = set(rows(empty_database, "SELECT channel, version FROM checkpoint_blobs"))
-    await graph.ainvoke(agent.say("tool, pause"), {**thread("1"), "metadata": {"run_id": undone}})
-    await saver.adelete_for_runs([undone])
-    state = await graph.aget_state(thread("1"))
-    assert (len(state.values["messages"]), state.next) == (2, ())
-    assert set(rows(empty_database, "SELECT channel, version FROM checkpoint_blobs")) == blobs
-    assert set(rows(empty_database, "SELECT metadata ->> 'run_id' FROM checkpoints")) == {(before,)}
-
-
-async def test_a_copied_thread_goes_on_from_where_it_was_paused(agent, saver):
-    graph = agent.compile(saver)
-    await graph.ainvoke(agent.say("hello"), thread("1"))
-    await graph.ainvoke(agent.say("tool, pause"), thread("1"))
-    await saver.acopy_thread("1", "2")
-    result = await graph.ainvoke(Command(resume="the answer"), thread("2"))
-    assert "the answer" in result["messages"][-2].text
-    assert (await graph.aget_state(thread("1"))).next == ("tools",)
-    assert (await graph.aget_state(thread("2"))).next == ()
-
-
-async def test_pruning_keeps_the_newest_state(agent, saver):
-    graph = agent.compile(saver)
-    for _ in range(3):
-        await graph.ainvoke(agent.say("use the tool"), thread("1"))
-    await saver.aprune(["1"])
-    assert len([state async for state in graph.aget_state_history(thread("1"))]) == 1
-    result = await graph.ainvoke(agent.say("use the tool"), thread("1"))
-    assert [message.type for message in result["messages"] if message.type == "human"] == ["human"] * 4
 
 
 async def test_a_shared_pool_stays_open(agent, empty_database):

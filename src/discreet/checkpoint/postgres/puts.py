@@ -17,6 +17,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from psycopg.types.json import Jsonb
 
+from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.places import Place, bare, locate
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.row_cache import RowCache
@@ -26,8 +27,8 @@ from discreet.errors import CheckpointError
 MESSAGE_CHANNELS = ("messages",)
 """Where LangGraph's `MessagesState` has them."""
 
-ATTEMPTS = 5
-"""Of a put that others overtake: each takes a few milliseconds."""
+ATTEMPTS = 50
+"""Of a put that others overtake. Each takes a few milliseconds, and each time one of them has got through."""
 
 Steps = Generator[Statement, Sequence[dict[str, Any]] | None, RunnableConfig]
 """Statements to run in turn. Each is answered with its rows, or None if a row of its was taken by another's."""
@@ -62,7 +63,7 @@ class MessageRows:
         thread or another process, or the parent be gone, the database is asked what is there.
 
         Raises:
-            CheckpointError: Others were faster, five times.
+            CheckpointError: Others were faster, again and again.
         """
         thread_id, parent = locate(config)
         place = Place(parent.ns, checkpoint["id"])
@@ -142,7 +143,11 @@ class MessageRows:
             **new_versions,
         }
         blobs = [
-            (channel, str(versions[channel]), *serde.dumps_typed(value))
+            (
+                channel,
+                str(versions[channel]),
+                *serde.dumps_typed(value.copied() if isinstance(value, Chosen) else value),
+            )
             for channel, value in checkpoint["channel_values"].items()
             if channel not in kept and not _is_inline(value) and versions.get(channel) is not None
         ]

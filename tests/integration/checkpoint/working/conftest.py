@@ -47,9 +47,12 @@ PAIRS = [
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test over all kinds of rows, or with all durabilities, or over some pairs where it asks for both.
 
-    A module's ROWS names the kinds that its tests can use.
+    A module's ROWS names the kinds that its tests can use; `asynchronous` and `blocking` are rows of one face.
     """
     kinds = getattr(metafunc.module, "ROWS", KINDS)
+    for fixture, face in {"asynchronous": ":async", "blocking": ":sync"}.items():
+        if fixture in metafunc.fixturenames:
+            kinds = [kind for kind in kinds if kind.endswith(face)]
     given = {name for marker in metafunc.definition.iter_markers("parametrize") for name in marker.args[0].split(", ")}
     wanted = [name for name in ("rows", "durability") if name in metafunc.fixturenames and name not in given]
     match "rows" in wanted, "durability" in wanted:
@@ -280,6 +283,18 @@ async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
     else:
         async with aopen_pool(dsn, **outage_options(kind)) as pool:
             yield Rows(lambda policy=None: RedactingSaver.from_pool(pool, policy), False)
+
+
+@pytest.fixture
+def asynchronous(rows: Rows) -> Rows:
+    """Return rows whose savers are async."""
+    return rows
+
+
+@pytest.fixture
+def blocking(rows: Rows) -> Rows:
+    """Return rows whose savers are not."""
+    return rows
 
 
 def outage_options(kind: str) -> dict[str, Any]:

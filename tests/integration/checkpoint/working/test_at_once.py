@@ -3,7 +3,6 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from langgraph.types import Command
 
 from discreet.errors import TransientStateLostError
@@ -24,14 +23,6 @@ def users(texts):
     return [text for text in texts if text[0] == "h"]
 
 
-@pytest.fixture
-def asynchronous(rows):
-    """Return rows whose savers are async."""
-    if rows.sync:
-        pytest.skip("blocks the event loop")
-    return rows
-
-
 async def test_threads_at_once_are_kept_apart(asynchronous, shop):
     talk = asynchronous.talk(shop.loop)
 
@@ -46,10 +37,8 @@ async def test_threads_at_once_are_kept_apart(asynchronous, shop):
     assert len(shop.runs) == THREADS * TURNS
 
 
-async def test_threads_of_a_thread_pool_are_kept_apart(rows, shop):
-    if not rows.sync:
-        pytest.skip("async savers belong to one event loop")
-    graph = shop.loop(rows.open())
+async def test_threads_of_a_thread_pool_are_kept_apart(blocking, shop):
+    graph = shop.loop(blocking.open())
 
     def converse(number):
         for turn in range(TURNS):

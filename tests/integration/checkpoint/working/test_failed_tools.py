@@ -209,10 +209,8 @@ async def test_a_first_node_that_fails_is_retried_or_left(rows, shop, durability
     assert (await talk.texts())[3:] == ["h:gate:fail two", "a:answer to"]
 
 
-async def test_the_template_answers_with_its_tools_error(rows, shop):
-    graph = build_graph(chat_model=shop.model, tools=shop.tools).compile(checkpointer=rows.open())
-    if rows.sync:
-        pytest.skip("the template's nodes are async")
+async def test_the_template_answers_with_its_tools_error(asynchronous, shop):
+    graph = build_graph(chat_model=shop.model, tools=shop.tools).compile(checkpointer=asynchronous.open())
     config = {"configurable": {"thread_id": "1"}}
     await graph.ainvoke(shop.say("use:fail one"), config)
     await graph.ainvoke(shop.say("never mind"), config)

@@ -6,6 +6,7 @@ import pytest
 from langgraph.types import Command
 
 from discreet.errors import TransientStateLostError
+from discreet.testing import PromptRefusedError
 
 COPY = {"configurable": {"thread_id": "2"}}
 THREAD = {"configurable": {"thread_id": "1"}}
@@ -99,13 +100,18 @@ async def test_a_deleted_thread_is_gone_and_begins_anew(rows, saver, shop, order
     assert await talk.texts() == ["h:hello again", "a:answer to"]
 
 
-async def test_an_answer_after_deletion_runs_nothing(rows, saver, shop):
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"], indirect=True)
+async def test_an_answer_after_deletion_calls_no_tool_and_leaves_nothing(rows, saver, shop, durability):
+    """Where there is no checkpoint, LangGraph begins at the start; only with durability "sync" does it wait for us."""
     talk = rows.talk(shop.loop, saver)
-    await talk.invoke(shop.say("use:ask two"))
+    await talk.invoke(shop.say("use:ask two"), **durability)
     await rows.on_saver(saver, "delete_thread")("1")
-    with pytest.raises(TransientStateLostError):
-        await talk.invoke(Command(resume="yes"))
-    assert shop.runs == []
+    waits = durability["durability"] == "sync"
+    with pytest.raises(TransientStateLostError if waits else (TransientStateLostError, PromptRefusedError)):
+        await talk.invoke(Command(resume="yes"), **durability)
+    assert (shop.runs, await talk.texts()) == ([], [])
+    await talk.invoke(shop.say("hello again"), **durability)
+    assert await talk.texts() == ["h:hello again", "a:answer to"]
 
 
 async def test_what_a_run_left_can_be_deleted(rows, saver, shop):

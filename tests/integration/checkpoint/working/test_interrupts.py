@@ -145,10 +145,10 @@ async def test_new_messages_in_a_pause_here_are_not_refused_for_ever(rows, stock
     assert (await talk.texts())[-1] == expected[-1]
 
 
-async def test_the_template_answers_a_new_message_instead_of_an_answer(rows, shop, durability):
-    if rows.sync:
-        pytest.skip("the template's nodes are async")
-    talk = rows.talk(lambda saver: build_graph(chat_model=shop.model, tools=shop.tools).compile(checkpointer=saver))
+async def test_the_template_answers_a_new_message_instead_of_an_answer(asynchronous, shop, durability):
+    talk = asynchronous.talk(
+        lambda saver: build_graph(chat_model=shop.model, tools=shop.tools).compile(checkpointer=saver)
+    )
     await talk.invoke(shop.say("use:ask one"), **durability)
     await talk.invoke(shop.say("something else"), **durability)
     assert (shop.model.refused, shop.runs) == (0, [])

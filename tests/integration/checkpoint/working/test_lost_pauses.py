@@ -3,6 +3,7 @@
 from contextlib import suppress
 
 import pytest
+from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -59,6 +60,15 @@ async def test_an_answer_on_another_replica_is_refused(rows, shop, shape, durabi
     await there.invoke(shop.say("new one"), **durability)
     assert (shop.runs, shop.model.refused) == ([], 0)
     assert [text for text in await there.texts() if text[0] == "h"][earlier:] == [f"h:{order}", "h:new one"]
+
+
+async def test_after_a_refusal_the_state_can_be_updated(rows, shop, durability):
+    await rows.talk(shop.loop).invoke(shop.say("use:ask one"), **durability)
+    there = rows.talk(shop.loop)
+    with pytest.raises(TransientStateLostError):
+        await there.invoke(Command(resume="yes"), **durability)
+    await there.update({"messages": [AIMessage("answer by hand")]}, as_node="model")
+    assert await there.texts() == ["h:use:ask one", "a:answer by"]
 
 
 async def test_an_answer_by_id_on_another_replica_acts_on_nothing(rows, shop, shape, durability, earlier):

@@ -12,13 +12,6 @@ from discreet.state.conversation import InputState
 from discreet.testing import PromptRefusedError
 
 
-@pytest.fixture
-def asynchronous(rows):
-    if rows.sync:
-        pytest.skip("only tasks of an event loop can be cancelled")
-    return rows
-
-
 def waiting(shop, reached, gate):
     """A graph whose second node waits, so that it can be cancelled there."""
 
@@ -114,12 +107,14 @@ async def test_a_stream_that_is_left_is_no_obstacle(rows, shop, durability):
 
 
 async def test_a_new_message_after_the_limit_of_steps(rows, shop, durability):
-    shop.model.answer = lambda messages: shop._answer(messages) if "one" in messages[-1].text else endless(messages)
-
     def endless(messages):
+        asked = next(message for message in reversed(messages) if message.type == "human")
+        if not asked.text.startswith("hello there"):
+            return shop._answer(messages)
         call = {"name": "note", "args": {"query": "x"}, "id": f"call-{len(messages)}"}
         return AIMessage("", tool_calls=[call])
 
+    shop.model.answer = endless
     talk = rows.talk(shop.loop)
     with pytest.raises(GraphRecursionError):
         await talk.invoke(shop.say("hello there"), {**talk.config, "recursion_limit": 5}, **durability)

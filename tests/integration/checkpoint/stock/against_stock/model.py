@@ -86,6 +86,8 @@ class Start:
     retry: so that begins with a step that makes the call again."""
     dropping: bool = False
     """Whether a step may not be counted, because its tool call is discarded."""
+    later: int = 0
+    """How many steps later our checkpoint is."""
 
     @property
     def running(self) -> View:

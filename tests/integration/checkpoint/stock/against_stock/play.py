@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -45,8 +46,10 @@ class Game:
         self._rows = rows
         self._model = Model()
         self._answers: set[str] = set()
-        self._only_here: set[str | None] = set()
-        """Messages given with durability "exit" to an open turn: they are stored when that ends."""
+        self._only_here: defaultdict[str, set[str | None]] = defaultdict(set)
+        """Messages given with durability "exit" to an open turn: they are stored with the next, or when it ends."""
+        self._branched: set[str] = set()
+        """Threads with an open turn that went on from an older checkpoint: another process may see where they were."""
 
     def play(self) -> None:
         """Play every operation."""
@@ -62,8 +65,11 @@ class Game:
     def _say(self, op: Op, number: int, thread: str, place: tuple[str, str] = NEWEST) -> None:
         text = f"user{number}." + f" my password is {SECRET}" * op.secret
         message = HumanMessage(text, id=str(uuid5(IDS, text)))
-        if op.durability == "exit" and self._stock.state(thread, op.face).tasks:
-            self._only_here.add(message.id)
+        if op.durability != "exit":
+            self._only_here[thread].clear()
+            self._branched.discard(thread)
+        elif self._stock.state(thread, op.face).tasks:
+            self._only_here[thread].add(message.id)
         self._run(op, number, thread, {"messages": [message]}, place)
 
     def _nudge(self, op: Op, number: int, thread: str) -> None:
@@ -104,8 +110,8 @@ class Game:
             side.update(op, number, values, at(thread, checkpoint), node)
             for side, checkpoint in zip((self._stock, self._ours), place, strict=True)
         )
-        start = self._model.edit(thread, stock_id)
-        self._settle(thread, stock, ours, start, self._model.later.get((thread, our_id), 0), op.face)
+        start = replace(self._model.edit(thread, stock_id), later=self._model.later.get((thread, our_id), 0))
+        self._settle(thread, stock, ours, start, op.face)
 
     def _fork(self, op: Op, number: int, thread: str) -> None:
         stock = {checkpoint_id(state): state for state in self._stock.history(thread, op.face)}
@@ -117,6 +123,7 @@ class Game:
         if not places:
             return
         place = places[op.choice % len(places)]
+        self._branched.add(thread)
         if op.answer == "update":
             self._update(op, number, thread, place)
         elif op.answer == "say":
@@ -163,20 +170,21 @@ class Game:
             # The step that a retry makes again leads to the breakpoint again. The next retry goes on.
             more = self._ours.run(op, number, inputs[1], at(thread), fails)
             ours = replace(more, puts=[*ours.puts, *more.puts])
-        self._settle(thread, stock, ours, start, self._model.later.get((thread, our_id), 0), op.face)
+        start = replace(start, later=self._model.later.get((thread, our_id), 0))
+        self._settle(thread, stock, ours, start, op.face)
 
     def _heads(self, thread: str, face: str) -> tuple[str, str]:
         return checkpoint_id(self._stock.state(thread, face)), checkpoint_id(self._ours.state(thread, face))
 
     # What must be the same
 
-    def _settle(self, thread: str, stock: Outcome, ours: Outcome, start: Start, later: int, face: str) -> None:
-        """Compare what an operation gave, and note its checkpoints. Ours are so many steps `later`."""
+    def _settle(self, thread: str, stock: Outcome, ours: Outcome, start: Start, face: str) -> None:
+        """Compare what an operation gave, and note its checkpoints."""
         assert (type(ours.error), str(ours.error)) == (type(stock.error), str(stock.error))
         assert ours.runs == stock.runs
         if isinstance(stock.value, dict) and "configurable" not in stock.value:
             assert shown_values(ours.value) == shown_values(stock.value, start.running)
-        our_puts, view = ours.puts, start.view
+        our_puts, view, later = ours.puts, start.view, start.later
         if start.again and len(our_puts) > len(stock.puts):
             again, *our_puts = our_puts
             later = again.step - self._model.records[thread, start.stock_id].put.step
@@ -207,6 +215,7 @@ class Game:
         if theirs.tasks:
             self._compare_open(thread, theirs, fresh)
         else:
+            self._branched.discard(thread)
             self._compare_state(thread, theirs, fresh)
 
     def _compare_state(self, thread: str, theirs: StateSnapshot, ours: StateSnapshot) -> None:
@@ -221,7 +230,9 @@ class Game:
         given = self._model.records[thread, checkpoint_id(theirs)].put.given
         said = [*theirs.values.get("messages", []), *given]
         there = users(fresh.values.get("messages", []))
-        assert there in (users(said), [user for user in users(said) if user not in self._only_here])
+        if thread not in self._branched:
+            assert there == [user for user in users(said) if user in there]
+            assert set(users(said)).difference(there) <= self._only_here[thread]
         assert not (theirs.interrupts and fresh.next)
 
     def _compare_history(self, thread: str, face: str) -> None:

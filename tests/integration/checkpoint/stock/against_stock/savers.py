@@ -68,6 +68,7 @@ def open_postgres(dsn: str) -> Iterator[Callable[[Program], None]]:
         runner.run(_set_up(theirs, ours))
 
         def play(program: Program) -> None:
+            connection.execute("TRUNCATE checkpoints, checkpoint_writes, checkpoint_blobs, checkpoint_messages")
             ops = tuple(replace(op, face="async") for op in program.ops if op.kind != "copy")  # theirs can't
             Game(
                 replace(program, ops=ops),
