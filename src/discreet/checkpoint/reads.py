@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import disarmed
 from discreet.checkpoint.messages import dangling, without_dead_calls
-from discreet.checkpoint.places import Place, locate, in_run
+from discreet.checkpoint.places import Place, in_run, locate
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
 from discreet.checkpoint.scratch import Scratch
@@ -58,17 +58,24 @@ class Reads:
     ) -> CheckpointTuple | None:
         """Return the head of the open turn, so that a run can go on from it with a new message as well as without."""
         head = thread.get(place, self._serde)
-        if head is None or not starting or not place.conversation:
+        if head is None or not starting:
             return head
         seen = {channel for _, channel, _ in head.pending_writes or []}
-        if ERROR in seen and INTERRUPT not in seen and self._dangles(head):
+        if place.conversation and ERROR in seen and INTERRUPT not in seen and self._dangles(head):
             paths = thread.paths(place)
             head = restarted(head, paths, self._policy.messages) or self._before(thread, place) or stored or head
-        values = head.checkpoint["channel_values"]
-        for channel in self._policy.messages:
-            if isinstance(values.get(channel), list):
-                values[channel] = without_dead_calls(values[channel])
-        return head
+        return self._without_dead_calls(head)
+
+    def _without_dead_calls(self, found: CheckpointTuple) -> CheckpointTuple:
+        """Return `found` without them, in its writes too: a subgraph writes the whole conversation that it was given."""
+
+        def alive(channel: str, value: Any) -> Any:
+            is_conversation = channel in self._policy.messages and isinstance(value, list)
+            return without_dead_calls(value) if is_conversation else value
+
+        values = {channel: alive(channel, value) for channel, value in found.checkpoint["channel_values"].items()}
+        writes = [(task_id, channel, alive(channel, value)) for task_id, channel, value in found.pending_writes or []]
+        return found._replace(checkpoint={**found.checkpoint, "channel_values": values}, pending_writes=writes)
 
     def _before(self, thread: ThreadScratch, place: Place) -> CheckpointTuple | None:
         """Return the checkpoint before a step that failed. There the tool calls are the model's pending writes."""

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.moves import KEEP_LATEST
-from discreet.checkpoint.places import locate, in_run, strip
+from discreet.checkpoint.places import in_run, locate, strip
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
 from discreet.checkpoint.tiers import PutPlan
 from discreet.errors import ConfigurationError

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 # The programs and the model are a package of their own.
 sys.path.insert(0, str(Path(__file__).parent / "stock"))
 pytest.register_assert_rewrite("against_stock.play")
 
-from against_stock.programs import programs  # noqa: E402  # as above
+from against_stock.programs import Op, Program, Stage, programs  # noqa: E402  # as above
 from against_stock.savers import open_postgres, play_in_memory  # noqa: E402  # as above
 
 WANTED = os.environ.get("DISCREET_TEST_PROGRAMS", "")
@@ -34,8 +34,16 @@ def some(count: int) -> settings:
     )
 
 
+UNANSWERED = Program(
+    (Stage("say"), Stage("sub", inner=(Stage("say"), Stage("say"))), Stage("say"), Stage("tool", asks=True)),
+    (Op("say"), Op("say", fails=8), Op("go_on")),
+)
+"""A subgraph fails while the conversation that it was given has a call which the user left unanswered."""
+
+
 @some(80)
 @given(program=programs)
+@example(program=UNANSWERED)
 def test_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 
