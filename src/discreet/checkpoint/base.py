@@ -48,7 +48,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
         self.spill = spill
         self._pauses = Pauses(self._scratch, inner.serde)
-        self._reads = Reads(self.policy, self._scratch, inner.serde)
+        self._reads = Reads(self.policy, self._scratch, inner.serde, inner.get_next_version)
 
     @property
     def config_specs(self) -> list[Any]:

@@ -6,11 +6,14 @@ LangGraph names them `branch:to:<node>` (an edge was taken), `join:<a>+<b>:<node
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
+
+NextVersion = Callable[[Any, None], Any]
+"""A saver's `get_next_version`."""
 
 START = "__start__"
 BRANCH = "branch:to:"
@@ -33,13 +36,36 @@ def is_trigger(channel: str) -> bool:
     return channel.startswith((BRANCH, JOIN))
 
 
-def disarmed(checkpoint: Checkpoint) -> Checkpoint:
-    """Return `checkpoint` as one from which no node starts."""
-    values = checkpoint["channel_values"]
-    inert = {
-        channel: value for channel, value in values.items() if channel not in {START, TASKS} and not is_trigger(channel)
+def disarmed(checkpoint: Checkpoint, next_version: NextVersion) -> Checkpoint:
+    """Return `checkpoint` as one from which no node starts.
+
+    The channels that would start one get a new version: of the old one their value may be stored, and savers read a
+    value by its version, also for the checkpoints that follow.
+    """
+    values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+    armed = {channel for channel in values if channel in {START, TASKS} or is_trigger(channel)}
+    version: str | float = next_version(max(versions.values(), default=None), None)
+    return {
+        **checkpoint,
+        "channel_values": {channel: value for channel, value in values.items() if channel not in armed},
+        "channel_versions": {**versions, **dict.fromkeys(armed.intersection(versions), version)},
+        "updated_channels": None,
     }
-    return {**checkpoint, "channel_values": inert, "updated_channels": None}
+
+
+def started_by_value(checkpoint: Checkpoint) -> str | None:
+    """Return a node that has run because an ordinary channel was written, if there is one.
+
+    In a `StateGraph` and in the functional API there is none, so that the engine's channels say when a turn is over.
+    """
+    nodes = checkpoint["versions_seen"]
+    for node, seen in nodes.items():
+        for channel in seen if node != INTERRUPT else ():
+            # The latter two are of before LangGraph 0.4, and stay where a node of that time is gone.
+            engine = is_engine_channel(channel) or channel in nodes or channel.startswith(("start:", "branch:"))
+            if not engine and channel in checkpoint["channel_versions"]:
+                return node
+    return None
 
 
 def is_engine_data(channel: str, value: Any) -> bool:

@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 from langgraph.types import Interrupt
 
-from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, disarmed, is_engine_data, is_trigger
+from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, is_engine_data, is_trigger
 from discreet.checkpoint.known import KnownMessages
 from discreet.checkpoint.messages import ENGINE_ID, ID_SPACE, Chosen, as_messages, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
@@ -62,9 +62,9 @@ class FilteredCheckpoint:
         """How many channels have lost their value."""
         return len(self.original["channel_values"]) - len(self.kept)
 
-    def build(self, *, inert: bool = False) -> Checkpoint:
-        """Return a new checkpoint to store. From an `inert` one no node starts."""
-        checkpoint = Checkpoint(
+    def build(self) -> Checkpoint:
+        """Return a new checkpoint to store."""
+        return Checkpoint(
             v=self.original["v"],
             id=self.original["id"],
             ts=self.original["ts"],
@@ -73,7 +73,6 @@ class FilteredCheckpoint:
             versions_seen={node: dict(seen) for node, seen in self.original["versions_seen"].items()},
             updated_channels=self.original.get("updated_channels"),
         )
-        return disarmed(checkpoint) if inert else checkpoint
 
 
 def filter_checkpoint(

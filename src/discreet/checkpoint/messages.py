@@ -47,7 +47,7 @@ class Selection:
 
 
 def select(
-    messages: Sequence[BaseMessage], *, closed: bool, stored: int = 0, unended: AbstractSet[str] = frozenset()
+    messages: Sequence[Any], *, closed: bool, stored: int = 0, unended: AbstractSet[str] = frozenset()
 ) -> Selection:
     """Choose what is stored of `messages`; `closed` says whether the last turn is over.
 
@@ -58,6 +58,9 @@ def select(
     complete = True
     for position in range(stored, len(messages)):
         message = messages[position]
+        if not isinstance(message, BaseMessage):
+            complete = False
+            continue
         following = messages[position + 1] if position + 1 < len(messages) else None
         ends_turn = closed if following is None else isinstance(following, HumanMessage)
         ends_turn = ends_turn and message.text not in unended

@@ -32,7 +32,7 @@ RUNTIME = "__pregel_runtime"
 
 
 def in_run(config: RunnableConfig) -> bool:
-    """Return whether a run reads or writes with `config`. It reads once: the checkpoint that it goes on from."""
+    """Return whether a run reads or writes with `config`. It reads as it begins, nothing else."""
     return RUNTIME in config["configurable"]
 
 

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
-from discreet.checkpoint.channels import disarmed
+from discreet.checkpoint.channels import NextVersion, disarmed
 from discreet.checkpoint.messages import dangling, without_dead_calls
 from discreet.checkpoint.places import Place, in_run, locate
 from discreet.checkpoint.policy import CheckpointPolicy
@@ -25,10 +25,13 @@ logger = logging.getLogger(__name__)
 class Reads:
     """The scratch tier, laid over what the durable tier returns."""
 
-    def __init__(self, policy: CheckpointPolicy, scratch: Scratch, serde: SerializerProtocol) -> None:
+    def __init__(
+        self, policy: CheckpointPolicy, scratch: Scratch, serde: SerializerProtocol, next_version: NextVersion
+    ) -> None:
         self._policy = policy
         self._scratch = scratch
         self._serde = serde
+        self._next_version = next_version
 
     def held(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, if the scratch tier has it."""
@@ -102,7 +105,7 @@ class Reads:
         tasks = {task_id for task_id, _, _ in written}
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
         if not here and any(channel == INTERRUPT for _, channel, _ in kept):
-            stored = stored._replace(checkpoint=disarmed(stored.checkpoint))
+            stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
         return stored._replace(pending_writes=[*kept, *written])
 
     def listing(

@@ -102,8 +102,10 @@ class ThreadScratch:
     """What the model said in the open turn, and in turns before it that never ended."""
     ended: set[str] = field(default_factory=set)
     """What the model said in turns that have ended and could not be stored."""
-    begun: Place | None = None
-    """The checkpoint that the newest run went on from."""
+    begun: set[Place] = field(default_factory=set)
+    """Checkpoints that runs went on from."""
+    unfinished: set[Place] = field(default_factory=set)
+    """Stored checkpoints of the middle of a turn that isn't here: of what was about to run there, nothing is left."""
     refused: bool = False
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
     seeds: dict[Place, dict[str, Any]] = field(default_factory=dict)
@@ -199,6 +201,8 @@ class ThreadScratch:
             self.started.clear()
             self.alone.clear()
             self.openings.clear()
+            self.begun.clear()
+            self.unfinished.clear()
             self.said.clear()
             self.ended.clear()
             self.seeds.clear()
@@ -242,6 +246,8 @@ class ThreadScratch:
             openings=set(self.openings),
             said=set(self.said),
             ended=set(self.ended),
+            begun=set(self.begun),
+            unfinished=set(self.unfinished),
             refused=False,
             seeds=dict(self.seeds),
             known=KnownMessages(),

@@ -8,8 +8,8 @@ that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -17,15 +17,24 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from discreet import metrics
-from discreet.checkpoint.channels import CONTROL, START, is_quiescent
+from discreet.checkpoint.channels import CONTROL, START, NextVersion, disarmed, is_quiescent, started_by_value
 from discreet.checkpoint.deltas import Deltas
-from discreet.checkpoint.filter import filter_checkpoint, filter_metadata, filter_writes, find_run_id
+from discreet.checkpoint.filter import (
+    FilteredCheckpoint,
+    filter_checkpoint,
+    filter_metadata,
+    filter_writes,
+    find_run_id,
+)
 from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
 from discreet.checkpoint.places import Place, bare, in_run, locate
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
-from discreet.errors import TransientStateLostError
+from discreet.errors import CheckpointError, TransientStateLostError
+
+UNFINISHED = "unfinished"
+"""A mark in a checkpoint's metadata: it is of the middle of a turn, of which it holds a part."""
 
 NO_TASK = "00000000-0000-0000-0000-000000000000"
 """Whom LangGraph says that writes are from which no task made: a `Command` given as input."""
@@ -48,6 +57,14 @@ class Whole(NamedTuple):
     metadata: CheckpointMetadata
 
 
+class Stored(NamedTuple):
+    """What the durable tier gets of a checkpoint."""
+
+    checkpoint: Checkpoint
+    unfinished: bool = False
+    """Whether it is a part of the middle of a turn, from which no node starts."""
+
+
 class PutPlan(NamedTuple):
     """What to do with one checkpoint."""
 
@@ -67,7 +84,7 @@ class Tiers:
         policy: CheckpointPolicy,
         scratch: Scratch,
         serde: SerializerProtocol,
-        next_version: Callable[[Any, None], Any],
+        next_version: NextVersion,
         *,
         by_row: bool = False,
     ) -> None:
@@ -94,7 +111,8 @@ class Tiers:
         with self.scratch.reading(thread_id) as thread:
             held = thread is not None and thread.holds(place)
             if thread is not None and place.ns == "":
-                thread.refused, thread.begun = False, place
+                thread.refused = False
+                thread.begun.add(place)
         if not held:
             self.learn(found, starting=True)
 
@@ -107,6 +125,9 @@ class Tiers:
         with self.scratch.thread(thread_id) as thread:
             thread.note_stored(place, _value_versions(found.checkpoint))
             thread.seeds[place] = self._deltas.seeds(found.checkpoint)
+            asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
+            if found.metadata.get(UNFINISHED) or (asked and not thread.asks(place)):
+                thread.unfinished.add(place)
             if not is_quiescent(values):
                 thread.started.add(place)
             if found.metadata.get("source") == "input":
@@ -118,23 +139,34 @@ class Tiers:
                     thread.known.note(place.ns, channel, values[channel])
 
     def plan_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> PutPlan:
-        """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it."""
+        """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it.
+
+        Raises:
+            CheckpointError: What of it may be stored can't be told.
+            TransientStateLostError: The run goes on from the middle of a turn that isn't here.
+        """
         thread_id, parent = locate(config)
         place = Place(parent.ns, checkpoint["id"])
-        opening = metadata.get("source") == "input"
-        closing = place.conversation and not opening and is_quiescent(checkpoint["channel_values"])
+        if node := started_by_value(checkpoint):
+            raise CheckpointError(
+                f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
+                "its turn is over can't be told, so nothing can be stored. Use StateGraph or @entrypoint."
+            )
+        source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
+        opening = source == "input"
+        closing = place.conversation and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
         if opening:
             self._take_input(checkpoint["channel_values"].get(START))
         with self.scratch.thread(thread_id) as thread:
-            if thread.refused and in_run(config):
+            if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
                 raise TransientStateLostError
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata)
-            stored = self._filter(thread, place, parent, whole, source=metadata.get("source"), closing=closing)
+            stored = self._filter(thread, place, parent, whole, source=source, closing=closing)
             anchor = thread.anchors.get(parent)
             plan = PutPlan(bare(thread_id, *place))
             if closing:
                 plan = plan._replace(closing=Whole(config, checkpoint, metadata))
-            else:
+            elif source or stored is None:
                 self._keep(thread, place, Whole(config, checkpoint, metadata), anchor)
             if opening:
                 thread.openings.add(place)
@@ -202,7 +234,7 @@ class Tiers:
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
             answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
-            thread.refused = thread.refused or (answers and not thread.holds(place))
+            thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
             if thread.refused and in_run(config):
                 raise TransientStateLostError
 
@@ -275,7 +307,7 @@ class Tiers:
         *,
         source: str | None,
         closing: bool,
-    ) -> Checkpoint | None:
+    ) -> Stored | None:
         """Return what is stored of `whole`; None if it stays in RAM.
 
         A step in the middle of a turn stays there, even if nothing had to be dropped: were it stored, and the process
@@ -284,7 +316,7 @@ class Tiers:
         opening = source == "input"
         unended = thread.said - thread.ended
         if closing:  # what is said last ends the turn, though an earlier checkpoint may have had it
-            unended -= {values[-1].text for values in self._conversations(whole) if values}
+            unended -= {text for messages in self._conversations(whole) for text in said_last(messages[-1:])}
         filtered = filter_checkpoint(
             whole,
             self._policy,
@@ -295,17 +327,29 @@ class Tiers:
         )
         metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
         if opening and place.ns == "":
-            return self._folded(filtered.build())
+            return Stored(self._folded(self._build(filtered)))
         if closing:
-            return filtered.build()
+            return Stored(self._build(filtered))
         if filtered.complete and (source != "loop" or is_quiescent(whole["channel_values"])):
-            return filtered.build()
-        another_run = parent in thread.alone and parent == thread.begun
+            return Stored(self._build(filtered))
+        another_run = parent in thread.alone and parent in thread.begun
         saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
         if place.conversation and not saved_before:
             thread.alone.add(place)
             return self._stub(thread, whole)
         return self._stub(thread, whole) if place in thread.paused else None
+
+    def _build(self, filtered: FilteredCheckpoint) -> Checkpoint:
+        """Return the checkpoint to store. A channel whose value is dropped gets a new version.
+
+        Savers read a value by its version, and another saver may have stored that of the old one.
+        """
+        stored = filtered.build()
+        versions = stored["channel_versions"]
+        dropped = versions.keys() & (filtered.original["channel_values"].keys() - filtered.kept.keys())
+        if dropped:
+            versions.update(dict.fromkeys(dropped, self._next_version(max(versions.values()), None)))
+        return stored
 
     def _folded(self, stored: Checkpoint) -> Checkpoint:
         """Move the messages of an input to where its first step will write them.
@@ -321,7 +365,7 @@ class Tiers:
                 self._advance(stored, channel)
         return stored
 
-    def _stub(self, thread: ThreadScratch, whole: Checkpoint) -> Checkpoint:
+    def _stub(self, thread: ThreadScratch, whole: Checkpoint) -> Stored:
         """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.
 
         The latter is so with durability "exit", which saves once. No node starts from a stub; it holds the user's
@@ -331,11 +375,11 @@ class Tiers:
         filtered = filter_checkpoint(
             whole, self._policy, closed=False, conversation=True, known=thread.known, unended=thread.said - thread.ended
         )
-        stub = filtered.build(inert=True)
+        stub = disarmed(self._build(filtered), self._next_version)
         for channel in self._policy.messages:
             if channel in stub["channel_versions"]:
                 self._advance(stub, channel)
-        return stub
+        return Stored(stub, unfinished=True)
 
     def _advance(self, checkpoint: Checkpoint, channel: str) -> None:
         versions = checkpoint["channel_versions"]
@@ -346,11 +390,14 @@ class Tiers:
         thread: ThreadScratch,
         place: Place,
         anchor: str | None,
-        checkpoint: Checkpoint,
+        stored: Stored,
         metadata: CheckpointMetadata,
     ) -> DurablePut:
-        """Return how to store `checkpoint` as a child of `anchor`. Writes that come meanwhile wait for it."""
+        """Return how to store a checkpoint as a child of `anchor`. Writes that come meanwhile wait for it."""
         thread.overtaken.setdefault(place, [])
+        if stored.unfinished:
+            metadata = cast("CheckpointMetadata", {**metadata, UNFINISHED: True})
+        checkpoint = stored.checkpoint
         values = checkpoint["channel_values"]
         for channel in self._policy.messages if not self._by_row else ():
             if channel in values:

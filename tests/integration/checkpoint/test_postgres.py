@@ -1,13 +1,16 @@
 """Opening the savers over Postgres: a pool of one's own, a shared one, one connection; and the sync twin."""
 
+import operator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated
 from uuid import uuid4
 
 import psycopg
 import pytest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
@@ -15,6 +18,8 @@ from psycopg_pool import AsyncConnectionPool
 from discreet.checkpoint import CheckpointPolicy, RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.errors import LeakBlockedError, StorageUnavailableError
+
+TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_messages")
 
 
 @pytest.fixture
@@ -57,6 +62,29 @@ async def test_the_durable_tier_refuses_what_slips_past_the_filter(saver, empty_
             {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}, made, {}, {"messages": "1"}
         )
     assert rows(empty_database, "SELECT * FROM checkpoints") == []
+
+
+class Noted(MessagesState):
+    note: Annotated[list[str], operator.add]
+
+
+async def test_nothing_of_what_a_stock_saver_wrote_outlives_a_turn_and_pruning(empty_database):
+    builder = StateGraph(Noted)
+    builder.add_node("answer", lambda _: {"messages": [AIMessage("answer", response_metadata={"model": "rawmodel"})]})
+    builder.add_edge(START, "answer")
+    async with AsyncConnectionPool(empty_database, kwargs=CONNECTION, open=False) as pool:
+        stock, ours = AsyncPostgresSaver(pool), RedactingSaver.from_pool(pool)
+        await ours.setup(guard=False)
+        before = {"messages": [HumanMessage("hello", name="rawname")], "note": ["rawnote"]}
+        await builder.compile(checkpointer=stock).ainvoke(before, thread("1"))
+        graph = builder.compile(checkpointer=ours)
+        await graph.ainvoke({"messages": [HumanMessage("and now")]}, thread("1"))
+        assert len((await graph.aget_state(thread("1"))).values["messages"]) == 4
+        await ours.aprune(["1"])
+    dump = str([rows(empty_database, f"SELECT {table}::text FROM {table}") for table in TABLES])
+    assert "and now" in dump
+    raw = ("rawmodel", "rawname", "rawnote")
+    assert [word for word in raw if word in dump or word.encode().hex() in dump] == []
 
 
 async def test_a_shared_pool_stays_open(agent, empty_database):

@@ -7,7 +7,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.types import Interrupt, Send
 
 from discreet.checkpoint import KEEP, CheckpointPolicy
-from discreet.checkpoint.channels import is_quiescent
+from discreet.checkpoint.channels import disarmed, is_quiescent
 from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
 from discreet.errors import ConfigurationError
 
@@ -114,8 +114,10 @@ def test_sends_are_dropped(policy):
 
 def test_from_an_inert_checkpoint_no_node_starts(policy):
     made = checkpoint(messages=[HumanMessage("hi")], **{"branch:to:a": None, "join:a:b": {"a"}})
-    values = stored(made, policy).build(inert=True)["channel_values"]
-    assert values.keys() == {"messages"}
+    made["channel_versions"] = {"messages": 3, "branch:to:a": 4, "join:a:b": 5}
+    inert = disarmed(stored(made, policy).build(), lambda current, _: current + 1)
+    assert inert["channel_values"].keys() == {"messages"}
+    assert inert["channel_versions"] == {"messages": 3, "branch:to:a": 6, "join:a:b": 6}
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,7 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
         "alone",  # matters to this process's next turn only, if this one fails
         "overtaken",  # an empty one means that this process is storing the checkpoint just now
         "begun",  # as below
+        "unfinished",  # learned again from the durable tier
         "refused",  # is about a run of this process
         "spilled",  # noted by whoever loads it
         "touched",  # the time since then belongs to this process

@@ -170,3 +170,44 @@ async def test_an_answer_in_a_thread_that_nobody_knows_is_refused(rows, shop, du
             break  # the next answer would be one to this question
         assert all(state.values == {"messages": []} for state in await talk.history())
     assert shop.runs == []
+
+
+async def test_a_call_that_was_prepared_elsewhere_is_answered_where_it_asked(rows, shop, durability):
+    builder = StateGraph(InputState)
+    builder.add_node("gate", lambda _: {})
+    builder.add_node("act", lambda _: shop.runs.append(f"act {interrupt('raw question')}"))
+    builder.add_edge(START, "gate")
+    builder.add_edge("gate", "act")
+
+    def make(saver):
+        return builder.compile(checkpointer=saver)
+
+    await rows.talk(make).update(shop.say("act one"), as_node="gate")
+    here, there = rows.talk(make), rows.talk(make)
+    assert "__interrupt__" in await here.invoke(None, **durability)
+    with pytest.raises(TransientStateLostError):
+        await there.invoke(Command(resume="no"), **durability)
+    await here.invoke(Command(resume="yes"), **durability)
+    assert (shop.runs, (await here.state()).next) == (["act yes"], ())
+
+
+async def test_what_a_lost_pause_was_about_does_not_come_back(rows, shop, durability):
+    builder = StateGraph(InputState)
+    builder.add_node("gate", lambda _: {})
+    builder.add_node("act", lambda _: shop.runs.append(f"act {interrupt('raw question')}"))
+    builder.add_node("answer", lambda _: {"messages": [AIMessage("answer")]})
+    builder.add_edge(START, "gate")
+    builder.add_conditional_edges(
+        "gate", lambda state: "act" if "act" in state["messages"][-1].text.split() else "answer", ["act", "answer"]
+    )
+
+    def make(saver):
+        return builder.compile(checkpointer=saver)
+
+    await rows.talk(make).update(shop.say("act one"), as_node="gate")
+    await rows.talk(make).invoke(None, **durability)
+    await rows.talk(make).invoke(shop.say("new one"), **durability)
+    there = rows.talk(make)
+    assert (await there.state()).next == ()
+    assert "__interrupt__" not in (await there.invoke(None, **durability) or {})
+    assert shop.runs == []

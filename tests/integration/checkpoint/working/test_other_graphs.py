@@ -6,12 +6,17 @@ from typing import Annotated
 import pytest
 from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
+from langgraph.channels import BinaryOperatorAggregate, DeltaChannel, LastValue
 from langgraph.errors import NodeError
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.pregel import NodeBuilder, Pregel
 from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
+from typing_extensions import TypedDict
 
-from discreet.checkpoint import REDACT, CheckpointPolicy
+from discreet.checkpoint import KEEP, REDACT, CheckpointPolicy
+from discreet.errors import CheckpointError
 from discreet.state.conversation import InputState
 
 
@@ -262,3 +267,71 @@ async def test_state_beside_the_messages_lives_for_the_turn_unless_the_policy_le
         for _ in range(2):
             await talk.invoke(shop.say("hello there"), **durability)
     assert shop.runs == [["first"], ["first"], ["first"], ["first", "first"]]
+
+
+def extend(value, writes):
+    return [*(value or []), *(item for write in writes for item in write)]
+
+
+LOG = DeltaChannel(extend)
+
+
+class Delta(InputState):
+    log: Annotated[list, LOG]
+
+
+async def test_a_delta_channel_has_every_write(rows, durability):
+    builder = StateGraph(Delta)
+    builder.add_node("ask", lambda _: {"log": [interrupt("raw question")]})
+    builder.add_node("note", lambda _: {"log": ["noted"]})
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", "note")
+    policy = CheckpointPolicy(channels={"log": KEEP}, deltas={"log": LOG})
+    for number in range(5):  # with durability "exit" it was a matter of luck
+        talk = rows.talk(lambda saver: builder.compile(checkpointer=saver), rows.open(policy))
+        talk.config = {"configurable": {"thread_id": f"thread {number}"}}
+        await talk.invoke({"messages": [], "log": ["given"]}, **durability)
+        assert (await talk.state()).values["log"] == ["given"]
+        await talk.invoke(Command(resume="yes"), **durability)
+        assert (await talk.state()).values["log"] == ["given", "yes", "noted"]
+
+
+class Texts(TypedDict):
+    messages: Annotated[list, operator.add]
+
+
+@pytest.mark.parametrize("item", ["raw text", {"role": "user", "content": "raw text"}], ids=["text", "dict"])
+async def test_a_channel_of_that_name_without_messages_lives_for_the_turn(rows, durability, item):
+    builder = StateGraph(Texts)
+    builder.add_node("first", lambda _: {"messages": [item]})
+    builder.add_node("second", lambda state: {"messages": [len(state["messages"])]})
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    talk = rows.talk(lambda saver: builder.compile(checkpointer=saver))
+    assert (await talk.invoke({"messages": [item]}, **durability))["messages"] == [item, item, 2]
+    assert (await talk.state()).values == {"messages": []}
+
+
+async def test_a_graph_built_of_pregel_itself_is_refused_before_anything_of_its_turn_is_stored(rows, durability):
+    """Its nodes are started by ordinary channels, so that a turn that goes on looks like one that is over."""
+    nodes = {
+        "plan": NodeBuilder()
+        .subscribe_only("asked")
+        .do(lambda _: [AIMessage("raw plan")])
+        .write_to("talk", "messages"),
+        "act": NodeBuilder().subscribe_only("talk").do(lambda _: [AIMessage("raw end")]).write_to("messages"),
+    }
+    channels = {
+        "asked": LastValue(str),
+        "talk": LastValue(list),
+        "messages": BinaryOperatorAggregate(list, add_messages),
+    }
+
+    def make(saver):
+        return Pregel(
+            nodes=nodes, channels=channels, input_channels="asked", output_channels="messages", checkpointer=saver
+        )
+
+    with pytest.raises(CheckpointError, match="StateGraph"):
+        await rows.talk(make).invoke("hello", **durability)
+    assert not (await rows.talk(make).state()).values.get("messages")

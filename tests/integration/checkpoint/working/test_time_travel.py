@@ -4,6 +4,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.types import Command, StateUpdate
 
+from discreet.errors import TransientStateLostError
+
 
 def sources(history):
     return [state.metadata["source"] for state in history]
@@ -112,6 +114,20 @@ async def test_within_the_open_turn_travel_is_by_step(rows, shop):
     await talk.invoke(Command(resume="yes"))
     assert shop.runs == ["ask yes"]
     assert (await talk.texts())[2:] == ["h:use:ask two", "a:answer to"]
+
+
+@pytest.mark.parametrize("given", [None, Command(resume="no")], ids=["none", "resume"])
+async def test_a_pause_whose_turn_is_over_is_not_gone_back_to(rows, shop, durability, given):
+    talk = rows.talk(shop.loop)
+    await talk.invoke(shop.say("use:ask one"), **durability)
+    pause = (await talk.state()).config
+    await talk.invoke(Command(resume="yes"), **durability)
+    before = await talk.texts()
+    with pytest.raises(TransientStateLostError):
+        await talk.invoke(given, pause, **durability)
+    assert (await talk.texts(), shop.runs) == (before, ["ask yes"])
+    await talk.invoke(shop.say("and now"), **durability)
+    assert await talk.texts() == [*before, "h:and now", "a:answer to"]
 
 
 async def test_a_pause_can_be_edited(rows, shop):
