@@ -142,6 +142,10 @@ class Game:
             side.call(op, "delete_thread", target)
             side.call(op, "copy_thread", thread, target)
         self._model.copy(thread, target)
+        self._only_here[target] = set(self._only_here[thread])
+        self._branched.discard(target)
+        if thread in self._branched:
+            self._branched.add(target)
 
     def _delete(self, op: Op, number: int, thread: str) -> None:
         for side in (self._stock, self._ours):
