@@ -58,7 +58,7 @@ def measure(dsn: str, names: Sequence[str], *, quick: bool) -> list[Figure]:
         long = (50, slice(5, 15), slice(40, 50)) if quick else (500, slice(10, 60), slice(450, 500))
         figures += asyncio.run(measures.long_thread(dsn, turns=long[0], early=long[1], late=long[2])).figures
     if "clients" in names:
-        turns = 3 if quick else 6
+        turns = 3 if quick else 25
         figures += asyncio.run(measures.clients(dsn, count=16, turns=turns, repetitions=repetitions)).figures
     return figures
 

@@ -43,7 +43,7 @@ class Database:
         self.name = f"bench_{next(_numbers)}"
         self.dsn = urlsplit(admin_dsn)._replace(path=f"/{self.name}").geturl()
         self._admin_dsn = admin_dsn
-        self._start = 0
+        self._wal = 0
 
     def __enter__(self) -> Self:
         with psycopg.connect(self._admin_dsn, autocommit=True) as connection:
@@ -54,22 +54,25 @@ class Database:
         with psycopg.connect(self._admin_dsn, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
 
-    def begin(self) -> None:
-        """Note where the WAL is, after a checkpoint."""
+    @contextmanager
+    def writing(self, *, first: bool = True) -> Iterator[None]:
+        """Count the WAL that is written meanwhile, by whomever; `first` after a checkpoint."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            connection.execute("CHECKPOINT")
-            self._start = _wal_position(connection)
+            if first:
+                connection.execute("CHECKPOINT")
+            start = _wal_position(connection)
+            yield
+            self._wal += _wal_position(connection) - start
 
-    def end(self) -> Footprint:
-        """Return what was written since `begin`, and what lies on the disk."""
+    def footprint(self) -> Footprint:
+        """Return what was written in `writing`, and what lies on the disk."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            wal = _wal_position(connection) - self._start
             connection.execute("VACUUM")
             row = connection.execute(
                 "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class"
                 " WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
             ).fetchone()
-        return Footprint(disk=row[0] if row else 0, wal=wal)
+        return Footprint(disk=row[0] if row else 0, wal=self._wal)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import sys
 import time
@@ -21,7 +22,8 @@ CHARS = 400
 """Length of every other message."""
 CHUNK_TURNS = 25
 """The long thread's turns go to the two sides by turns in chunks, so that both see the same machine."""
-LOADS = 15
+LOADS = 100
+"""Most of them with plans that the connections have kept, as those of a running service have."""
 PUT = "put and put_writes a turn"
 
 
@@ -76,12 +78,12 @@ async def long_thread(admin_dsn: str, *, turns: int, early: slice, late: slice) 
         for side, database in databases.items():
             saver = await stack.enter_async_context(open_saver(side, database.dsn))
             talks[side] = _talker(saver, Conversation(seed=1, chars=CHARS), spent[side])
-            database.begin()
         for done in range(0, turns, CHUNK_TURNS):
             _progress(f"a thread of {turns} turns: {done} done")
-            for side in SIDES:
-                await talks[side](min(CHUNK_TURNS, turns - done))
-        runs = {side: [Run(database.end(), spent[side])] for side, database in databases.items()}
+            for side, database in databases.items():
+                with database.writing(first=done == 0):
+                    await talks[side](min(CHUNK_TURNS, turns - done))
+        runs = {side: [Run(database.footprint(), spent[side])] for side, database in databases.items()}
         load = {side: await _load_us(side, database, messages=2 * turns) for side, database in databases.items()}
     group = Group(f"A thread of {turns} turns, two messages of {CHARS} characters each")
     group.ratio("disk", "MB", *_each(runs, lambda run: run.footprint.disk / 1e6), at_most=1 / 40)
@@ -103,6 +105,7 @@ async def clients(admin_dsn: str, *, count: int, turns: int, repetitions: int) -
     graphs' own work comes on top for both, and bounds the ratio.
     """
     calls = await record(Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS), turns)
+    _leave_out_the_rest()
     alone: dict[str, list[float]] = {side: [] for side in SIDES}
     rates: dict[str, list[float]] = {side: [] for side in SIDES}
     for number in range(repetitions):
@@ -130,21 +133,20 @@ async def talk_alone(admin_dsn: str, *, turns: int, tool_chars: int) -> None:
 async def _talk(side: str, database: Database, turns: int) -> Run:
     spent: list[Spent] = []
     async with open_saver(side, database.dsn) as saver:
-        database.begin()
-        await _talker(saver, Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS), spent)(turns)
-        return Run(database.end(), spent)
+        with database.writing():
+            await _talker(saver, Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS), spent)(turns)
+        return Run(database.footprint(), spent)
 
 
 def _talk_sync(side: str, database: Database, turns: int) -> Run:
     spent: list[Spent] = []
-    with open_sync_saver(side, database.dsn) as saver:
-        database.begin()
+    with open_sync_saver(side, database.dsn) as saver, database.writing():
         meter, talk = Meter(saver), Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS)
         graph = talk.compile(saver)
         for _ in range(turns):
             with _one_turn(meter, spent):
                 graph.invoke(talk.say(), _thread(), durability="sync")
-        return Run(database.end(), spent)
+    return Run(database.footprint(), spent)
 
 
 def _talker(saver: Any, talk: Conversation, spent: list[Spent]) -> Callable[[int], Any]:
@@ -172,6 +174,7 @@ def _one_turn(meter: Meter, spent: list[Spent]) -> Iterator[None]:
 async def _load_us(side: str, database: Database, *, messages: int) -> float:
     """Return the microseconds a message to read the newest checkpoint, with a saver that has seen nothing of it."""
     seconds: list[float] = []
+    _leave_out_the_rest()
     async with open_saver(side, database.dsn) as saver:
         for _ in range(LOADS):
             started = time.perf_counter()
@@ -214,6 +217,12 @@ def _each(runs: Runs, value: Callable[[Run], float]) -> list[list[float]]:
 
 def _thread(number: int = 0) -> Any:
     return {"configurable": {"thread_id": f"thread-{number}"}}
+
+
+def _leave_out_the_rest() -> None:
+    """Keep the garbage collector from looking through what earlier measurements and imports have left."""
+    gc.collect()
+    gc.freeze()
 
 
 def _progress(text: str) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from checkpointing.conversation import Conversation
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
 Calls = list[tuple[str, tuple[Any, ...]]]
@@ -45,15 +47,31 @@ async def record(talk: Conversation, turns: int) -> Calls:
 
 
 async def replay(saver: Any, calls: Calls, thread_id: str) -> int:
-    """Make the calls on a thread of its own, one after the other; return how many checkpoints they are."""
+    """Make the calls on a thread of its own, one after the other; return how many checkpoints they are.
+
+    As a graph does, each turn goes on with the messages that its read returned.
+    """
+    read: list[BaseMessage] = []
+    earlier: set[str | None] = set()
+    recorded: list[BaseMessage] = []
     for method, (config, *args) in calls:
-        await getattr(saver, method)(_moved(config, thread_id), *args)
+        if method == "aput":
+            recorded = args[0]["channel_values"].get("messages", [])
+            args[0] = _with_messages(args[0], [*read, *(m for m in recorded if m.id not in earlier)])
+        answer = await getattr(saver, method)(_moved(config, thread_id), *args)
+        if method == "aget_tuple" and answer is not None:
+            read = answer.checkpoint["channel_values"]["messages"]
+            earlier = {message.id for message in recorded}
     return checkpoints(calls)
 
 
 def checkpoints(calls: Sequence[tuple[str, Any]]) -> int:
     """Return how many checkpoints `calls` hold."""
     return sum(method == "aput" for method, _ in calls)
+
+
+def _with_messages(checkpoint: Checkpoint, messages: Sequence[BaseMessage]) -> Checkpoint:
+    return {**checkpoint, "channel_values": {**checkpoint["channel_values"], "messages": messages}}
 
 
 def _moved(config: RunnableConfig, thread_id: str) -> RunnableConfig:

@@ -16,7 +16,7 @@ memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by ty
 memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])
 redactions = Counter("discreet_redactions_total", "Values replaced by placeholders, by type.", ["type"])
 dropped_writes = Counter(
-    "discreet_dropped_writes_total", "Channel values and task writes kept out of the database.", ["kind"]
+    "discreet_dropped_writes_total", "Channel values and task writes that were left out of what was stored.", ["kind"]
 )
 spill_unreadable = Counter(
     "discreet_spill_unreadable_total", "Paused turns in the database that could not be opened, by cause.", ["cause"]

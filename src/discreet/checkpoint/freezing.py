@@ -101,6 +101,7 @@ def thaw(payload: bytes, thread_id: str, serde: SerializerProtocol) -> ThreadScr
         {Place(*place) for place in content[name]} for name in ("paused", "started", "openings")
     )
     thread.closed = content["closed"]
+    thread.measure()
     return thread
 
 

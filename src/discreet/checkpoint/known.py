@@ -16,22 +16,23 @@ from langchain_core.messages import BaseMessage
 from discreet.checkpoint.messages import Chosen, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
 
+_content = operator.attrgetter("content")
+
 
 class StoredMessages:
     """The messages of one channel as the durable tier returned them."""
 
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.messages = list(messages)
-        self.texts = [message.content for message in self.messages]
+        self.texts = list(map(_content, self.messages))
 
     def prefix(self, messages: Sequence[BaseMessage]) -> int:
         """Return how many messages at the front are these, unchanged. A node may have changed one in place."""
         count = len(self.messages)
         front = messages[:count]
-        if len(front) == count and all(map(operator.is_, self.messages, front)):
-            contents = [message.content for message in front]
-            if contents == self.texts:
-                return count
+        same_objects = len(front) == count and all(map(operator.is_, self.messages, front))
+        if same_objects and list(map(_content, front)) == self.texts:
+            return count
         same = zip(self.messages, self.texts, front, strict=False)
         return sum(1 for _ in takewhile(lambda item: item[0] is item[2] and item[1] == item[2].content, same))
 

@@ -7,6 +7,7 @@ A tool call is dropped with the whole message that carries it, because providers
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -122,10 +123,10 @@ class Chosen(list[BaseMessage]):
 
 def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
     """Return the messages of a channel once `given` have been written to it, as LangGraph's `add_messages` does."""
-    there = {message.id for message in before}
-    if not any(isinstance(message, RemoveMessage) or message.id in there for message in given):
+    removes = any(isinstance(message, RemoveMessage) for message in given)
+    if not removes and {message.id for message in given}.isdisjoint(map(operator.attrgetter("id"), before)):
         return Chosen([*before, *given], [*before.texts, *(message.content for message in given)])
-    there.update(message.id for message in given if not isinstance(message, RemoveMessage))
+    there = {message.id for message in (*before, *given) if not isinstance(message, RemoveMessage)}
     # A removal of what isn't stored removes nothing here; `add_messages` would raise.
     known = [m for m in given if not isinstance(m, RemoveMessage) or m.id in {*there, REMOVE_ALL_MESSAGES}]
     folded = cast("list[BaseMessage]", add_messages(before.copied(), known))  # type: ignore[arg-type]  # its types are narrower than what it takes

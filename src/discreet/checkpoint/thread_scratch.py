@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,14 +59,20 @@ class ScratchSerializer(SerializerProtocol):
     def __init__(self, inner: SerializerProtocol, known: KnownMessages) -> None:
         self._inner = inner
         self._known = known
+        self.written = 0
+        """Bytes that were serialized."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, Any]:
         """Return the type and the bytes of `obj`, or a `Front`."""
         if type(obj) is list and obj and isinstance(obj[0], BaseMessage):
             stored, count = self._known.front(obj)
             if stored is not None:
-                return FRONT, Front(stored, count, self._inner.dumps_typed(obj[count:]))
-        return self._inner.dumps_typed(obj)
+                front = Front(stored, count, self._inner.dumps_typed(obj[count:]))
+                self.written += len(front)
+                return FRONT, front
+        typed = self._inner.dumps_typed(obj)
+        self.written += len(typed[1])
+        return typed
 
     def loads_typed(self, data: tuple[str, Any]) -> Any:
         """Return the value of `data`."""
@@ -120,12 +125,13 @@ class ThreadScratch:
     """When it was last changed; infinite while it is being changed for the first time."""
     bytes: int = 0
     """Its size when it was last changed."""
+    written: int = 0
+    """Bytes of the open turn. What was written over counts until the turn is over."""
 
     def saver(self, serde: SerializerProtocol) -> InMemorySaver:
-        """Return the open turn, read and written through `serde`."""
-        view = copy.copy(self.turn)
-        view.serde = ScratchSerializer(serde, self.known)
-        return view
+        """Return the open turn, to be read and written through `serde` while the thread is held."""
+        self._through(serde)
+        return self.turn
 
     def holds(self, place: Place) -> bool:
         """Return whether the open turn has this checkpoint."""
@@ -150,7 +156,9 @@ class ThreadScratch:
             if (self.thread_id, where["checkpoint_ns"], channel, version) not in self.turn.blobs
         }
         whole: RunnableConfig = {**config, "configurable": where}
-        self.saver(serde).put(whole, checkpoint, metadata, new_versions)
+        counting = self._through(serde)
+        self.turn.put(whole, checkpoint, metadata, new_versions)
+        self.written += counting.written
 
     def parent(self, place: Place) -> Place | None:
         """Return the parent of a checkpoint of the open turn."""
@@ -166,7 +174,9 @@ class ThreadScratch:
         serde: SerializerProtocol,
     ) -> None:
         """Keep a task's writes."""
-        self.saver(serde).put_writes(bare(self.thread_id, *place), writes, task_id, task_path)
+        counting = self._through(serde)
+        self.turn.put_writes(bare(self.thread_id, *place), writes, task_id, task_path)
+        self.written += counting.written
 
     def writes(self, place: Place, serde: SerializerProtocol) -> list[PendingWrite]:
         """Return the writes at `place`, in the order that LangGraph applies them."""
@@ -213,17 +223,21 @@ class ThreadScratch:
                 del self.turn.writes[written]
             for blob in [key for key in self.turn.blobs if key[1] == place.ns]:
                 del self.turn.blobs[blob]
+        self.measure()
         self.closed[place.ns] = place.checkpoint_id
 
     def size(self) -> int:
-        """Return the serialized size of the open turn in bytes."""
+        """Return its size in bytes."""
+        return self.written + self.known.size()
+
+    def measure(self) -> None:
+        """Take the size of the open turn anew."""
         turn = self.turn
         rows = (row for spaces in turn.storage.values() for space in spaces.values() for row in space.values())
-        return (
+        self.written = (
             sum(len(blob) for _, blob in turn.blobs.values())
             + sum(len(checkpoint[1]) + len(metadata[1]) for checkpoint, metadata, _ in rows)
             + sum(len(value[1]) for writes in turn.writes.values() for _, _, value, _ in writes.values())
-            + self.known.size()
         )
 
     def copied(self, target: str) -> ThreadScratch:
@@ -267,10 +281,15 @@ class ThreadScratch:
         spaces = self.turn.storage.get(self.thread_id, {})
         self._remove(Place(ns, old) for ns, checkpoints in spaces.items() for old in sorted(checkpoints)[:-1])
 
+    def _through(self, serde: SerializerProtocol) -> ScratchSerializer:
+        serializer = self.turn.serde = ScratchSerializer(serde, self.known)
+        return serializer
+
     def _remove(self, places: Iterable[Place]) -> None:
         for place in places:
             del self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
             self.turn.writes.pop((self.thread_id, *place), None)
+        self.measure()
         # What was known to be stored may be gone from the durable tier too: it is looked up again.
         self.anchors.clear()
         self.stored.clear()

@@ -40,6 +40,10 @@ NO_TASK = "00000000-0000-0000-0000-000000000000"
 """Whom LangGraph says that writes are from which no task made: a `Command` given as input."""
 
 
+_dropped_values = metrics.dropped_writes.labels(kind="channel")
+_dropped_writes = metrics.dropped_writes.labels(kind="write")
+
+
 class DurablePut(NamedTuple):
     """Arguments of the durable tier's `put`."""
 
@@ -255,7 +259,7 @@ class Tiers:
             if not (waiting or place in thread.stored):
                 return None
             filtered = filter_writes(writes, self._policy, conversation=place.conversation, known=thread.known)
-            metrics.dropped_writes.labels(kind="write").inc(len(writes) - len(filtered))
+            _dropped_writes.inc(len(writes) - len(filtered))
             if not filtered:
                 return None
             call = TaskWrites(bare(thread_id, *place), filtered, task_id, task_path)
@@ -314,6 +318,22 @@ class Tiers:
         gone with a question that was not, an answer would reach a task of this step that is made anew.
         """
         opening = source == "input"
+        if source != "loop" or is_quiescent(whole["channel_values"]):
+            filtered = self._filtered(thread, place, whole, opening=opening, closing=closing)
+            if opening and place.ns == "":
+                return Stored(self._folded(self._build(filtered)))
+            if closing or filtered.complete:
+                return Stored(self._build(filtered))
+        another_run = parent in thread.alone and parent in thread.begun
+        saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
+        if place.conversation and not saved_before:
+            thread.alone.add(place)
+            return self._stub(thread, whole)
+        return self._stub(thread, whole) if place in thread.paused else None
+
+    def _filtered(
+        self, thread: ThreadScratch, place: Place, whole: Checkpoint, *, opening: bool, closing: bool
+    ) -> FilteredCheckpoint:
         unended = thread.said - thread.ended
         if closing:  # what is said last ends the turn, though an earlier checkpoint may have had it
             unended -= {text for messages in self._conversations(whole) for text in said_last(messages[-1:])}
@@ -325,19 +345,8 @@ class Tiers:
             known=thread.known,
             unended=unended,
         )
-        metrics.dropped_writes.labels(kind="channel").inc(filtered.dropped)
-        if opening and place.ns == "":
-            return Stored(self._folded(self._build(filtered)))
-        if closing:
-            return Stored(self._build(filtered))
-        if filtered.complete and (source != "loop" or is_quiescent(whole["channel_values"])):
-            return Stored(self._build(filtered))
-        another_run = parent in thread.alone and parent in thread.begun
-        saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
-        if place.conversation and not saved_before:
-            thread.alone.add(place)
-            return self._stub(thread, whole)
-        return self._stub(thread, whole) if place in thread.paused else None
+        _dropped_values.inc(filtered.dropped)
+        return filtered
 
     def _build(self, filtered: FilteredCheckpoint) -> Checkpoint:
         """Return the checkpoint to store. A channel whose value is dropped gets a new version.

@@ -183,6 +183,7 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
         "spilled",  # noted by whoever loads it
         "touched",  # the time since then belongs to this process
         "bytes",  # measured anew
+        "written",  # as above
     }
     assert {field.name for field in dataclasses.fields(ThreadScratch)} == frozen | left_out
 
@@ -221,6 +222,7 @@ def test_stored_messages_at_the_front_survive_and_are_kept_once_again(tool_agent
     fronts = [value for kind, value in other.turn.blobs.values() if kind == FRONT]
     assert [front.length for front in fronts] == [50, 50]  # before the model has spoken, and after
     assert all(front.stored is fronts[0].stored for front in fronts)
+    thread.measure()
     assert other.size() == thread.size()
     third = tool_agent.compile(elsewhere(other).saver(SERDE))
     messages = third.invoke(Command(resume=True), config())["messages"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection, Connection, Error, OperationalError, errors
@@ -29,19 +30,23 @@ _CONNECTION_CLASS = "08"
 """PostgreSQL docs, appendix A."""
 
 
+def is_worth_another_attempt(error: BaseException, *, on: object) -> bool:
+    """Return whether work on this connection or pool may be repeated after `error`.
+
+    A single connection doesn't come back, so there a lost one is not retried; nor is a pool's time-out, which has
+    waited enough.
+    """
+    lost = isinstance(on, (AsyncConnection, Connection)) and on.closed
+    return is_transient(error) and not lost
+
+
 def retry_options(conn: object) -> dict[str, Any]:
     """Return how tenacity repeats work on `conn`: a transient failure for five seconds, no other.
 
-    All of our statements may be repeated, also one that took effect just before its connection was lost. A single
-    connection doesn't come back, so there a lost one is not retried; nor is a pool's time-out, which has waited enough.
+    All of our statements may be repeated, also one that took effect just before its connection was lost.
     """
-
-    def worth_it(error: BaseException) -> bool:
-        lost = isinstance(conn, (AsyncConnection, Connection)) and conn.closed
-        return is_transient(error) and not lost
-
     return {
-        "retry": retry_if_exception(worth_it),
+        "retry": retry_if_exception(partial(is_worth_another_attempt, on=conn)),
         "stop": stop_after_delay(RETRY_SECONDS),
         "wait": wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS),
         "reraise": True,
