@@ -357,7 +357,8 @@ class Tiers:
         versions = stored["channel_versions"]
         dropped = versions.keys() & (filtered.original["channel_values"].keys() - filtered.kept.keys())
         if dropped:
-            versions.update(dict.fromkeys(dropped, self._next_version(max(versions.values()), None)))
+            version: str | float = self._next_version(max(versions.values()), None)
+            versions.update(dict.fromkeys(dropped, version))
         return stored
 
     def _folded(self, stored: Checkpoint) -> Checkpoint:
