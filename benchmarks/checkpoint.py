@@ -55,8 +55,8 @@ def measure(dsn: str, names: Sequence[str], *, quick: bool) -> list[Figure]:
     if "sync" in names:
         figures += measures.sync_tool_turns(dsn, turns=10 if quick else 25, repetitions=repetitions).figures
     if "long" in names:
-        long = (50, slice(5, 15), slice(40, 50)) if quick else (500, slice(10, 60), slice(450, 500))
-        figures += asyncio.run(measures.long_thread(dsn, turns=long[0], early=long[1], late=long[2])).figures
+        turns, window = (50, 10) if quick else (500, 50)
+        figures += asyncio.run(measures.long_thread(dsn, turns=turns, window=window)).figures
     if "clients" in names:
         turns = 3 if quick else 25
         figures += asyncio.run(measures.clients(dsn, count=16, turns=turns, repetitions=repetitions)).figures

@@ -76,9 +76,12 @@ class Database:
 
 
 @asynccontextmanager
-async def open_saver(side: str, dsn: str) -> AsyncIterator[AsyncPostgresSaver | RedactingSaver]:
+async def open_saver(
+    side: str, dsn: str, *, connections: int = POOL_SIZE
+) -> AsyncIterator[AsyncPostgresSaver | RedactingSaver]:
     """Yield the async checkpointer of one side over a pool, its tables made."""
-    async with AsyncConnectionPool(dsn, min_size=POOL_SIZE, max_size=POOL_SIZE, kwargs=CONNECTION, open=False) as pool:
+    size = {"min_size": connections, "max_size": connections}
+    async with AsyncConnectionPool(dsn, **size, kwargs=CONNECTION, open=False) as pool:
         await pool.wait()
         saver = AsyncPostgresSaver(pool) if side == STOCK else RedactingSaver.from_pool(pool)
         await saver.setup()

@@ -7,8 +7,8 @@ import gc
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
 
 from checkpointing.conversation import Conversation
@@ -21,7 +21,10 @@ TOOL_CHARS = 20_000
 CHARS = 400
 """Length of every other message."""
 CHUNK_TURNS = 25
-"""The long thread's turns go to the two sides by turns in chunks, so that both see the same machine."""
+WINDOW_CHUNK_TURNS = 5
+"""A thread's turns are made in chunks, by turns with those of other threads, so that all see the same machine."""
+YOUNG_TURNS = 10
+"""Turns of a thread with which a long one is compared."""
 LOADS = 100
 """Most of them with plans that the connections have kept, as those of a running service have."""
 PUT = "put and put_writes a turn"
@@ -33,12 +36,20 @@ class Run(NamedTuple):
     footprint: Footprint
     turns: list[Spent]
 
-    def put_ms(self, kind: str, part: slice = slice(None)) -> float:
+    def put_ms(self, kind: str) -> float:
         """Return the median of the turns' milliseconds in `put` and `put_writes`; `kind` is wall or cpu."""
-        return 1e3 * statistics.median(getattr(turn, kind) for turn in self.turns[part])
+        return _median_ms(self.turns, kind)
 
 
 Runs = dict[str, list[Run]]
+
+
+class _Thread(NamedTuple):
+    """A conversation that goes on."""
+
+    database: Database
+    talk: Callable[[int], Any]
+    spent: list[Spent]
 
 
 async def tool_turns(admin_dsn: str, *, turns: int, repetitions: int) -> Group:
@@ -69,31 +80,41 @@ def sync_tool_turns(admin_dsn: str, *, turns: int, repetitions: int) -> Group:
     return group
 
 
-async def long_thread(admin_dsn: str, *, turns: int, early: slice, late: slice) -> Group:
-    """Measure one conversation of many turns without tools."""
-    spent: dict[str, list[Spent]] = {side: [] for side in SIDES}
+async def long_thread(admin_dsn: str, *, turns: int, window: int) -> Group:
+    """Measure one conversation of many turns without tools.
+
+    Its last `window` turns take turns with as many of a young thread, so that both see the same machine.
+    """
+    long: dict[str, _Thread] = {}
+    young: dict[str, _Thread] = {}
     async with AsyncExitStack() as stack:
-        databases = {side: stack.enter_context(Database(admin_dsn)) for side in SIDES}
-        talks: dict[str, Callable[[int], Any]] = {}
-        for side, database in databases.items():
-            saver = await stack.enter_async_context(open_saver(side, database.dsn))
-            talks[side] = _talker(saver, Conversation(seed=1, chars=CHARS), spent[side])
-        for done in range(0, turns, CHUNK_TURNS):
+        for side in SIDES:
+            long[side] = await stack.enter_async_context(_open_thread(admin_dsn, side))
+            young[side] = await stack.enter_async_context(_open_thread(admin_dsn, side))
+            await young[side].talk(YOUNG_TURNS)
+        for done in range(0, turns - window, CHUNK_TURNS):
             _progress(f"a thread of {turns} turns: {done} done")
-            for side, database in databases.items():
-                with database.writing(first=done == 0):
-                    await talks[side](min(CHUNK_TURNS, turns - done))
-        runs = {side: [Run(database.footprint(), spent[side])] for side, database in databases.items()}
-        load = {side: await _load_us(side, database, messages=2 * turns) for side, database in databases.items()}
+            for side in SIDES:
+                with long[side].database.writing(first=done == 0):
+                    await long[side].talk(min(CHUNK_TURNS, turns - window - done))
+        for _ in range(0, window, WINDOW_CHUNK_TURNS):
+            for side in SIDES:
+                with long[side].database.writing(first=False):
+                    await long[side].talk(WINDOW_CHUNK_TURNS)
+                await young[side].talk(WINDOW_CHUNK_TURNS)
+        footprints = [long[side].database.footprint() for side in SIDES]
+        load = {side: await _load_us(side, long[side].database, messages=2 * turns) for side in SIDES}
     group = Group(f"A thread of {turns} turns, two messages of {CHARS} characters each")
-    group.ratio("disk", "MB", *_each(runs, lambda run: run.footprint.disk / 1e6), at_most=1 / 40)
-    group.ratio("WAL", "MB", *_each(runs, lambda run: run.footprint.wal / 1e6))
+    group.ratio("disk", "MB", *([footprint.disk / 1e6] for footprint in footprints), at_most=1 / 40)
+    group.ratio("WAL", "MB", *([footprint.wal / 1e6] for footprint in footprints))
     for kind in ("wall", "cpu"):
-        parts = [_each(runs, lambda run: run.put_ms(kind, part)) for part in (early, late)]  # noqa: B023  # called at once
-        group.ratio(f"{PUT}, {kind}, {early.start}-{early.stop}", "ms", *parts[0])
-        group.ratio(f"{PUT}, {kind}, {late.start}-{late.stop}", "ms", *parts[1])
-        growth = [[after[0] / before[0]] for before, after in zip(*parts, strict=True)]
-        group.figure(f"{PUT}, {kind}, late/early", "times", *growth, at_most=1.25)
+        late, early = (
+            [[_median_ms(threads[side].spent[-window:], kind)] for side in SIDES] for threads in (long, young)
+        )
+        group.ratio(f"{PUT}, {kind}, turns {YOUNG_TURNS}-{YOUNG_TURNS + window}", "ms", *early)
+        group.ratio(f"{PUT}, {kind}, turns {turns - window}-{turns}", "ms", *late)
+        growth = [[after[0] / before[0]] for before, after in zip(early, late, strict=True)]
+        group.figure(f"{PUT}, {kind}, late/early", "times", *growth, at_most=1.25 if kind == "wall" else None)
     group.figure("load, a message", "us", [load[STOCK]], [load[OURS]], at_most=15)
     return group
 
@@ -147,6 +168,14 @@ def _talk_sync(side: str, database: Database, turns: int) -> Run:
             with _one_turn(meter, spent):
                 graph.invoke(talk.say(), _thread(), durability="sync")
     return Run(database.footprint(), spent)
+
+
+@asynccontextmanager
+async def _open_thread(admin_dsn: str, side: str) -> AsyncIterator[_Thread]:
+    spent: list[Spent] = []
+    with Database(admin_dsn) as database:
+        async with open_saver(side, database.dsn, connections=2) as saver:
+            yield _Thread(database, _talker(saver, Conversation(seed=1, chars=CHARS), spent), spent)
 
 
 def _talker(saver: Any, talk: Conversation, spent: list[Spent]) -> Callable[[int], Any]:
@@ -203,6 +232,10 @@ async def _rate(saver: Any, count: int, turns: int) -> float:
     started = time.perf_counter()
     await asyncio.gather(*map(client, range(count)))
     return meter.read().checkpoints / (time.perf_counter() - started)
+
+
+def _median_ms(turns: Sequence[Spent], kind: str) -> float:
+    return 1e3 * statistics.median(getattr(turn, kind) for turn in turns)
 
 
 def _add_put_time(group: Group, runs: Runs) -> None:

@@ -83,15 +83,16 @@ def filter_checkpoint(
     conversation: bool,
     known: KnownMessages | None = None,
     unended: AbstractSet[str] = frozenset(),
+    opening: bool = False,
 ) -> FilteredCheckpoint:
     """Return what is stored of `checkpoint`.
 
     `closed`: the last turn in its messages is over. `conversation`: its messages are the user's conversation, not those
     of a subgraph that works for one turn. `known`: what earlier checkpoints of the thread have shown; stored messages
     among them are passed on as the same objects, in `Chosen` lists.
-    `unended`: what the model said in turns that never ended.
+    `unended`: what the model said in turns that never ended. `opening`: no node has run since stored messages were read.
     """
-    view = _View(policy, conversation, known or KnownMessages(), unended)
+    view = _View(policy, conversation, known or KnownMessages(), unended, opening)
     kept = {
         channel: _filter_channel(channel, value, view, closed=closed)
         for channel, value in checkpoint["channel_values"].items()
@@ -157,6 +158,7 @@ class _View:
     conversation: bool
     known: KnownMessages
     unended: AbstractSet[str] = frozenset()
+    opening: bool = False
 
 
 def _filter_channel(channel: str, value: Any, view: _View, *, closed: bool) -> Kept | None:
@@ -189,14 +191,13 @@ def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
 def _filter_messages(value: Any, view: _View, *, closed: bool) -> Kept | None:
     if not isinstance(value, list) or (value and not view.conversation):
         return None
-    front, stored = view.known.front(value)
-    selection = select(value, closed=closed, stored=stored, unended=view.unended)
-    before, after = selection.messages[:stored], selection.messages[stored:]
+    front, stored = view.known.front(value, unchanged=not view.opening)
+    selection = select(value, closed=closed, start=stored, unended=view.unended)
 
     def build() -> Chosen:
-        rebuilt = [view.known.rebuild(message, view.policy) for message in after]
+        rebuilt = [view.known.rebuild(message, view.policy) for message in selection.messages]
         texts = front.texts[:stored] if front else []
-        return Chosen([*before, *rebuilt], [*texts, *(message.content for message in rebuilt)])
+        return Chosen(value[:stored] + rebuilt, texts + [message.content for message in rebuilt])
 
     return Kept(build, selection.complete)
 

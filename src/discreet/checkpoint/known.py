@@ -26,12 +26,12 @@ class StoredMessages:
         self.messages = list(messages)
         self.texts = list(map(_content, self.messages))
 
-    def prefix(self, messages: Sequence[BaseMessage]) -> int:
-        """Return how many messages at the front are these, unchanged. A node may have changed one in place."""
+    def prefix(self, messages: Sequence[BaseMessage], *, unchanged: bool) -> int:
+        """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
         count = len(self.messages)
         front = messages[:count]
         same_objects = len(front) == count and all(map(operator.is_, self.messages, front))
-        if same_objects and list(map(_content, front)) == self.texts:
+        if same_objects and (not unchanged or list(map(_content, front)) == self.texts):
             return count
         same = zip(self.messages, self.texts, front, strict=False)
         return sum(1 for _ in takewhile(lambda item: item[0] is item[2] and item[1] == item[2].content, same))
@@ -58,10 +58,13 @@ class KnownMessages:
         stored = self._stored[ns, channel] = StoredMessages(messages)
         self._size += stored.size()
 
-    def front(self, messages: Sequence[BaseMessage]) -> tuple[StoredMessages | None, int]:
-        """Return which stored messages `messages` begin with, and how many of them."""
+    def front(self, messages: Sequence[BaseMessage], *, unchanged: bool = True) -> tuple[StoredMessages | None, int]:
+        """Return which stored messages `messages` begin with, and how many of them.
+
+        Whether each is `unchanged` costs three times as much to know as that it is the very object.
+        """
         for stored in self._stored.values():
-            if count := stored.prefix(messages):
+            if count := stored.prefix(messages, unchanged=unchanged):
                 return stored, count
         return None, 0
 

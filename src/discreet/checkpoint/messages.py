@@ -48,16 +48,16 @@ class Selection:
 
 
 def select(
-    messages: Sequence[Any], *, closed: bool, stored: int = 0, unended: AbstractSet[str] = frozenset()
+    messages: Sequence[Any], *, closed: bool, start: int = 0, unended: AbstractSet[str] = frozenset()
 ) -> Selection:
-    """Choose what is stored of `messages`; `closed` says whether the last turn is over.
+    """Choose what is stored of `messages` from `start` on; `closed` says whether the last turn is over.
 
-    The first `stored` ones are taken as they are: they come from the durable tier. `unended` are texts of the model in
-    turns that failed or were given up: they are no answers, though another message of the user follows.
+    `unended` are texts of the model in turns that failed or were given up: they are no answers, though another message
+    of the user follows.
     """
-    kept = list(messages[:stored])
+    kept: list[BaseMessage] = []
     complete = True
-    for position in range(stored, len(messages)):
+    for position in range(start, len(messages)):
         message = messages[position]
         if not isinstance(message, BaseMessage):
             complete = False
@@ -109,9 +109,9 @@ class Chosen(list[BaseMessage]):
     Stored messages of a thread are the very objects that its graph works on, and a node may change one at any moment.
     """
 
-    def __init__(self, messages: Iterable[BaseMessage], texts: Sequence[Any]) -> None:
+    def __init__(self, messages: Iterable[BaseMessage], texts: list[Any]) -> None:
         super().__init__(messages)
-        self.texts = list(texts)
+        self.texts = texts
 
     def copied(self) -> list[BaseMessage]:
         """Return new messages of the same ids and texts."""
@@ -125,7 +125,7 @@ def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
     """Return the messages of a channel once `given` have been written to it, as LangGraph's `add_messages` does."""
     removes = any(isinstance(message, RemoveMessage) for message in given)
     if not removes and {message.id for message in given}.isdisjoint(map(operator.attrgetter("id"), before)):
-        return Chosen([*before, *given], [*before.texts, *(message.content for message in given)])
+        return Chosen(before + list(given), before.texts + [message.content for message in given])
     there = {message.id for message in (*before, *given) if not isinstance(message, RemoveMessage)}
     # A removal of what isn't stored removes nothing here; `add_messages` would raise.
     known = [m for m in given if not isinstance(m, RemoveMessage) or m.id in {*there, REMOVE_ALL_MESSAGES}]

@@ -65,7 +65,7 @@ class ScratchSerializer(SerializerProtocol):
     def dumps_typed(self, obj: Any) -> tuple[str, Any]:
         """Return the type and the bytes of `obj`, or a `Front`."""
         if type(obj) is list and obj and isinstance(obj[0], BaseMessage):
-            stored, count = self._known.front(obj)
+            stored, count = self._known.front(obj, unchanged=False)
             if stored is not None:
                 front = Front(stored, count, self._inner.dumps_typed(obj[count:]))
                 self.written += len(front)

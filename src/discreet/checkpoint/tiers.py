@@ -344,6 +344,7 @@ class Tiers:
             conversation=place.conversation,
             known=thread.known,
             unended=unended,
+            opening=opening,
         )
         _dropped_values.inc(filtered.dropped)
         return filtered

@@ -26,20 +26,20 @@ def conversation(turns):
 
 def test_stored_messages_are_recognised_at_the_front_of_a_longer_list():
     stored = conversation(3)
-    assert StoredMessages(stored).prefix([*stored, HumanMessage("new")]) == 6
-    assert StoredMessages(stored).prefix(stored[:2]) == 2
-    assert StoredMessages(stored).prefix(stored[2:]) == 0
+    assert StoredMessages(stored).prefix([*stored, HumanMessage("new")], unchanged=True) == 6
+    assert StoredMessages(stored).prefix(stored[:2], unchanged=True) == 2
+    assert StoredMessages(stored).prefix(stored[2:], unchanged=True) == 0
 
 
 def test_a_message_changed_in_place_is_not_taken_for_the_stored_one():
     stored = conversation(3)
     known = StoredMessages(stored)
     stored[3].content = "raw"
-    assert known.prefix(stored) == 3
+    assert known.prefix(stored, unchanged=True) == 3
 
 
 def test_an_equal_message_is_another_one():
-    assert StoredMessages(conversation(2)).prefix(conversation(2)) == 0
+    assert StoredMessages(conversation(2)).prefix(conversation(2), unchanged=True) == 0
 
 
 def test_a_text_is_redacted_once_however_many_checkpoints_hold_it():

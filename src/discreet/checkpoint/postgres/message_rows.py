@@ -75,7 +75,7 @@ def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewR
             position = top = top + 1
             new.append(NewRow(channel, position, message.id, message.type, text))
         _append(runs, position)
-    return Rows(list(value), list(texts), runs, top), new
+    return (Rows(value, texts, runs, top) if chosen else Rows(list(value), list(texts), runs, top)), new
 
 
 def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
@@ -136,7 +136,7 @@ def _shared(messages: Sequence[BaseMessage], texts: Sequence[Any], there: Rows) 
     """Return how many messages at the front are those of `there`, the very objects, of the same texts. 0.1 µs each."""
     count = len(there.messages)
     same_objects = len(messages) >= count and all(map(operator.is_, messages, there.messages))
-    if same_objects and texts[:count] == there.texts:
+    if same_objects and (texts if len(texts) == count else texts[:count]) == there.texts:
         return count
     same = zip(messages, there.messages, texts, there.texts, strict=False)
     return sum(1 for _ in takewhile(lambda item: item[0] is item[1] and item[2] == item[3], same))
