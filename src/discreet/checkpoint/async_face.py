@@ -12,8 +12,8 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.moves import KEEP_LATEST
 from discreet.checkpoint.places import in_run, locate, strip
+from discreet.checkpoint.plans import PutPlan
 from discreet.checkpoint.spill import Spilled, SpillStore
-from discreet.checkpoint.tiers import PutPlan
 from discreet.errors import ConfigurationError
 
 

@@ -9,7 +9,7 @@ that one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -28,6 +28,7 @@ from discreet.checkpoint.filter import (
 )
 from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
 from discreet.checkpoint.places import Place, bare, in_run, locate
+from discreet.checkpoint.plans import DurablePut, PutPlan, Stored, Whole
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
@@ -42,42 +43,6 @@ NO_TASK = "00000000-0000-0000-0000-000000000000"
 
 _dropped_values = metrics.dropped_writes.labels(kind="channel")
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
-
-
-class DurablePut(NamedTuple):
-    """Arguments of the durable tier's `put`."""
-
-    config: RunnableConfig
-    checkpoint: Checkpoint
-    metadata: CheckpointMetadata
-    new_versions: ChannelVersions
-
-
-class Whole(NamedTuple):
-    """A checkpoint as LangGraph gave it."""
-
-    config: RunnableConfig
-    checkpoint: Checkpoint
-    metadata: CheckpointMetadata
-
-
-class Stored(NamedTuple):
-    """What the durable tier gets of a checkpoint."""
-
-    checkpoint: Checkpoint
-    unfinished: bool = False
-    """Whether it is a part of the middle of a turn, from which no node starts."""
-
-
-class PutPlan(NamedTuple):
-    """What to do with one checkpoint."""
-
-    config: RunnableConfig
-    """What `put` returns."""
-    durable: DurablePut | None = None
-    """What to store; None if it stays in RAM."""
-    closing: Whole | None = None
-    """The checkpoint, if the turn is over once this is stored. Until then it is nowhere else."""
 
 
 class Tiers:
