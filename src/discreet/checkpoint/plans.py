@@ -1,0 +1,44 @@
+"""What `tiers` decides, for the savers to carry out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+
+
+class DurablePut(NamedTuple):
+    """Arguments of the durable tier's `put`."""
+
+    config: RunnableConfig
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+    new_versions: ChannelVersions
+
+
+class Whole(NamedTuple):
+    """A checkpoint as LangGraph gave it."""
+
+    config: RunnableConfig
+    checkpoint: Checkpoint
+    metadata: CheckpointMetadata
+
+
+class Stored(NamedTuple):
+    """What the durable tier gets of a checkpoint."""
+
+    checkpoint: Checkpoint
+    unfinished: bool = False
+    """Whether it is a part of the middle of a turn, from which no node starts."""
+
+
+class PutPlan(NamedTuple):
+    """What to do with one checkpoint."""
+
+    config: RunnableConfig
+    """What `put` returns."""
+    durable: DurablePut | None = None
+    """What to store; None if it stays in RAM."""
+    closing: Whole | None = None
+    """The checkpoint, if the turn is over once this is stored. Until then it is nowhere else."""
