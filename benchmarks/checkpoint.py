@@ -3,7 +3,7 @@
 Both savers run the same conversations, in turn, on new databases of one embedded server: LangGraph's over a pool, and
 `RedactingSaver` over a pool like it. Medians of the repetitions are shown, with their ratio and the target for it;
 nothing fails if a target is missed. `--only` takes names of measurements, `--profile` shows instead where the time of
-our saver goes. README.md says what each figure means.
+our saver goes. docs/checkpointer.md has the figures of one run.
 """
 
 from __future__ import annotations

@@ -196,8 +196,7 @@ def _filter_messages(value: Any, view: _View, *, closed: bool) -> Kept | None:
 
     def build() -> Chosen:
         rebuilt = [view.known.rebuild(message, view.policy) for message in selection.messages]
-        texts = front.texts[:stored] if front else []
-        return Chosen(value[:stored] + rebuilt, texts + [message.content for message in rebuilt])
+        return front.chosen(stored).with_more(rebuilt) if front else Chosen.of(rebuilt)
 
     return Kept(build, selection.complete)
 

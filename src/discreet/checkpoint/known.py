@@ -13,10 +13,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from discreet.checkpoint.messages import Chosen, rebuild
+from discreet.checkpoint.messages import Chosen, get_content, get_id, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
-
-_content = operator.attrgetter("content")
 
 
 class StoredMessages:
@@ -24,21 +22,26 @@ class StoredMessages:
 
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.messages = list(messages)
-        self.texts = list(map(_content, self.messages))
+        self.ids = list(map(get_id, self.messages))
+        self.texts = list(map(get_content, self.messages))
 
     def prefix(self, messages: Sequence[BaseMessage], *, unchanged: bool) -> int:
         """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
         count = len(self.messages)
         front = messages[:count]
         same_objects = len(front) == count and all(map(operator.is_, self.messages, front))
-        if same_objects and (not unchanged or list(map(_content, front)) == self.texts):
+        if same_objects and (not unchanged or list(map(get_content, front)) == self.texts):
             return count
         same = zip(self.messages, self.texts, front, strict=False)
         return sum(1 for _ in takewhile(lambda item: item[0] is item[2] and item[1] == item[2].content, same))
 
+    def chosen(self, count: int) -> Chosen:
+        """Return the first `count` as the durable tier has them, whatever a node has done to them."""
+        return Chosen(self.messages[:count], self.ids[:count], self.texts[:count])
+
     def as_stored(self) -> list[BaseMessage]:
-        """Return new messages as the durable tier has these, whatever a node has done to them."""
-        return Chosen(self.messages, self.texts).copied()
+        """Return new messages as the durable tier has these."""
+        return self.chosen(len(self.messages)).copied()
 
     def size(self) -> int:
         """Return their size in characters."""

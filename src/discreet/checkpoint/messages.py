@@ -33,6 +33,9 @@ ID_SPACE = UUID("5a1c7a52-7f0b-5d7e-9d0e-0f6b8c2f4e11")
 ENGINE_ID = re.compile(r"((lc_)?run-{1,2})?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-\d{1,3})?", re.IGNORECASE)
 """A UUID, alone or as LangChain writes a run's messages: `lc_run--<uuid>-0`."""
 
+get_id = operator.attrgetter("id")
+get_content = operator.attrgetter("content")
+
 TOOL_BLOCKS = {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"}
 TOOL_KEYS = {"tool_calls", "function_call"}
 
@@ -104,33 +107,44 @@ def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
 
 
 class Chosen(list[BaseMessage]):
-    """Messages to store, with their texts as they were when they were chosen.
+    """Messages to store, with their ids and texts as they were when they were read or redacted: these are stored.
 
     Stored messages of a thread are the very objects that its graph works on, and a node may change one at any moment.
     """
 
-    def __init__(self, messages: Iterable[BaseMessage], texts: list[Any]) -> None:
+    def __init__(self, messages: Iterable[BaseMessage], ids: list[str | None], texts: list[Any]) -> None:
         super().__init__(messages)
+        self.ids = ids
         self.texts = texts
+
+    @classmethod
+    def of(cls, messages: Sequence[BaseMessage]) -> Chosen:
+        """Return `messages` with what they hold now."""
+        return cls(messages, list(map(get_id, messages)), list(map(get_content, messages)))
+
+    def with_more(self, messages: Sequence[BaseMessage]) -> Chosen:
+        """Return these and after them `messages`, with what the latter hold now."""
+        more = Chosen.of(messages)
+        return Chosen(self + more, self.ids + more.ids, self.texts + more.texts)
 
     def copied(self) -> list[BaseMessage]:
         """Return new messages of the same ids and texts."""
         return [
-            message if isinstance(message, RemoveMessage) else type(message)(content=text, id=message.id)
-            for message, text in zip(self, self.texts, strict=True)
+            message if isinstance(message, RemoveMessage) else type(message)(content=text, id=message_id)
+            for message, message_id, text in zip(self, self.ids, self.texts, strict=True)
         ]
 
 
 def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
     """Return the messages of a channel once `given` have been written to it, as LangGraph's `add_messages` does."""
     removes = any(isinstance(message, RemoveMessage) for message in given)
-    if not removes and {message.id for message in given}.isdisjoint(map(operator.attrgetter("id"), before)):
-        return Chosen(before + list(given), before.texts + [message.content for message in given])
-    there = {message.id for message in (*before, *given) if not isinstance(message, RemoveMessage)}
+    if not removes and {message.id for message in given}.isdisjoint(before.ids):
+        return before.with_more(given)
+    there = {*before.ids, *(message.id for message in given if not isinstance(message, RemoveMessage))}
     # A removal of what isn't stored removes nothing here; `add_messages` would raise.
     known = [m for m in given if not isinstance(m, RemoveMessage) or m.id in {*there, REMOVE_ALL_MESSAGES}]
     folded = cast("list[BaseMessage]", add_messages(before.copied(), known))  # type: ignore[arg-type]  # its types are narrower than what it takes
-    return Chosen(folded, [message.content for message in folded])
+    return Chosen.of(folded)
 
 
 def give_ids(written: Any) -> None:

@@ -7,19 +7,19 @@ be without a spill. The server sees thread ids, checkpoint ids and ciphertext; k
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-from psycopg import AsyncConnection, Connection, Error, OperationalError
+from psycopg import AsyncConnection, Connection
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
 from discreet.checkpoint.connections import own_connection, own_sync_connection
 from discreet.checkpoint.spill import TTL_SECONDS, Spilled, Version
+from discreet.driver_errors import storage_errors
 from discreet.encryption import associate, seal, unseal
-from discreet.errors import EncryptionError, StorageError, StorageUnavailableError
+from discreet.errors import EncryptionError
 from discreet.locks import setup_lock, sync_setup_lock
 from discreet.ports import KeyProvider
 
@@ -129,7 +129,7 @@ class PostgresSpill(_SealedRows):
             MigrationError: Another process held the lock for a minute.
             StorageError: The table could not be created.
         """
-        with _storage_errors():
+        with storage_errors():
             async with own_connection(self._pool) as conn, setup_lock(conn):
                 await conn.execute(CREATE_TABLE)
                 await conn.execute(CREATE_INDEX)
@@ -137,7 +137,7 @@ class PostgresSpill(_SealedRows):
     async def save(self, thread_id: str, spilled: Spilled) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
         row = self._seal(thread_id, spilled)
-        with _storage_errors():
+        with storage_errors():
             async with self._pool.connection() as conn:
                 saved = await conn.execute(SAVE, row)
                 await conn.execute(SWEEP, {"limit": SWEEP_LIMIT})
@@ -145,7 +145,7 @@ class PostgresSpill(_SealedRows):
 
     async def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
-        with _storage_errors():
+        with storage_errors():
             async with self._pool.connection() as conn:
                 cursor = conn.cursor(row_factory=tuple_row, binary=True)
                 row = await (await cursor.execute(LOAD, {"thread_id": thread_id})).fetchone()
@@ -153,7 +153,7 @@ class PostgresSpill(_SealedRows):
 
     async def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
-        with _storage_errors():
+        with storage_errors():
             async with self._pool.connection() as conn:
                 cursor = conn.cursor(row_factory=tuple_row)
                 row = await (await cursor.execute(GENERATION, {"thread_id": thread_id})).fetchone()
@@ -161,7 +161,7 @@ class PostgresSpill(_SealedRows):
 
     async def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
-        with _storage_errors():
+        with storage_errors():
             async with self._pool.connection() as conn:
                 await conn.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
 
@@ -178,52 +178,36 @@ class SyncPostgresSpill(_SealedRows):
 
     def setup(self) -> None:
         """Create the table; see `PostgresSpill.setup`."""
-        with _storage_errors(), own_sync_connection(self._pool) as conn, sync_setup_lock(conn):
+        with storage_errors(), own_sync_connection(self._pool) as conn, sync_setup_lock(conn):
             conn.execute(CREATE_TABLE)
             conn.execute(CREATE_INDEX)
 
     def save(self, thread_id: str, spilled: Spilled) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
         row = self._seal(thread_id, spilled)
-        with _storage_errors(), self._pool.connection() as conn:
+        with storage_errors(), self._pool.connection() as conn:
             saved = conn.execute(SAVE, row)
             conn.execute(SWEEP, {"limit": SWEEP_LIMIT})
             return saved.rowcount == 1
 
     def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
-        with _storage_errors(), self._pool.connection() as conn:
+        with storage_errors(), self._pool.connection() as conn:
             row = conn.cursor(row_factory=tuple_row, binary=True).execute(LOAD, {"thread_id": thread_id}).fetchone()
         return self._open(thread_id, row)
 
     def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
-        with _storage_errors(), self._pool.connection() as conn:
+        with storage_errors(), self._pool.connection() as conn:
             row = conn.cursor(row_factory=tuple_row).execute(GENERATION, {"thread_id": thread_id}).fetchone()
         return Version(*row) if row else None
 
     def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
-        with _storage_errors(), self._pool.connection() as conn:
+        with storage_errors(), self._pool.connection() as conn:
             conn.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
 
 
 def _belongs_to(thread_id: str, version: Version) -> bytes:
     """Return what a row is sealed for: a row copied to another thread, or one with another head, can't be opened."""
     return associate("checkpoint_spill", thread_id, *version)
-
-
-@contextmanager
-def _storage_errors() -> Iterator[None]:
-    """Raise our errors for the driver's, which are not chained: they may quote the row or the connection string."""
-    try:
-        yield
-    except OperationalError as error:
-        raise StorageUnavailableError(_because(StorageUnavailableError, error)) from None
-    except Error as error:
-        raise StorageError(_because(StorageError, error)) from None
-
-
-def _because(kind: type[StorageError], error: Error) -> str:
-    state = f", SQLSTATE {error.sqlstate}" if error.sqlstate else ""
-    return f"{kind()} ({type(error).__name__}{state})"

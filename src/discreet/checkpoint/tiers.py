@@ -335,9 +335,7 @@ class Tiers:
         given = stored["channel_values"].get(START, {})
         for channel in self._policy.messages:
             if messages := given.pop(channel, None):
-                stored["channel_values"][channel] = fold(
-                    stored["channel_values"].get(channel, Chosen([], [])), messages
-                )
+                stored["channel_values"][channel] = fold(stored["channel_values"].get(channel, Chosen.of([])), messages)
                 self._advance(stored, channel)
         return stored
 

@@ -7,10 +7,10 @@ from typing import LiteralString
 
 from psycopg.types.json import Jsonb
 
+from discreet.driver_errors import storage_errors
 from discreet.ports import TextRedactor
 from discreet.state.context import check_user_id
 from discreet.state.records import TurnRecord
-from discreet.storage.failures import storage_errors
 from discreet.storage.keys import PERSON, digest, key_for
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_turn

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
+from discreet.driver_errors import storage_errors
 from discreet.errors import ProviderError, StorageError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
@@ -18,7 +19,6 @@ from discreet.retrieval.lexical import Impacts, query_token_ids
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.state.text import storable
-from discreet.storage.failures import storage_errors
 from discreet.storage.frequencies import count_documents
 from discreet.storage.memory_rows import record_from
 from discreet.storage.neighbours import refresh_words

@@ -12,8 +12,8 @@ from psycopg import AsyncConnection, Error, OperationalError
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import TupleRow
 
+from discreet.driver_errors import storage_errors
 from discreet.errors import MigrationError
-from discreet.storage.failures import storage_errors
 from discreet.storage.server import check_server, connect, show_vector_types
 
 LOCK_SECONDS = 60.0

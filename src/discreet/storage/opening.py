@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from discreet.driver_errors import storage_errors
 from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
 from discreet.providers import embedding_provider
 from discreet.redaction import Redactor
 from discreet.settings import Settings, load_settings
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
-from discreet.storage.failures import storage_errors
 from discreet.storage.memories import PostgresMemories
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import Pool, make_pool

@@ -167,7 +167,7 @@ def test_calls_that_nothing_can_answer_any_more_go_and_the_others_stay():
 
 def test_an_input_is_folded_in_as_langgraph_would():
     message, new = HumanMessage("old", id="1"), HumanMessage("new", id="2")
-    old = Chosen([message], [message.text])
+    old = Chosen.of([message])
     assert fold(old, [new]) == [*old, new]
     assert fold(old, [HumanMessage("changed", id="1")]) == [HumanMessage("changed", id="1")]
     assert fold(old, [RemoveMessage(id="1"), new]) == [new]
@@ -177,7 +177,7 @@ def test_an_input_is_folded_in_as_langgraph_would():
 
 def test_a_message_changed_after_it_was_chosen_is_stored_as_it_was():
     message = HumanMessage("as it was", id="1")
-    chosen = Chosen([message], [message.text])
-    message.content, message.additional_kwargs = "raw", {"raw": 1}
+    chosen = Chosen.of([message])
+    message.content, message.id, message.additional_kwargs = "raw", "raw", {"raw": 1}
     assert chosen.copied() == [HumanMessage("as it was", id="1")]
     assert fold(chosen, [RemoveMessage(id="x")]) == [HumanMessage("as it was", id="1")]

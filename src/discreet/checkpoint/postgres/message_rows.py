@@ -41,15 +41,14 @@ class NewRow(NamedTuple):
 class Rows(NamedTuple):
     """The messages of one channel of a checkpoint, and where their rows are."""
 
-    messages: list[BaseMessage]
-    texts: list[Any]
-    """Their contents when they were read or written: a node may change a message in place."""
+    messages: Chosen
+    """With their ids and texts as they were read or written."""
     runs: list[Run]
     top: int = -1
     """The highest position that is known to have been taken. An erased message's is not given away."""
 
 
-NO_ROWS = Rows([], [], [])
+NO_ROWS = Rows(Chosen.of([]), [])
 
 
 def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewRow]] | None:
@@ -60,22 +59,22 @@ def plan_rows(channel: str, value: object, there: Rows) -> tuple[Rows, list[NewR
     if not isinstance(value, list) or type(value) not in {list, Chosen} or not value:
         return None
     chosen = isinstance(value, Chosen)
-    texts = value.texts if isinstance(value, Chosen) else [getattr(message, "content", None) for message in value]
-    shared = _shared(value, texts, there)
-    rest = list(zip(value[shared:], texts[shared:], strict=True))
-    if not all(_is_bare(message, text, chosen=chosen) for message, text in rest):
+    given = value if isinstance(value, Chosen) else _as_they_are(value)
+    shared = _shared(given, there.messages)
+    rest = list(zip(given[shared:], given.ids[shared:], given.texts[shared:], strict=True))
+    if not all(_is_bare(*item, chosen=chosen) for item in rest):
         return None
     runs = _cut(there.runs, shared)
     new: list[NewRow] = []
     find = _Finder(there, shared).find if rest and shared < len(there.messages) else None
     top = there.top
-    for message, text in rest:
-        position = find(message, text) if find else None
+    for message, message_id, text in rest:
+        position = find(message.type, message_id, text) if find else None
         if position is None:
             position = top = top + 1
-            new.append(NewRow(channel, position, message.id, message.type, text))
+            new.append(NewRow(channel, position, message_id, message.type, text))
         _append(runs, position)
-    return (Rows(value, texts, runs, top) if chosen else Rows(list(value), list(texts), runs, top)), new
+    return Rows(given, runs, top), new
 
 
 def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
@@ -84,16 +83,18 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
     A message whose row is gone was erased by itself, and is missing from its list.
     """
     listed: Sequence[tuple[str, int, int]] = row["checkpoint"].pop(MESSAGE_ROWS, None) or ()
-    found = {channel: Rows([], [], []) for channel, _, _ in listed}
+    found = {channel: Rows(Chosen.of([]), []) for channel, _, _ in listed}
     of_run = [found[channel] for channel, _, _ in listed]
     for packed in row.pop(MESSAGE_ROWS) or ():
         head, _, rest = packed.partition("\n")
         number, position, kind, id_length = head.split(" ")
         end = int(id_length or 0)
         text = rest[end:]
-        messages, texts, runs, _ = of_run[int(number) - 1]
-        messages.append(BUILDERS[kind](rest[:end] if id_length else None, text))
-        texts.append(text)
+        messages, runs, _ = of_run[int(number) - 1]
+        message_id = rest[:end] if id_length else None
+        messages.append(BUILDERS[kind](message_id, text))
+        messages.ids.append(message_id)
+        messages.texts.append(text)
         _append(runs, int(position))
     tops = {channel: max(last for name, _, last in listed if name == channel) for channel in found}
     return {channel: rows._replace(top=tops[channel]) for channel, rows in found.items()}
@@ -118,13 +119,15 @@ class _Finder:
     def __init__(self, there: Rows, start: int) -> None:
         self._positions: dict[Any, list[int]] = {}
         self._previous = -1
-        rest = zip(positions_of(there.runs)[start:], there.messages[start:], there.texts[start:], strict=True)
-        for position, message, text in rest:
-            self._positions.setdefault((message.id, message.type, text), []).append(position)
+        messages = there.messages
+        kinds = [message.type for message in messages[start:]]
+        rest = zip(positions_of(there.runs)[start:], kinds, messages.ids[start:], messages.texts[start:], strict=True)
+        for position, *content in rest:
+            self._positions.setdefault(tuple(content), []).append(position)
 
-    def find(self, message: BaseMessage, text: str) -> int | None:
+    def find(self, kind: str, message_id: str | None, text: str) -> int | None:
         """Return a row's position; among equal rows the one after what was found before."""
-        positions = self._positions.get((message.id, message.type, text))
+        positions = self._positions.get((kind, message_id, text))
         if positions is None:
             return None
         after = bisect_right(positions, self._previous)
@@ -132,25 +135,34 @@ class _Finder:
         return self._previous
 
 
-def _shared(messages: Sequence[BaseMessage], texts: Sequence[Any], there: Rows) -> int:
-    """Return how many messages at the front are those of `there`, the very objects, of the same texts. 0.1 µs each."""
-    count = len(there.messages)
-    same_objects = len(messages) >= count and all(map(operator.is_, messages, there.messages))
-    if same_objects and (texts if len(texts) == count else texts[:count]) == there.texts:
+def _as_they_are(messages: Sequence[Any]) -> Chosen:
+    ids, texts = ([getattr(message, name, None) for message in messages] for name in ("id", "content"))
+    return Chosen(messages, ids, texts)
+
+
+def _shared(messages: Chosen, there: Chosen) -> int:
+    """Return how many messages at the front are those of `there`, the very objects, of the same ids and texts."""
+    count = len(there)
+    same_objects = len(messages) >= count and all(map(operator.is_, messages, there))
+    if same_objects and messages.ids[:count] == there.ids and messages.texts[:count] == there.texts:
         return count
-    same = zip(messages, there.messages, texts, there.texts, strict=False)
-    return sum(1 for _ in takewhile(lambda item: item[0] is item[1] and item[2] == item[3], same))
+    same = zip(
+        map(operator.is_, messages, there),
+        map(operator.eq, messages.ids, there.ids),
+        map(operator.eq, messages.texts, there.texts),
+        strict=False,
+    )
+    return sum(1 for _ in takewhile(all, same))
 
 
-def _is_bare(message: object, text: object, *, chosen: bool) -> bool:
-    """Return whether a row can hold all that is to be stored of `message`: its kind, its id and `text`.
+def _is_bare(message: object, message_id: str | None, text: object, *, chosen: bool) -> bool:
+    """Return whether a row can hold all that is to be stored of `message`: its kind, `message_id` and `text`.
 
     Of a `chosen` one nothing else is: a node may have set more on it since it was read. Any other must have no more.
     """
     bare = _BARE.get(type(message))  # type: ignore[arg-type]  # of any other type there is none
     if bare is None or not isinstance(message, BaseMessage):
         return False
-    message_id = message.id
     return (
         type(text) is str
         and storable(text) == text

@@ -131,7 +131,7 @@ async def test_a_thread_in_which_others_are_always_faster_is_given_up(another, s
 
 @pytest.mark.parametrize(
     "value",
-    [[], Chosen([], []), [AIMessage("a", response_metadata={"model": "m"})], [RemoveMessage(id="1")], "text", None],
+    [[], Chosen.of([]), [AIMessage("a", response_metadata={"model": "m"})], [RemoveMessage(id="1")], "text", None],
     ids=["empty", "none chosen", "more than text", "a removal", "no list", "nothing"],
 )
 async def test_a_channel_may_turn_from_rows_to_anything_else_and_back(another, start, say, rows, value):

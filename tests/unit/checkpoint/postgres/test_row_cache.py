@@ -3,12 +3,12 @@
 from langchain_core.messages import HumanMessage
 
 from discreet.checkpoint.places import Place
-from discreet.checkpoint.postgres.message_rows import Rows, plan_rows
+from discreet.checkpoint.postgres.message_rows import NO_ROWS, plan_rows
 from discreet.checkpoint.postgres.row_cache import RowCache
 
 
 def rows(count):
-    return {"messages": plan_rows("messages", [HumanMessage(str(n)) for n in range(count)], Rows([], [], []))[0]}
+    return {"messages": plan_rows("messages", [HumanMessage(str(n)) for n in range(count)], NO_ROWS)[0]}
 
 
 def test_only_the_very_checkpoint_counts():
