@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,29 +26,13 @@ class DanglingToolCallError(Exception):
     """A tool call without its result, or a result without its call. Providers refuse such a prompt with status 400."""
 
 
-class ScriptedChatModel(BaseChatModel):
-    """Answers with `responses`, one after the other, and records what it was asked. Calls may come from many threads.
+class RecordingChatModel(BaseChatModel):
+    """Keeps the prompts that it gets; what it answers is up to those derived from it. Calls may come from many threads."""
 
-    Example:
-        >>> model = ScriptedChatModel(responses=[AIMessage("Hello.")])
-        >>> model.invoke("Hi").content, [message.content for message in model.prompts[0]]
-        ('Hello.', ['Hi'])
-    """
-
-    responses: SkipValidation[Sequence[Response]]
-    """The script. When it is over, the next call raises IndexError."""
-    strict: bool = True
-    """Whether a prompt with dangling tool calls raises, as it does at real providers."""
     prompts: list[list[BaseMessage]] = Field(default_factory=list)
-    """The prompts so far, oldest first."""
-    tools: list[list[str]] = Field(default_factory=list)
-    """The names of the tools that were bound at each call."""
+    """The prompts so far, oldest first, refused ones too."""
 
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
 
     def bind_tools(
         self,
@@ -56,7 +41,7 @@ class ScriptedChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return this model with `tools` to record; the script decides what is called."""
+        """Return this model; what is called is not decided by the tools."""
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs)
 
     def _generate(
@@ -76,6 +61,31 @@ class ScriptedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         yield from stream_chunks(self._next(messages, kwargs))
+
+    @abstractmethod
+    def _next(self, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
+        """Return the answer to a prompt, with the options of the call."""
+
+
+class ScriptedChatModel(RecordingChatModel):
+    """Answers with `responses`, one after the other, and records what it was asked. Calls may come from many threads.
+
+    Example:
+        >>> model = ScriptedChatModel(responses=[AIMessage("Hello.")])
+        >>> model.invoke("Hi").content, [message.content for message in model.prompts[0]]
+        ('Hello.', ['Hi'])
+    """
+
+    responses: SkipValidation[Sequence[Response]]
+    """The script. When it is over, the next call raises IndexError."""
+    strict: bool = True
+    """Whether a prompt with dangling tool calls raises, as it does at real providers."""
+    tools: list[list[str]] = Field(default_factory=list)
+    """The names of the tools that were bound at each call."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
 
     def _next(self, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
         """Record the call and return a copy of the next answer, so that no caller changes the script."""

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import SkipValidation
 
-from discreet.providers.streaming import stream_chunks
-from discreet.testing.chat_models import DanglingToolCallError, check_tool_calls
+from discreet.testing.chat_models import DanglingToolCallError, RecordingChatModel, check_tool_calls
 
 
 class PromptRefusedError(Exception):
@@ -25,7 +17,7 @@ class PromptRefusedError(Exception):
     status_code: ClassVar[int] = 400
 
 
-class StrictChatModel(BaseChatModel):
+class StrictChatModel(RecordingChatModel):
     """Answers by `answer`, a function of the prompt, so that retries, forks and threads at once need no script.
 
     What it refuses is in `check_prompt`. Calls may come from many threads.
@@ -41,46 +33,14 @@ class StrictChatModel(BaseChatModel):
 
     answer: SkipValidation[Callable[[list[BaseMessage]], AIMessage]]
     """Makes the answer of a prompt that is in order. What it raises is the provider's error."""
-    prompts: list[list[BaseMessage]] = Field(default_factory=list)
-    """The prompts so far, oldest first, refused ones too."""
     refused: int = 0
     """How many prompts were refused: graphs may swallow the error."""
-
-    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     @property
     def _llm_type(self) -> str:
         return "strict"
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return this model; `answer` decides what is called."""
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs)
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
-        **kwargs: Any,  # noqa: ARG002  # as above
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
-        **kwargs: Any,  # noqa: ARG002  # as above
-    ) -> Iterator[ChatGenerationChunk]:
-        yield from stream_chunks(self._next(messages))
-
-    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+    def _next(self, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:  # noqa: ARG002  # not needed here
         with self._lock:
             self.prompts.append(list(messages))
         try:
