@@ -19,6 +19,9 @@ START = "__start__"
 BRANCH = "branch:to:"
 JOIN = "join:"
 
+NO_NODES = frozenset({INTERRUPT, "__input__"})
+"""What LangGraph lists among the nodes that have seen channels, and is none."""
+
 NO_WRITES = "__no_writes__"
 """A task's mark that it finished without output."""
 
@@ -60,7 +63,7 @@ def started_by_value(checkpoint: Checkpoint) -> str | None:
     """
     nodes = checkpoint["versions_seen"]
     for node, seen in nodes.items():
-        for channel in seen if node != INTERRUPT else ():
+        for channel in seen if node not in NO_NODES else ():
             # The latter two are of before LangGraph 0.4, and stay where a node of that time is gone.
             engine = is_engine_channel(channel) or channel in nodes or channel.startswith(("start:", "branch:"))
             if not engine and channel in checkpoint["channel_versions"]:

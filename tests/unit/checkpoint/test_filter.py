@@ -7,7 +7,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.types import Interrupt, Send
 
 from discreet.checkpoint import KEEP, CheckpointPolicy
-from discreet.checkpoint.channels import disarmed, is_quiescent
+from discreet.checkpoint.channels import disarmed, is_quiescent, started_by_value
 from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
 from discreet.errors import ConfigurationError
 
@@ -118,6 +118,23 @@ def test_from_an_inert_checkpoint_no_node_starts(policy):
     inert = disarmed(stored(made, policy).build(), lambda current, _: current + 1)
     assert inert["channel_values"].keys() == {"messages"}
     assert inert["channel_versions"] == {"messages": 3, "branch:to:a": 6, "join:a:b": 6}
+
+
+@pytest.mark.parametrize(
+    ("seen", "node"),
+    [
+        ({"__start__": {"__start__": 1}, "a": {"branch:to:a": 2, "join:a+b:c": 1, "__pregel_tasks": 1}}, None),
+        ({"__interrupt__": {"messages": 1}, "__input__": {"messages": 1}}, None),
+        ({"a": {"start:a": 1, "branch:b:route:a": 1, "b": 1}, "b": {}}, None),  # of LangGraph before 0.4
+        ({"a": {"gone": 1}}, None),
+        ({"a": {"branch:to:a": 1}, "b": {"messages": 1}}, "b"),
+    ],
+)
+def test_a_node_that_an_ordinary_channel_has_started_is_found(seen, node):
+    made = checkpoint()
+    made["channel_versions"] = dict.fromkeys(["messages", "start:a", "branch:b:route:a", "b"], 1)
+    made["versions_seen"] = seen
+    assert started_by_value(made) == node
 
 
 @pytest.mark.parametrize(
