@@ -19,7 +19,10 @@ START = "__start__"
 BRANCH = "branch:to:"
 JOIN = "join:"
 
-NO_NODES = frozenset({INTERRUPT, "__input__"})
+BUMPS = "__snapshot_bumps__"
+"""Lists, as `<node>|<channel>`, what LangGraph says was seen because it has stored a delta channel anew."""
+
+NO_NODES = frozenset({INTERRUPT, "__input__", BUMPS})
 """What LangGraph lists among the nodes that have seen channels, and is none."""
 
 NO_WRITES = "__no_writes__"
@@ -62,11 +65,12 @@ def started_by_value(checkpoint: Checkpoint) -> str | None:
     In a `StateGraph` and in the functional API there is none, so that the engine's channels say when a turn is over.
     """
     nodes = checkpoint["versions_seen"]
+    bumps = nodes.get(BUMPS, {})
     for node, seen in nodes.items():
         for channel in seen if node not in NO_NODES else ():
             # The latter two are of before LangGraph 0.4, and stay where a node of that time is gone.
             engine = is_engine_channel(channel) or channel in nodes or channel.startswith(("start:", "branch:"))
-            if not engine and channel in checkpoint["channel_versions"]:
+            if not engine and channel in checkpoint["channel_versions"] and f"{node}|{channel}" not in bumps:
                 return node
     return None
 

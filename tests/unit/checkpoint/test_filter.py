@@ -7,7 +7,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.types import Interrupt, Send
 
 from discreet.checkpoint import KEEP, CheckpointPolicy
-from discreet.checkpoint.channels import disarmed, is_quiescent, started_by_value
+from discreet.checkpoint.channels import BUMPS, disarmed, is_quiescent, started_by_value
 from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
 from discreet.errors import ConfigurationError
 
@@ -127,6 +127,8 @@ def test_from_an_inert_checkpoint_no_node_starts(policy):
         ({"__interrupt__": {"messages": 1}, "__input__": {"messages": 1}}, None),
         ({"a": {"start:a": 1, "branch:b:route:a": 1, "b": 1}, "b": {}}, None),  # of LangGraph before 0.4
         ({"a": {"gone": 1}}, None),
+        ({"a": {"messages": 1}, "__start__": {"messages": 1}, BUMPS: {"a|messages": 1, "__start__|messages": 1}}, None),
+        ({"a": {"messages": 1}, BUMPS: {"b|messages": 1}}, "a"),
         ({"a": {"branch:to:a": 1}, "b": {"messages": 1}}, "b"),
     ],
 )
