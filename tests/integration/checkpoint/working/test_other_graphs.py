@@ -335,3 +335,22 @@ async def test_a_graph_built_of_pregel_itself_is_refused_before_anything_of_its_
     with pytest.raises(CheckpointError, match="StateGraph"):
         await rows.talk(make).invoke("hello", **durability)
     assert not (await rows.talk(make).state()).values.get("messages")
+
+
+async def test_a_branch_from_before_a_delta_channels_first_value(rows, durability):
+    def make(node):
+        builder = StateGraph(Delta)
+        builder.add_node("first", node)
+        builder.add_node("thanks", thanks)
+        builder.add_edge(START, "first")
+        builder.add_edge("first", "thanks")
+        return lambda saver: builder.compile(checkpointer=saver)
+
+    saver = rows.open(CheckpointPolicy(channels={"log": KEEP}, deltas={"log": LOG}))
+    talk = rows.talk(make(lambda _: {"log": ["noted"]}), saver)
+    await talk.invoke({"messages": [("user", "hello there")], "log": ["given"]}, **durability)
+    beginning = (await talk.history())[-1].config
+    other = rows.talk(make(lambda _: {}), saver)
+    await other.invoke({"messages": [("user", "something else")]}, beginning, **durability)
+    state = (await other.state()).values
+    assert (state["log"], state["messages"][-1].text) == ([], "thanks")
