@@ -110,7 +110,7 @@ class AsyncFace(TwoTierSaver):
         if plan.durable is not None:
             try:
                 await self._durable.aput(*plan.durable)
-            except BaseException:
+            except BaseException:  # cancelled is not stored either
                 self._tiers.fail(plan)
                 raise
             for waiting in self._tiers.confirm(plan):

@@ -108,7 +108,7 @@ class SyncFace(TwoTierSaver):
         if plan.durable is not None:
             try:
                 self._durable.put(*plan.durable)
-            except BaseException:
+            except BaseException:  # interrupted is not stored either
                 self._tiers.fail(plan)
                 raise
             for waiting in self._tiers.confirm(plan):
