@@ -138,7 +138,7 @@ class LeakBlockedError(CheckpointError):
 
 
 class TransientStateLostError(CheckpointError):
-    """The paused turn can't be resumed: what it needs lived only in a process that is gone. Send the message again."""
+    """The paused turn can't be resumed: it is over, or lived only in a process that is gone. Send the message again."""
 
     code = "transient_state_lost"
 
