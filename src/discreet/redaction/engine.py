@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.redaction.characters import BLANK, fold
 from discreet.redaction.findings import Finding, merge
+from discreet.redaction.normalise import normalise
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern
 from discreet.redaction.recognisers import DEFAULT, Recogniser
+from discreet.redaction.view import BLANK
 from discreet.state.text import storable
 
 MAX_PASSES = 8
@@ -60,9 +61,9 @@ class Redactor:
     def _search(self, text: str) -> list[Finding]:
         """Find what to replace. Placeholders are blanked for the recognisers, and swallowed whole or not at all."""
         present = [Finding(match[0][1:-1], *match.span()) for match in self._placeholder.finditer(text)]
-        view = fold(self._placeholder.sub(lambda match: BLANK * len(match[0]), text))
+        view = normalise(self._placeholder.sub(lambda match: BLANK * len(match[0]), text))
         found = [
-            Finding(recogniser.type, start, end)
+            Finding(recogniser.type, *view.source(start, end))
             for recogniser in self._recognisers
             for start, end in recogniser.spans(view)
         ]

@@ -93,8 +93,8 @@ class Anything:
 
     type = "ANYTHING"
 
-    def spans(self, text):
-        return [(i, i + 1) for i in range(len(text))]
+    def spans(self, view):
+        return [(i, i + 1) for i in range(len(view.text))]
 
 
 def test_no_recogniser_gets_at_the_inside_of_a_placeholder():
@@ -106,8 +106,8 @@ class FirstLetter:
 
     type = "LETTER"
 
-    def spans(self, text):
-        return [(place, place + 1) for place, char in enumerate(text) if char.isalpha()][:1]
+    def spans(self, view):
+        return [(place, place + 1) for place, char in enumerate(view.text) if char.isalpha()][:1]
 
 
 def test_passes_repeat_until_nothing_is_left():

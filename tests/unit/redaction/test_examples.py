@@ -4,7 +4,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("module", ["", ".engine", ".characters", ".walker"])
+@pytest.mark.parametrize("module", ["", ".engine", ".normalise", ".walker"])
 def test_examples_in_docstrings_hold(module):
     outcome = doctest.testmod(importlib.import_module(f"discreet.redaction{module}"))
     assert outcome.attempted > 0

@@ -2,7 +2,7 @@
 
 from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
-from discreet.redaction.recognisers.base import Recogniser, Span
+from discreet.redaction.recognisers.base import Recogniser, Span, View
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
@@ -24,6 +24,7 @@ __all__ = [
     "Span",
     "SpokenSecretRecogniser",
     "VendorTokenRecogniser",
+    "View",
 ]
 
 DEFAULT: tuple[Recogniser, ...] = (

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol
 
-Span = tuple[int, int]
-"""Start and end of a value in the text."""
+from discreet.redaction.view import Span, View
 
 
 class Recogniser(Protocol):
@@ -18,10 +17,10 @@ class Recogniser(Protocol):
         """Name of the placeholder: capital letters and underscores."""
         ...
 
-    def spans(self, text: str) -> Iterable[Span]:
-        """Return where values stand in `text`, in any order; spans may overlap.
+    def spans(self, view: View) -> Iterable[Span]:
+        """Return where values stand in `view.text`, in any order; spans may overlap, and are not empty.
 
-        `text` is folded (see `discreet.redaction.characters.fold`) and has NUL where nothing may be found. Must be
+        The text is normalised (see `discreet.redaction.normalise`) and has NUL where nothing may be found. Must be
         linear in its length for every input: bounded quantifiers, and ASCII lookarounds instead of word boundaries,
         which don't exist between a Latin letter and a Han or Cyrillic one.
         """
@@ -40,9 +39,9 @@ class PatternRecogniser:
         """Tell whether a match is what it looks like."""
         return True
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all valid matches."""
-        lowered = text.lower()
+        text, lowered = view.text, view.lowered
         if not any(hint in lowered for hint in self.HINTS):
             return
         for pattern in self.PATTERNS:

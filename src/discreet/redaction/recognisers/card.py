@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from discreet.redaction.recognisers.base import Span
+from discreet.redaction.recognisers.base import Span, View
 from discreet.redaction.recognisers.digits import Window, scan, without_lookalikes
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
@@ -44,16 +44,16 @@ class CardRecogniser:
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all card numbers."""
-        view = without_lookalikes(text)
+        text = view.derived(without_lookalikes)
 
         def choose(windows: Sequence[Window]) -> Window | None:
-            before = view[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start] if windows[0].leading else ""
+            before = text[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start] if windows[0].leading else ""
             named = self.ABOUT_CARDS.search(before) is not None
             return next((each for each in windows if self.validate(each.digits, named=named)), None)
 
-        for window in scan(view, least=12, most=19, choose=choose):
+        for window in scan(text, least=12, most=19, choose=choose):
             yield window.start, window.end
 
     def validate(self, digits: str, *, named: bool = False) -> bool:

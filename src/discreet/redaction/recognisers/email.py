@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.base import Span
+from discreet.redaction.recognisers.base import Span, View
 
 
 class EmailRecogniser:
@@ -25,8 +25,7 @@ class EmailRecogniser:
     )
     """RFC 1035 labels; the ASCII form comes first, so that it ends where Chinese or Cyrillic text goes on."""
 
-    LOCAL = re.compile(r"[\w.+%&!#$~'\u0300-\u036f-]{1,128}\Z")
-    """Combining marks belong to it: Vietnamese may arrive decomposed."""
+    LOCAL = re.compile(r"[\w.+%&!#$~'-]{1,128}\Z")
 
     GLUED_PROSE = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u1e00-\u1eff]{1,128}(?=[A-Za-z])")
     """Letters of another script that run into a Latin local part: `信箱test@`."""
@@ -34,8 +33,9 @@ class EmailRecogniser:
     USERINFO = re.compile(r"://[^\s/@]{0,128}:[^\s/@]{0,128}\Z")
     """`scheme://user:password` before the `@` of a URL, which is the business of another recogniser."""
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
+        text = view.text
         for match in self.DOMAIN.finditer(text):
             start = self.local_start(text[max(0, match.start() - 128) : match.start()])
             if start is not None:

@@ -13,7 +13,7 @@ from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneMetadata, PhoneNumber, ValidationResult
 
 from discreet.errors import ConfigurationError
-from discreet.redaction.recognisers.base import Span
+from discreet.redaction.recognisers.base import Span, View
 from discreet.redaction.recognisers.digits import Window, scan, without_lookalikes
 
 DEFAULT_REGIONS = ("US", "GB", "VN", "RU", "TW", "CN")
@@ -117,16 +117,16 @@ class PhoneRecogniser:
     def __init__(self, *, regions: Sequence[str] = DEFAULT_REGIONS) -> None:
         self._plans = tuple(map(_Plan.of, regions))
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all numbers, with `+`, parentheses and extension."""
-        view = without_lookalikes(text)
+        text = view.derived(without_lookalikes)
 
         def choose(windows: Sequence[Window]) -> Window | None:
-            return self.choose(view, windows)
+            return self.choose(text, windows)
 
-        for window in scan(view, least=7, most=15, choose=choose):
-            extension = self.EXTENSION.match(view, window.end)
-            yield self.opening(view, window), extension.end() if extension else window.end
+        for window in scan(text, least=7, most=15, choose=choose):
+            extension = self.EXTENSION.match(text, window.end)
+            yield self.opening(text, window), extension.end() if extension else window.end
 
     def opening(self, text: str, window: Window) -> int:
         """Return where the number begins: at its `+`, or at a parenthesis that is closed within it."""

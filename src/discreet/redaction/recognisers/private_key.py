@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.base import Span
+from discreet.redaction.recognisers.base import Span, View
 
 
 class PrivateKeyRecogniser:
@@ -21,8 +21,9 @@ class PrivateKeyRecogniser:
 
     REST = re.compile(r"(?:(?:\\[nrt]|\s){1,8}+[A-Za-z0-9+/=]{16,4000}+){0,1000}+")
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all keys, with their BEGIN and END lines."""
+        text = view.text
         begin: re.Match[str] | None = None
         for marker in self.MARKER.finditer(text):
             if marker["edge"] == "BEGIN":

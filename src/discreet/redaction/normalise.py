@@ -1,0 +1,109 @@
+"""Make texts that look the same be the same, whatever characters they are written with."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from discreet.redaction.confusables import LATIN, MIXED_WORD
+from discreet.redaction.view import View
+
+KEPT = frozenset("№…‥™℠")
+"""What compatibility would spell out in letters or dots, though it reads as something else."""
+
+ENCLOSED = ((0x1F150, 26, "A"), (0x1F170, 26, "A"), (0x1F1E6, 26, "A"))
+"""Circled, squared and flag letters that Unicode gives no decomposition: first of them, how many, what it reads as."""
+
+INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0000-\U000e0fff]")
+"""Fillers, variation selectors and tag characters that are not of the category Cf (Unicode, Default_Ignorable_Code_Point)."""
+
+WITH_MARKS = re.compile(
+    "[^\\W_]?[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{1,64}"
+)
+"""A letter or digit and the marks upon it, at most as many as Unicode's stream-safe text has twice over (UAX 15)."""
+
+MARKUP = re.compile(r"(?<=\S)(?:\*{2,3}|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>)(?=\S)", re.IGNORECASE)
+"""Emphasis in the middle of something: `0912 3**45 678**`."""
+
+HAN_DIGITS = dict(zip("零〇○一二三四五六七八九壹貳參肆伍陸柒捌玖贰叁陆幺", "0001234567891234567892361", strict=True))
+HAN_NUMBER = re.compile(
+    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{6,40}}[{0}](?![{0}])".format("".join(HAN_DIGITS)),
+)
+"""Seven digits or more in Han characters, said one by one; numbers in prose and years have fewer."""
+
+
+class _Folding(dict[int, str]):
+    """For `str.translate`: character -> what it reads as. Fills itself on demand and notes what changes lengths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moving: set[str] = set()
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = folded = _fold_char(char)
+        if len(folded) != 1:
+            self.moving.add(char)
+        return folded
+
+
+def _fold_char(char: str) -> str:  # noqa: PLR0911 - one line a kind of character
+    category = unicodedata.category(char)
+    if category == "Cf" or INVISIBLE.match(char):
+        return ""
+    if category == "Pd" or char == "\N{MINUS SIGN}":
+        return "-"
+    if category == "Zs":
+        return " "
+    if category in ("Zl", "Zp") or char in "\x85\x0b\x0c":
+        return "\n"
+    if char in KEPT or unicodedata.decomposition(char).startswith(("<super>", "<sub>")):
+        return char  # the 2 of m² belongs to no number
+    if (digit := unicodedata.digit(char, None)) is not None:
+        return str(digit)
+    for first, count, letter in ENCLOSED:
+        if first <= ord(char) < first + count:
+            return chr(ord(letter) + ord(char) - first)
+    plain = unicodedata.normalize("NFKC", char)
+    return plain if plain.isascii() and plain.strip() else char
+
+
+_FOLDING = _Folding()
+
+
+def normalise(text: str) -> View:
+    r"""Return `text` as recognisers see it.
+
+    Digits, letters, dashes and spaces of all scripts that read as ASCII are ASCII, letters carry their marks in one
+    character, and what can't be seen or only emphasises is gone.
+
+    Example:
+        >>> normalise("\N{FULLWIDTH DIGIT ONE}2\N{EN DASH}3\N{ZERO WIDTH SPACE}4").text
+        '12-34'
+    """
+    view = View(text)
+    if not text.isascii():
+        view = _folded(view)
+    if "*" in text or "~~" in text or "<" in text:
+        view = view.replaced(MARKUP, lambda _: "")
+    return view
+
+
+def _folded(view: View) -> View:
+    if WITH_MARKS.search(view.text):
+        view = view.replaced(WITH_MARKS, _composed)
+    view.text.translate(_FOLDING)  # learns the characters it has not seen
+    if moving := _FOLDING.moving.intersection(view.text):
+        view = view.replaced(re.compile(f"[{re.escape(''.join(moving))}]"), lambda match: _FOLDING[ord(match[0])])
+    view = view.translated(_FOLDING)
+    if MIXED_WORD.search(view.text):
+        view = view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
+    if HAN_NUMBER.search(view.text):
+        view = view.replaced(HAN_NUMBER, lambda match: "".join(HAN_DIGITS.get(char, char) for char in match[0]))
+    return view
+
+
+def _composed(match: re.Match[str]) -> str:
+    """Return a letter with its marks as one character, or without marks that don't belong to it."""
+    whole = unicodedata.normalize("NFKC", match[0])
+    return whole if len(whole) == 1 else match[0][:1] if match[0][0].isalnum() else ""

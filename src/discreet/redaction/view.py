@@ -1,0 +1,81 @@
+"""A text as recognisers see it, and where each of its characters came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+BLANK = "\0"
+"""Stands in for characters that no recogniser may see. Storable text has no NUL, so it can't be mistaken."""
+
+Span = tuple[int, int]
+"""Start and end of a value in a text."""
+
+Derived = TypeVar("Derived")
+
+
+class View:
+    """Normalised text with a map back to the text it was made from.
+
+    Recognisers return spans of `text`; `source` turns them into spans of the original.
+    """
+
+    def __init__(self, text: str, *, starts: list[int] | None = None, ends: list[int] | None = None) -> None:
+        """`starts` and `ends` have, for each character, where its original begins and ends; None where it is itself."""
+        self.text = text
+        self._starts = starts
+        self._ends = ends
+        self._derived: dict[Callable[[str], object], object] = {}
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in small letters, for looking for words. Not always equally long."""
+        return self.text.lower()
+
+    def derived(self, derive: Callable[[str], Derived]) -> Derived:
+        """Return `derive(text)`, worked out once for all recognisers that ask."""
+        if derive not in self._derived:
+            self._derived[derive] = derive(self.text)
+        result: Derived = self._derived[derive]  # type: ignore[assignment]  # the key tells its type
+        return result
+
+    def source(self, start: int, end: int) -> Span:
+        """Return the span of the original that a span of the view, of at least one character, was made from."""
+        if self._starts is None or self._ends is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
+    def translated(self, table: dict[int, str]) -> View:
+        """Return a view with characters replaced one by one, each by exactly one."""
+        return View(self.text.translate(table), starts=self._starts, ends=self._ends)
+
+    def replaced(self, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> View:
+        """Return a view with the matches of `pattern`, none of them empty, replaced by text of any length.
+
+        A match is one character as far as places go: all that replaces it stems from all of it.
+        """
+        parts: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        done = 0
+        for match in pattern.finditer(self.text):
+            new = by(match)
+            if new == match[0]:
+                continue
+            start, end = self.source(*match.span())
+            parts += self.text[done : match.start()], new
+            self._copy_places(done, match.start(), starts, ends)
+            starts += [start] * len(new)
+            ends += [end] * len(new)
+            done = match.end()
+        if not done:
+            return self
+        parts.append(self.text[done:])
+        self._copy_places(done, len(self.text), starts, ends)
+        return View("".join(parts), starts=starts, ends=ends)
+
+    def _copy_places(self, first: int, last: int, starts: list[int], ends: list[int]) -> None:
+        starts += range(first, last) if self._starts is None else self._starts[first:last]
+        ends += range(first + 1, last + 1) if self._ends is None else self._ends[first:last]
