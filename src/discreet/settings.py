@@ -32,6 +32,10 @@ class Settings(BaseSettings):
     encryption_keys: SecretStr | None = Field(
         default=None, description="Keys as id:base64 of 32 bytes, comma-separated; the first seals, all open."
     )
+    placeholder_key: SecretStr | None = Field(
+        default=None,
+        description="Base64 of 32 random bytes that tell placeholders of a thread apart. Default: a key file in the data folder.",
+    )
     spill: bool = Field(
         default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
     )

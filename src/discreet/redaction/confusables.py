@@ -1,7 +1,5 @@
 """Cyrillic and Greek letters that pass for Latin ones."""
 
-
-
 from __future__ import annotations
 
 import re

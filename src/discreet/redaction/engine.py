@@ -2,79 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.normalise import normalise
-from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern
+from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged, written
 from discreet.redaction.recognisers import DEFAULT, Recogniser
-from discreet.redaction.view import BLANK
+from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
+from discreet.redaction.view import BLANK, View
 from discreet.state.text import storable
 
 MAX_PASSES = 8
 """A replaced value can uncover another one, so passes repeat until one finds nothing: ordinary text takes two, and
 40,000 random mixtures of the property test's fragments took three at most."""
 
+MAX_DEPTH = 2
+"""Encodings of encodings that are read: base64 of base64."""
+
 
 class Redactor:
     """Replaces sensitive values by placeholders such as `<EMAIL>`. Stateless: one instance serves all threads.
 
     `recognisers` are asked in order, though order decides nothing: findings that overlap are united. A text of more than
-    `max_chars` characters is not searched; the whole of it becomes `<OVERSIZE>`.
+    `max_chars` characters is not searched; the whole of it becomes `<OVERSIZE>`. `placeholder_key` has 32 bytes or more and
+    is used by `for_thread` only. Default: DISCREET_PLACEHOLDER_KEY, else the key file in the data folder, made when needed.
 
     Example:
         >>> Redactor().redact("Write to ann@example.com or call +1 202 456 1111.")
         'Write to <EMAIL> or call <PHONE>.'
     """
 
-    def __init__(self, *, recognisers: Sequence[Recogniser] = DEFAULT, max_chars: int = 100_000) -> None:
+    def __init__(
+        self,
+        *,
+        recognisers: Sequence[Recogniser] = DEFAULT,
+        max_chars: int = 100_000,
+        placeholder_key: PlaceholderKey | None = None,
+    ) -> None:
         self._recognisers = tuple(recognisers)
         self._max_chars = max_chars
+        self._placeholder_key = placeholder_key
         self._placeholder = placeholder_pattern(recogniser.type for recogniser in self._recognisers)
 
     def redact(self, text: str) -> str:
-        """Return `text` with a placeholder for each sensitive value.
+        """Return `text` with a placeholder, never a tagged one, for each sensitive value.
 
         Pure and idempotent. The result is always storable: NUL is dropped and lone surrogates become U+FFFD. Fails
         closed: a text that stays unsettled after `MAX_PASSES` becomes `<UNKNOWN>` as a whole.
         """
-        text = storable(text)
-        for _ in range(MAX_PASSES):
-            if len(text) > self._max_chars:
-                return issue(OVERSIZE)
-            found = self._search(text)
-            if not found:
-                return text
-            text = _replace(text, found)
-        return issue(UNKNOWN)
+        text = untagged(storable(text))
+        return self.replace(text, lambda finding: issue(finding.type))
 
     def findings(self, text: str) -> list[Finding]:
-        """Return what a first pass finds, in order, without overlaps.
+        """Return all that `redact` replaces, in order, without overlaps.
 
         Offsets are those of `storable(text)`, which is `text` itself unless it holds NUL or surrogates.
         """
-        text = storable(text)
-        if len(text) > self._max_chars:
-            return [Finding(OVERSIZE, 0, len(text))]
-        return self._search(text)
+        return self.settled(storable(text))
 
-    def _search(self, text: str) -> list[Finding]:
-        """Find what to replace. Placeholders are blanked for the recognisers, and swallowed whole or not at all."""
-        present = [Finding(match[0][1:-1], *match.span()) for match in self._placeholder.finditer(text)]
-        view = normalise(self._placeholder.sub(lambda match: BLANK * len(match[0]), text))
-        found = [
-            Finding(recogniser.type, *view.source(start, end))
-            for recogniser in self._recognisers
-            for start, end in recogniser.spans(view)
-        ]
-        untouched = {(each.start, each.end) for each in present}
-        return [each for each in merge([*found, *present]) if (each.start, each.end) not in untouched]
+    def for_thread(self, thread_id: str) -> ThreadRedactor:
+        """Return a redactor whose placeholders tell the values of one thread apart.
+
+        Raises:
+            ConfigurationError: The placeholder key of the settings can't be used.
+        """
+        return ThreadRedactor(self, thread_id, self._placeholder_key)
+
+    def replace(self, text: str, label: Callable[[Finding], str]) -> str:
+        """Return storable `text` with `label` of each finding in its place."""
+        parts: list[str] = []
+        done = 0
+        for finding in self.settled(text):
+            parts += text[done : finding.start], label(finding)
+            done = finding.end
+        return "".join([*parts, text[done:]])
+
+    def settled(self, text: str) -> list[Finding]:
+        """Return the findings of all passes over storable `text`, as places in it."""
+        findings: list[Finding] = []
+        for _ in range(MAX_PASSES):
+            current = _with_placeholders(text, findings)
+            if len(current.text) > self._max_chars:
+                return [Finding(OVERSIZE, 0, len(text))]
+            found = self._search(current)
+            if not found:
+                return findings
+            findings = merge([*findings, *found])
+        return [Finding(UNKNOWN, 0, len(text))]
+
+    def _search(self, current: View) -> list[Finding]:
+        """Find what to replace. A placeholder is one blank for the recognisers, swallowed whole or not at all."""
+        if "<" in current.text:
+            current = current.replaced(self._placeholder, lambda _: BLANK)
+        return list(self._found(normalise(current), depth=0))
+
+    def _found(self, view: View, *, depth: int) -> Iterator[Finding]:
+        read = unescaped(view)
+        for each in (view,) if read is None else (view, read):
+            for recogniser in self._recognisers:
+                for start, end in recogniser.spans(each):
+                    if each.text[start:end].strip(BLANK):
+                        yield Finding(recogniser.type, *each.source(start, end))
+            yield from self._encoded(each, depth=depth)
+
+    def _encoded(self, view: View, *, depth: int) -> Iterator[Finding]:
+        """Find encoded values. What is encoded too long or too often to be searched is masked."""
+        searched = 0
+        for span, text in encoded_texts(view):
+            searched += len(text)
+            if searched > MAX_DECODED_CHARS or depth == MAX_DEPTH:
+                yield Finding(UNKNOWN, *view.source(*span))
+            elif found := next(self._found(normalise(storable(text)), depth=depth + 1), None):
+                yield Finding(found.type, *view.source(*span))
 
 
-def _replace(text: str, found: Sequence[Finding]) -> str:
-    parts: list[str] = []
-    done = 0
-    for finding in found:
-        parts += text[done : finding.start], issue(finding.type)
-        done = finding.end
-    return "".join([*parts, text[done:]])
+def _with_placeholders(text: str, findings: Sequence[Finding]) -> View:
+    return View(text).spliced((each.start, each.end, written(each.type)) for each in findings)

@@ -71,8 +71,8 @@ def _fold_char(char: str) -> str:  # noqa: PLR0911 - one line a kind of characte
 _FOLDING = _Folding()
 
 
-def normalise(text: str) -> View:
-    r"""Return `text` as recognisers see it.
+def normalise(text: str | View) -> View:
+    r"""Return a text, or a view of one, as recognisers see it.
 
     Digits, letters, dashes and spaces of all scripts that read as ASCII are ASCII, letters carry their marks in one
     character, and what can't be seen or only emphasises is gone.
@@ -81,7 +81,8 @@ def normalise(text: str) -> View:
         >>> normalise("\N{FULLWIDTH DIGIT ONE}2\N{EN DASH}3\N{ZERO WIDTH SPACE}4").text
         '12-34'
     """
-    view = View(text)
+    view = text if isinstance(text, View) else View(text)
+    text = view.text
     if not text.isascii():
         view = _folded(view)
     if "*" in text or "~~" in text or "<" in text:

@@ -1,11 +1,9 @@
-"""What stands in the place of a value."""
+"""What stands in the place of a value: `<EMAIL>`, or within a thread `<EMAIL:7K2QX3MD>`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from discreet import metrics
+from collections.abc import Iterable, Mapping
 
 OVERSIZE = "OVERSIZE"
 """A text too long to be searched."""
@@ -13,15 +11,60 @@ UNKNOWN = "UNKNOWN"
 """Something that can't be shown to be harmless."""
 BYTES = "BYTES"
 """Binary data."""
+SECRET = "SECRET"  # noqa: S105 - the name of a type
+"""A password, key or token."""
+
+UNTAGGED = frozenset({OVERSIZE, UNKNOWN, BYTES, SECRET})
+"""Types that never carry a tag. Nobody needs to tell two secrets apart, and a tag could be looked up again."""
+
+TAG_CHARS = 8
+"""40 bits in base32 (RFC 4648, section 6). Of 1,000 values in a thread two share a tag once in two million threads."""
+
+TAGGED = re.compile(rf"<(?P<kind>[A-Z][A-Z0-9_]{{0,40}}):(?P<tag>[A-Z2-7]{{{TAG_CHARS}}})>")
+"""What has the form of a tagged placeholder, of whatever type."""
 
 
-def issue(kind: str) -> str:
+def issue(kind: str, tag: str | None = None) -> str:
     """Return the placeholder for one value of type `kind`, and count it. Nothing else counts redactions."""
+    from discreet import metrics  # noqa: PLC0415 - the client library takes longer to import than all of this room
+
     metrics.redactions.labels(type=kind).inc()
-    return f"<{kind}>"
+    return written(kind, tag)
+
+
+def written(kind: str, tag: str | None = None) -> str:
+    """Return the placeholder as it is written in a text."""
+    return f"<{kind}:{tag}>" if tag else f"<{kind}>"
 
 
 def placeholder_pattern(kinds: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that matches the placeholders of `kinds` and those that are not about a recogniser's finding."""
-    names = sorted({*kinds, OVERSIZE, UNKNOWN, BYTES})
-    return re.compile(f"<(?:{'|'.join(map(re.escape, names))})>")
+    """Return a pattern of the placeholders of `kinds`, with tag or without, and of those that are no finding's."""
+    names = sorted({*kinds, *UNTAGGED})
+    return re.compile(f"<(?P<kind>{'|'.join(map(re.escape, names))})(?::[A-Z2-7]{{{TAG_CHARS}}})?>")
+
+
+def untagged(text: str) -> str:
+    """Return `text` with the tags of all its placeholders dropped.
+
+    So it is done to what comes from outside a turn (people, tools, memories), where a tag would be somebody's attempt to
+    have a value handed out; and to what leaves the thread for long-term memory.
+
+    Example:
+        >>> untagged("write to <EMAIL:7K2QX3MD>")
+        'write to <EMAIL>'
+    """
+    while ":" in text and (shorter := TAGGED.sub(r"<\g<kind>>", text)) != text:
+        text = shorter
+    return text
+
+
+def resolve(text: str, values: Mapping[str, str]) -> str:
+    """Return `text` with the values of its tagged placeholders put back; those not in `values` stay.
+
+    `values` has the turn's values by placeholder, see `ThreadRedactor.mask`. What a value says is not looked at again.
+
+    Example:
+        >>> resolve("write to <EMAIL:7K2QX3MD>", {"<EMAIL:7K2QX3MD>": "ann@example.com"})
+        'write to ann@example.com'
+    """
+    return TAGGED.sub(lambda match: values.get(match[0], match[0]), text) if values else text

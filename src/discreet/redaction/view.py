@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeVar
 
@@ -56,20 +56,22 @@ class View:
 
         A match is one character as far as places go: all that replaces it stems from all of it.
         """
+        edits = ((*match.span(), by(match)) for match in pattern.finditer(self.text))
+        return self.spliced(edits)
+
+    def spliced(self, edits: Iterable[tuple[int, int, str]]) -> View:
+        """Return a view with text of any length in place of spans, which are in order, not empty and apart."""
         parts: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
         done = 0
-        for match in pattern.finditer(self.text):
-            new = by(match)
-            if new == match[0]:
-                continue
-            start, end = self.source(*match.span())
-            parts += self.text[done : match.start()], new
-            self._copy_places(done, match.start(), starts, ends)
+        for first, last, new in edits:
+            start, end = self.source(first, last)
+            parts += self.text[done:first], new
+            self._copy_places(done, first, starts, ends)
             starts += [start] * len(new)
             ends += [end] * len(new)
-            done = match.end()
+            done = last
         if not done:
             return self
         parts.append(self.text[done:])

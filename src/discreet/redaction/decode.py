@@ -1,0 +1,98 @@
+"""Read what is written in an encoding: escapes in the middle of a text, and whole words of base64 or hexadecimal."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from discreet.redaction.view import Span, View
+
+MAX_LEVELS = 3
+"""Escapes of escapes that are read: `%2540` has two."""
+
+LEAST_ENCODED_CHARS = 12
+"""The shortest value there is, an address such as `a@bc.de`, has this many characters in base64."""
+
+MAX_DECODED_CHARS = 8_000
+"""Decoded text of one input that is searched; a legitimate one is a token or a header. What is longer is masked unread."""
+
+ESCAPE = re.compile(
+    r"(?:%[0-9A-Fa-f]{2}){1,64}"  # RFC 3986, section 2.1
+    r"|\\u\{?[0-9A-Fa-f]{4,6}\}?|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}"  # JSON, JavaScript, Python
+    r"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,12});"  # HTML
+)
+
+ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{12,100000}+={0,2}(?![A-Za-z0-9+/=_-])")
+"""A run of RFC 4648's alphabets, of 64 or 16 characters."""
+
+HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2}){6,50000}")
+LEAST_TEXT_SHARE = 0.9
+"""Text is printable but for a line break here and there; bytes that happen to be UTF-8 are not."""
+
+
+class Encoded(NamedTuple):
+    """Text found in an encoding."""
+
+    span: Span
+    text: str
+
+
+def unescaped(view: View) -> View | None:
+    """Return the view with escapes read; None if it has none."""
+    first = view
+    for _ in range(MAX_LEVELS):
+        text = view.text
+        if ("%" not in text and "\\" not in text and "&" not in text) or not ESCAPE.search(text):
+            break
+        read = view.replaced(ESCAPE, _unescape)
+        if read is view:
+            break
+        view = read
+    return None if view is first else view
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escape = match[0]
+    if escape[0] == "%":
+        return bytes.fromhex(escape.replace("%", "")).decode("utf-8", "replace").replace("\0", " ")
+    if escape[0] == "&":
+        return html.unescape(escape).replace("\0", " ")
+    code = int(escape[2:].strip("{}"), 16)
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else escape  # noqa: PLR2004 - Unicode's limits
+
+
+def encoded_texts(view: View) -> Iterator[Encoded]:
+    """Return the words of a text that are text in base64 or hexadecimal, with what they say."""
+    for match in ENCODED.finditer(view.text):
+        text = _decoded(match[0])
+        if text is not None:
+            yield Encoded(match.span(), text)
+
+
+def _decoded(word: str) -> str | None:
+    """Return the text that a word encodes; None if it encodes none."""
+    raw = _bytes_of(word)
+    if raw is None:
+        return None
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    printable = sum(map(str.isprintable, text[:2000]))
+    return text if printable >= LEAST_TEXT_SHARE * min(len(text), 2000) else None
+
+
+def _bytes_of(word: str) -> bytes | None:
+    if HEXADECIMAL.fullmatch(word):
+        return bytes.fromhex(word)
+    body = word.rstrip("=").replace("-", "+").replace("_", "/")
+    if len(body) % 4 == 1:
+        return None
+    try:
+        return base64.b64decode(body + "=" * (-len(body) % 4), validate=True)
+    except binascii.Error:
+        return None
