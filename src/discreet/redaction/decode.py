@@ -22,7 +22,7 @@ MAX_DECODED_CHARS = 8_000
 
 ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2}){1,64}"  # RFC 3986, section 2.1
-    r"|\\u\{?[0-9A-Fa-f]{4,6}\}?|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}"  # JSON, JavaScript, Python
+    r"|\\u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\})|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}"  # JSON, JavaScript, Python
     r"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,12});"  # HTML
 )
 

@@ -22,8 +22,8 @@ WITH_MARKS = re.compile(
 )
 """A letter or digit and the marks upon it, at most as many as Unicode's stream-safe text has twice over (UAX 15)."""
 
-MARKUP = re.compile(r"(?<=\S)(?:\*{2,3}|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>)(?=\S)", re.IGNORECASE)
-"""Emphasis in the middle of something: `0912 3**45 678**`."""
+MARKUP = re.compile(r"(?<!\*)\*{2,3}(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>", re.IGNORECASE)
+"""Emphasis, which may begin in the middle of a value: `0912 3**45 678**`."""
 
 HAN_DIGITS = dict(zip("零〇○一二三四五六七八九壹貳參肆伍陸柒捌玖贰叁陆幺", "0001234567891234567892361", strict=True))
 HAN_NUMBER = re.compile(

@@ -6,6 +6,7 @@ from discreet.redaction.recognisers.base import Recogniser, Span, View
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
+from discreet.redaction.recognisers.obfuscated_email import ObfuscatedEmailRecogniser
 from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
@@ -18,6 +19,7 @@ __all__ = [
     "CardRecogniser",
     "ConnectionStringRecogniser",
     "EmailRecogniser",
+    "ObfuscatedEmailRecogniser",
     "PhoneRecogniser",
     "PrivateKeyRecogniser",
     "Recogniser",
@@ -35,6 +37,7 @@ DEFAULT: tuple[Recogniser, ...] = (
     AssignmentRecogniser(),
     SpokenSecretRecogniser(),
     EmailRecogniser(),
+    ObfuscatedEmailRecogniser(),
     CardRecogniser(),
     PhoneRecogniser(),
 )

@@ -44,6 +44,9 @@ class CardRecogniser:
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""
 
+    GROUPED = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 4, 3)})
+    """As cards are printed. Hardly another number is, so there the check digit may be wrong."""
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all card numbers."""
         text = view.derived(without_lookalikes)
@@ -51,10 +54,15 @@ class CardRecogniser:
         def choose(windows: Sequence[Window]) -> Window | None:
             before = text[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start] if windows[0].leading else ""
             named = self.ABOUT_CARDS.search(before) is not None
-            return next((each for each in windows if self.validate(each.digits, named=named)), None)
+            return next((each for each in windows if self.accepts(each, named=named)), None)
 
         for window in scan(text, least=12, most=19, choose=choose):
             yield window.start, window.end
+
+    def accepts(self, window: Window, *, named: bool) -> bool:
+        """Tell whether the digits are a card's, forwards or, where they are grouped like one, backwards."""
+        grouped = window.sizes in self.GROUPED
+        return self.validate(window.digits, named=named or grouped) or (grouped and self.validate(window.digits[::-1]))
 
     def validate(self, digits: str, *, named: bool = False) -> bool:
         """Tell whether scheme, length and check digit agree; of a number `named` as a card only scheme and length."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from discreet.redaction.view import BLANK, Span
@@ -13,7 +13,7 @@ from discreet.redaction.view import BLANK, Span
 GROUP = re.compile(r"(?<![0-9])[0-9]{1,19}(?![0-9])")
 """No phone or card number has more than 19 digits, so a longer run of digits is none (ISO/IEC 7812-1, ITU-T E.164)."""
 
-GAP = re.compile(r"[ \t.()-]{1,3}")
+GAP = re.compile(r"[ \t.()-]{1,3}|[ \t.()-]{0,2}\r?\n[ \t]{0,2}")
 """What may stand between two groups of one number. A comma may not: it separates the fields of a CSV row."""
 
 NEARBY = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
@@ -47,6 +47,8 @@ class Window(NamedTuple):
     """All digits without what separates them."""
     sizes: tuple[int, ...]
     """Digits in each group."""
+    lines: int
+    """Line breaks between the groups."""
     leading: bool
     """Whether no other digits stand right before it, so that words may."""
 
@@ -76,6 +78,7 @@ def scan(text: str, *, least: int, most: int, choose: Choose) -> Iterator[Window
         sizes = tuple(end - start for start, end in chain)
         before = [0, *accumulate(sizes)]  # digits of the chain before each group, and before its end
         digits = "".join(text[start:end] for start, end in chain)
+        breaks = _breaks_before(text, chain)
         first = 0
         while before[-1] - before[first] >= least:
             chosen: Window | None = None
@@ -87,6 +90,7 @@ def scan(text: str, *, least: int, most: int, choose: Choose) -> Iterator[Window
                         chain[end - 1][1],
                         digits[before[first] : before[end]],
                         sizes[first:end],
+                        breaks[end - 1] - breaks[first],
                         first == 0,
                     )
                     for end in reversed(ends)
@@ -107,6 +111,12 @@ def _chains(text: str) -> Iterator[list[Span]]:
         chain.append(group.span())
     if chain:
         yield chain
+
+
+def _breaks_before(text: str, chain: Sequence[Span]) -> list[int]:
+    """Return for each group how many line breaks stand between it and the first."""
+    gaps = (text[left[1] : right[0]] for left, right in pairwise(chain))
+    return list(accumulate(("\n" in gap for gap in gaps), initial=0))
 
 
 def _may_start(sizes: Sequence[int], index: int) -> bool:
