@@ -52,7 +52,7 @@ class Redactor:
         closed: a text that stays unsettled after `MAX_PASSES` becomes `<UNKNOWN>` as a whole.
         """
         text = untagged(storable(text))
-        return self.replace(text, lambda finding: issue(finding.type))
+        return self.replace(text, lambda finding: self.label(text, finding))
 
     def findings(self, text: str) -> list[Finding]:
         """Return all that `redact` replaces, in order, without overlaps.
@@ -60,6 +60,14 @@ class Redactor:
         Offsets are those of `storable(text)`, which is `text` itself unless it holds NUL or surrogates.
         """
         return self.settled(storable(text))
+
+    def label(self, text: str, finding: Finding) -> str:  # noqa: ARG002 - threads look at the value
+        """Return the placeholder for a finding in storable `text`, and count it."""
+        return issue(finding.type)
+
+    def literal(self, text: str) -> str:
+        """Return what is written of text between findings: all of it, without tags."""
+        return untagged(text)
 
     def for_thread(self, thread_id: str) -> ThreadRedactor:
         """Return a redactor whose placeholders tell the values of one thread apart.

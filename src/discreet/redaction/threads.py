@@ -57,7 +57,7 @@ class ThreadRedactor:
     def redact(self, text: str) -> str:
         """Return `text` with a tagged placeholder for each value; those it has already stay. Pure and idempotent."""
         text = storable(text)
-        return self._redactor.replace(text, lambda finding: self._issue(text, finding))
+        return self._redactor.replace(text, lambda finding: self.label(text, finding))
 
     def mask(self, text: str, known: Mapping[str, str] | None = None) -> Masked:
         """Return `text` redacted, and the values that went, for `resolve` within this turn.
@@ -86,8 +86,13 @@ class ThreadRedactor:
         """Return what `redact` replaces, see `Redactor.findings`."""
         return self._redactor.findings(text)
 
-    def _issue(self, text: str, finding: Finding) -> str:
+    def label(self, text: str, finding: Finding) -> str:
+        """Return the placeholder for a finding in storable `text`, and count it."""
         return issue(finding.type, self._tag(finding.type, text[finding.start : finding.end]))
+
+    def literal(self, text: str) -> str:
+        """Return what is written of text between findings: all of it, tags too."""
+        return text
 
     def _tag(self, kind: str, value: str) -> str | None:
         if kind in UNTAGGED:

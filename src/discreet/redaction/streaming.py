@@ -1,0 +1,159 @@
+"""Redact a text that arrives in pieces, as if it had come whole."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from discreet.redaction.findings import Finding
+from discreet.redaction.normalise import normalise
+from discreet.redaction.placeholders import OVERSIZE, issue
+from discreet.state.text import storable
+
+HOLD_BACK = 512
+"""Characters after a cut that have to be known. No value with spaces in it is longer, a private key apart."""
+
+CONTEXT = 1024
+"""Characters before a cut that recognisers still see: words such as "password" stand nearer than that."""
+
+STEP = 64
+"""New characters that are worth another look; more where much is held, so that the work stays linear."""
+
+MAX_RUN = 4096
+"""Characters without a place to cut, after which they are masked unread."""
+
+MAX_HELD = 32_768
+"""Characters of one value, a private key, and what it stands in."""
+
+PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、])")
+"""Where a text may be cut: white space, and sentences of scripts that have none. No token goes across either."""
+
+NUMBER_BEFORE = re.compile(r"[0-9][ \t\n.()-]*\Z")
+NUMBER_AFTER = re.compile(r"[ \t\n.()+-]*[0-9]")
+
+
+class Findable(Protocol):
+    """What a `Redactor` and a `ThreadRedactor` have in common."""
+
+    def findings(self, text: str) -> list[Finding]:
+        """Return what is replaced, as places in storable `text`."""
+        ...
+
+    def label(self, text: str, finding: Finding) -> str:
+        """Return the placeholder for a finding in `text`."""
+        ...
+
+    def literal(self, text: str) -> str:
+        """Return what is written of text between findings."""
+        ...
+
+
+class StreamingRedactor:
+    """Takes chunks of any size and returns what is safe to show; `close` returns the rest.
+
+    What comes out, put together, is what the redactor makes of the whole text, as long as no run without white space has
+    4,096 characters or more. Such a run becomes `<OVERSIZE>`. About 512 characters are held back.
+
+    Example:
+        >>> from discreet.redaction import Redactor
+        >>> stream = StreamingRedactor(Redactor())
+        >>> "".join([stream.feed("write to ann@exa"), stream.feed("mple.com today"), stream.close()])
+        'write to <EMAIL> today'
+    """
+
+    def __init__(self, redactor: Findable) -> None:
+        self._redactor = redactor
+        self._text = ""
+        self._done = 0
+        """Characters of `_text` that are out already and stay as context."""
+        self._awaited = HOLD_BACK + STEP
+        """Characters to be held before it is worth to look again."""
+        self._half = ""
+        """First half of a surrogate pair, whose other half is in the next chunk."""
+        self._overrun = False
+        """Whether a run that was masked goes on."""
+
+    def feed(self, chunk: str) -> str:
+        """Take the next characters; return those that are settled by now, redacted."""
+        self._take(chunk)
+        if len(self._text) - self._done < self._awaited:
+            return ""
+        return self._settle(len(self._text) - HOLD_BACK)
+
+    def close(self) -> str:
+        """Return the rest, redacted. The stream can be used for another text then."""
+        text, self._half = storable(self._half), ""
+        self._text += text
+        rest = self._emit(len(self._text), self._redactor.findings(self._text))
+        self.__init__(self._redactor)  # type: ignore[misc]  # as new
+        return rest
+
+    def _take(self, chunk: str) -> None:
+        chunk = self._half + chunk
+        self._half = chunk[-1:] if "\ud800" <= chunk[-1:] <= "\udbff" else ""
+        chunk = storable(chunk.removesuffix(self._half) if self._half else chunk)
+        if self._overrun:
+            place = PLACE.search(chunk)
+            if place is None:
+                return
+            self._overrun = False
+            chunk = chunk[place.start() :]
+        self._text += chunk
+
+    def _settle(self, limit: int) -> str:
+        """Return what stands before the last place to cut up to `limit`."""
+        findings = self._redactor.findings(self._text)
+        cut = self._last_cut(limit, findings)
+        if cut is not None:
+            out = self._emit(cut, findings)
+            self._forget()
+        elif len(self._text) - self._done > self._most(findings):
+            out = self._overflow(findings)
+        else:
+            out = ""
+        held = len(self._text) - self._done
+        self._awaited = max(HOLD_BACK, held) + max(STEP, held // 4)
+        return out
+
+    def _most(self, findings: list[Finding]) -> int:
+        """Return how much may be held: more where it is one value."""
+        within = any(each.start <= len(self._text) - HOLD_BACK < each.end for each in findings)
+        return MAX_HELD if within else MAX_RUN + HOLD_BACK
+
+    def _last_cut(self, limit: int, findings: list[Finding]) -> int | None:
+        places = [match.start() for match in PLACE.finditer(self._text, self._done + 1, limit)]
+        spans = [(each.start, each.end) for each in findings]
+        for place in reversed(places):
+            if not any(start < place < end for start, end in spans) and not self._splits_number(place):
+                return place
+        return None
+
+    def _splits_number(self, place: int) -> bool:
+        before = normalise(self._text[max(0, place - 24) : place]).text
+        after = normalise(self._text[place : place + 24]).text
+        return NUMBER_BEFORE.search(before) is not None and NUMBER_AFTER.match(after) is not None
+
+    def _emit(self, end: int, findings: list[Finding]) -> str:
+        """Return what stands between what is out and `end`. A value that begins in what is out is masked from there on."""
+        parts: list[str] = []
+        for finding in findings:
+            if finding.end <= self._done or finding.start >= end:
+                continue
+            parts += self._redactor.literal(self._text[self._done : finding.start]), self._redactor.label(self._text, finding)
+            self._done = finding.end
+        parts.append(self._redactor.literal(self._text[self._done : end]))
+        self._done = max(self._done, end)
+        return "".join(parts)
+
+    def _overflow(self, findings: list[Finding]) -> str:
+        """Mask all that is held and what goes on without a place to cut."""
+        self._text, self._done, self._overrun = "", 0, True
+        return issue(OVERSIZE)
+
+    def _forget(self) -> None:
+        """Drop what is out but for the context, which begins at a word."""
+        if self._done > 2 * CONTEXT:
+            place = PLACE.search(self._text, self._done - CONTEXT, self._done)
+            start = place.end() if place else self._done - CONTEXT
+            self._text = self._text[start:]
+            self._done -= start
