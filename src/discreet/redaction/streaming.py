@@ -28,6 +28,9 @@ MAX_HELD = 32_768
 PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、])")
 """Where a text may be cut: white space, and sentences of scripts that have none. No token goes across either."""
 
+END_OF_RUN = re.compile(r"\s+[^\s\d+(.-]")
+"""Where something else begins than a run that was masked, or the rest of a number in it."""
+
 NUMBER_BEFORE = re.compile(r"[0-9][ \t\n.()-]*\Z")
 NUMBER_AFTER = re.compile(r"[ \t\n.()+-]*[0-9]")
 
@@ -51,8 +54,8 @@ class Findable(Protocol):
 class StreamingRedactor:
     """Takes chunks of any size and returns what is safe to show; `close` returns the rest.
 
-    What comes out, put together, is what the redactor makes of the whole text, as long as no run without white space has
-    4,096 characters or more. Such a run becomes `<OVERSIZE>`. About 512 characters are held back.
+    What comes out, put together, is what the redactor makes of the whole text, as long as no run without white space (or of
+    numbers alone) has 4,096 characters or more. Such a run becomes `<OVERSIZE>`. About 512 characters are held back.
 
     Example:
         >>> from discreet.redaction import Redactor
@@ -76,7 +79,7 @@ class StreamingRedactor:
     def feed(self, chunk: str) -> str:
         """Take the next characters; return those that are settled by now, redacted."""
         self._take(chunk)
-        if len(self._text) - self._done < self._awaited:
+        if self._overrun or len(self._text) - self._done < self._awaited:
             return ""
         return self._settle(len(self._text) - HOLD_BACK)
 
@@ -92,13 +95,11 @@ class StreamingRedactor:
         chunk = self._half + chunk
         self._half = chunk[-1:] if "\ud800" <= chunk[-1:] <= "\udbff" else ""
         chunk = storable(chunk.removesuffix(self._half) if self._half else chunk)
-        if self._overrun:
-            place = PLACE.search(chunk)
-            if place is None:
-                return
-            self._overrun = False
-            chunk = chunk[place.start() :]
         self._text += chunk
+        if self._overrun:
+            end = END_OF_RUN.search(self._text)
+            self._overrun = end is None
+            self._text = self._text[end.start() :] if end else self._text[len(self._text.rstrip()) :][:1]
 
     def _settle(self, limit: int) -> str:
         """Return what stands before the last place to cut up to `limit`."""
@@ -107,18 +108,13 @@ class StreamingRedactor:
         if cut is not None:
             out = self._emit(cut, findings)
             self._forget()
-        elif len(self._text) - self._done > self._most(findings):
+        elif len(self._text) - self._done > MAX_RUN + HOLD_BACK:
             out = self._overflow(findings)
         else:
             out = ""
         held = len(self._text) - self._done
         self._awaited = max(HOLD_BACK, held) + max(STEP, held // 4)
         return out
-
-    def _most(self, findings: list[Finding]) -> int:
-        """Return how much may be held: more where it is one value."""
-        within = any(each.start <= len(self._text) - HOLD_BACK < each.end for each in findings)
-        return MAX_HELD if within else MAX_RUN + HOLD_BACK
 
     def _last_cut(self, limit: int, findings: list[Finding]) -> int | None:
         places = [match.start() for match in PLACE.finditer(self._text, self._done + 1, limit)]
@@ -139,16 +135,29 @@ class StreamingRedactor:
         for finding in findings:
             if finding.end <= self._done or finding.start >= end:
                 continue
-            parts += self._redactor.literal(self._text[self._done : finding.start]), self._redactor.label(self._text, finding)
+            parts += (
+                self._redactor.literal(self._text[self._done : finding.start]),
+                self._redactor.label(self._text, finding),
+            )
             self._done = finding.end
         parts.append(self._redactor.literal(self._text[self._done : end]))
         self._done = max(self._done, end)
         return "".join(parts)
 
     def _overflow(self, findings: list[Finding]) -> str:
-        """Mask all that is held and what goes on without a place to cut."""
-        self._text, self._done, self._overrun = "", 0, True
-        return issue(OVERSIZE)
+        """Mask all that is held: a value that is longer, such as a key, as itself; else a run, to its end."""
+        limit = len(self._text) - HOLD_BACK
+        value = next((each for each in findings if each.start <= limit < each.end), None)
+        if value is None:
+            self._text, self._done, self._overrun = "", 0, True
+            return issue(OVERSIZE)
+        if len(self._text) - self._done <= MAX_HELD:
+            return ""
+        out = self._emit(limit, findings)
+        head = self._text[value.start : value.start + CONTEXT]  # by which the rest is known to be part of it
+        self._text = head + self._text[self._done :]
+        self._done = len(head)
+        return out
 
     def _forget(self) -> None:
         """Drop what is out but for the context, which begins at a word."""

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import re
+from collections import deque
+from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    ChatMessage,
-    HumanMessage,
-    RemoveMessage,
-    SystemMessage,
-    ToolMessage,
-)
-from pydantic import BaseModel
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
-from discreet.redaction.placeholders import BYTES, UNKNOWN, issue
+from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
+from discreet.redaction.shapes import rebuilt
 
 MAX_DEPTH = 50
 """No JSON that people or models write is nested deeper; what is, was made to exhaust the stack."""
@@ -29,24 +26,28 @@ MAX_DEPTH = 50
 MAX_INTEGER_BITS = 10_000
 """About 3,000 digits. Beyond 4,300 Python refuses to write an integer out (`sys.set_int_max_str_digits`)."""
 
-KINDS: dict[type[BaseMessage], tuple[str, ...]] = {
-    HumanMessage: (),
-    AIMessage: (),
-    SystemMessage: (),
-    ToolMessage: ("tool_call_id",),
-    ChatMessage: ("role",),
-    RemoveMessage: (),
-}
-"""Kind of message -> what it can't exist without, beside text. A subclass, such as a chunk, becomes its kind."""
+MAX_NAMED_CHARS = 256
+"""A value that its name could tell to be sensitive, such as a password, is shorter. What is longer tells by itself."""
+
+MEDIA_NAMES = frozenset({"base64", "b64_json", "file_data", "image_data", "audio_data"})
+"""Where content blocks of the providers keep their bytes."""
+MEDIA = re.compile(r"data:[\w.+/;=-]{0,200}base64,|[A-Za-z0-9+/_-]{512}")
+"""A data URL (RFC 2397), or base64 that is longer than any token."""
+
+
+OPAQUE = (((bytes, bytearray, memoryview), BYTES), ((SecretStr, SecretBytes), SECRET))
+"""Types that no text can be read from, or must not be."""
 
 
 def redact_object(value: Any, redactor: TextRedactor) -> Any:
     """Return a copy of `value` in which all text went through `redactor`, dict keys included.
 
-    Numbers that read as a phone or card number become its placeholder. Dataclasses and pydantic models become dicts of
-    their fields. Messages keep their kind, id and text; tool calls, other content blocks, artifacts and metadata are
-    dropped. Everything else fails closed: bytes become `<BYTES>`; other types, cycles, and what lies more than
-    `MAX_DEPTH` levels deep become `<UNKNOWN>`.
+    A value is also read together with its key, so that the value of `{"password": …}` is found. Numbers that read as a phone
+    or card number become its placeholder. Messages, `Send`, `Command` and `Interrupt` keep their kind, with tool calls,
+    content blocks, artifacts and metadata redacted; dataclasses and pydantic models become dicts of their fields, an
+    exception its class name and redacted message. Everything else fails closed: bytes and media payloads become
+    `<BYTES>`; other types, what can't be read or put together again, cycles, and what lies more than `MAX_DEPTH` levels
+    deep become `<UNKNOWN>`.
 
     Example:
         >>> from discreet.redaction import Redactor
@@ -62,52 +63,73 @@ class _Walk:
     def __init__(self, redactor: TextRedactor) -> None:
         self._redactor = redactor
         self._open: set[int] = set()
-        self._done: dict[int, tuple[Any, Any]] = {}
-        """Id of a container -> itself, kept so that the id stays its own, and its copy."""
+        self._done: dict[tuple[int, str | None], tuple[Any, Any]] = {}
+        """Id of a container and its name -> itself, kept so that the id stays its own, and its copy."""
 
-    def visit(self, value: Any) -> Any:
+    def visit(self, value: Any, name: str | None = None) -> Any:
+        """Return the copy of a value that stands under `name`."""
         if value is None or isinstance(value, (bool, date, time, timedelta, UUID)):
             return value
-        if isinstance(value, str):
-            return self._redactor.redact(str.__str__(value))
+        if isinstance(value, Enum):
+            return self.visit(value.value, name)
+        if isinstance(value, (str, PurePath)):
+            return self._text(str.__str__(value) if isinstance(value, str) else str(value), name)
         if isinstance(value, (int, float, Decimal)):
-            return self._number(value)
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            return issue(BYTES)
-        return self._container(value)
+            return self._number(value, name)
+        for opaque, kind in OPAQUE:
+            if isinstance(value, opaque):
+                return issue(kind)
+        return self._container(value, name)
 
-    def _number(self, value: float | Decimal) -> Any:
+    def _text(self, text: str, name: str | None) -> str:
+        if MEDIA.match(text) or (name in MEDIA_NAMES and text):
+            return issue(BYTES)
+        alone = self._redactor.redact(text)
+        if not name or alone != text or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
+            return alone
+        named = self._redactor.redact(f"{name}: {text}")
+        if named.endswith(text):
+            return text
+        prefix = f"{name}: "
+        return named.removeprefix(prefix) if named.startswith(prefix) else issue(UNKNOWN)
+
+    def _number(self, value: float | Decimal, name: str | None) -> Any:
         """Return the number, or a placeholder if it is a sensitive one when written out."""
         if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
             return issue(UNKNOWN)
         written = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        redacted = self._redactor.redact(written)
+        redacted = self._text(written, name)
         return value if redacted == written else redacted
 
-    def _container(self, value: Any) -> Any:
-        key = id(value)
+    def _container(self, value: Any, name: str | None) -> Any:
+        key = (id(value), name)
         if key in self._done:
             return self._done[key][1]
-        if key in self._open or len(self._open) >= MAX_DEPTH:
+        if id(value) in self._open or len(self._open) >= MAX_DEPTH:
             return issue(UNKNOWN)
-        self._open.add(key)
-        copy = self._rebuild(value)
-        self._open.remove(key)
+        self._open.add(id(value))
+        try:
+            copy = self._rebuild(value, name)
+        except Exception:  # noqa: BLE001 - fails closed: an object of somebody else's may raise anything when it is read
+            copy = issue(UNKNOWN)
+        self._open.remove(id(value))
         self._done[key] = (value, copy)
         return copy
 
-    def _rebuild(self, value: Any) -> Any:
-        if isinstance(value, dict):
+    def _rebuild(self, value: Any, name: str | None) -> Any:
+        if isinstance(value, Mapping):
             return self._mapping(value)
-        if isinstance(value, (list, tuple)):
-            items = [self.visit(item) for item in value]
-            return items if isinstance(value, list) else tuple(items)
-        if isinstance(value, BaseMessage):
-            return self._message(value)
-        fields = _field_names(value)
-        return (
-            issue(UNKNOWN) if fields is None else self._mapping({name: getattr(value, name, None) for name in fields})
-        )
+        if isinstance(value, (list, tuple, deque)):
+            items = [self.visit(item, name) for item in value]
+            return tuple(items) if isinstance(value, tuple) else items
+        if isinstance(value, (set, frozenset)):
+            return {self._key(item) for item in value}
+        if isinstance(value, BaseException):
+            return f"{type(value).__name__}: {self._redactor.redact(str(value))}"
+        copy = rebuilt(value, self.visit)
+        if copy is not None:
+            return copy
+        return self._mapping({field: getattr(value, field, None) for field in _field_names(value)})
 
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the dict with redacted keys. Keys that became equal are numbered, so that no entry is lost."""
@@ -118,7 +140,7 @@ class _Walk:
             while unique in copy:
                 number += 1
                 unique = f"{redacted}#{number}"
-            copy[unique] = self.visit(item)
+            copy[unique] = self.visit(item, key if isinstance(key, str) else None)
         return copy
 
     def _key(self, key: Any) -> Any:
@@ -126,32 +148,15 @@ class _Walk:
         known = (str, int, float, Decimal, date, time, timedelta, UUID, bytes)
         return self.visit(key) if key is None or isinstance(key, known) else issue(UNKNOWN)
 
-    def _message(self, message: BaseMessage) -> Any:
-        """Return a message of the same kind with its id and text, and nothing else that could hold data."""
-        kind = next((kind for kind in KINDS if isinstance(message, kind)), None)
-        if kind is None or (kind is RemoveMessage and message.id is None):
-            return issue(UNKNOWN)
-        kept: dict[str, Any] = {name: getattr(message, name) for name in ("id", *KINDS[kind])}
-        kept = {name: None if text is None else self._redactor.redact(text) for name, text in kept.items()}
-        return kind(content=self._content(message.content), **kept)
 
-    def _content(self, content: str | Iterable[Any]) -> str | list[str | dict[Any, Any]]:
-        """Return a message's text; of a list of content blocks only its text blocks."""
-        if isinstance(content, str):
-            return self._redactor.redact(content)
-        kept: list[str | dict[Any, Any]] = []
-        for block in content:
-            if isinstance(block, str):
-                kept.append(self._redactor.redact(block))
-            elif isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-                kept.append({"type": "text", "text": self._redactor.redact(block["text"])})
-        return kept
+def _field_names(value: Any) -> list[str]:
+    """Return the names of the fields of a pydantic model or dataclass.
 
-
-def _field_names(value: Any) -> list[str] | None:
-    """Return the names of the fields of a pydantic model or dataclass; None for anything else."""
-    if isinstance(value, BaseModel):
+    Raises:
+        TypeError: It is neither, or a message of a kind that nobody knows.
+    """
+    if isinstance(value, BaseModel) and not isinstance(value, BaseMessage):
         return [*type(value).model_fields, *(value.__pydantic_extra__ or {})]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [field.name for field in dataclasses.fields(value)]
-    return None
+    raise TypeError(type(value).__name__)

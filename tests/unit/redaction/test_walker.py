@@ -1,9 +1,12 @@
+import re
 import uuid
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
@@ -13,6 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
+    BaseMessage,
     ChatMessage,
     FunctionMessage,
     HumanMessage,
@@ -20,6 +24,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langgraph.types import Command, Interrupt, Send
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from discreet.redaction import Redactor
@@ -91,8 +96,44 @@ class Opaque:
         return MAIL
 
 
+class Sly:
+    """Raises when it is looked at."""
+
+    def __getattr__(self, name):
+        if name == "__name__":  # what pytest asks for a test's id
+            raise AttributeError
+        raise RuntimeError(name)
+
+
+@dataclass
+class Broken:
+    to: str
+
+    def __getattribute__(self, name):
+        if name == "to":
+            raise RuntimeError(MAIL)
+        return super().__getattribute__(name)
+
+
+class NewMessage(BaseMessage):
+    type: str = "new"
+
+
 @pytest.mark.parametrize(
-    "value", [Opaque(), object(), {MAIL}, Opaque, ValueError(MAIL), SecretStr(MAIL), iter([MAIL]), print]
+    "value",
+    [
+        Opaque(),
+        object(),
+        Opaque,
+        Sly(),
+        Broken(MAIL),
+        iter([MAIL]),
+        print,
+        re.compile(MAIL),
+        range(3),
+        1j,
+        NewMessage(MAIL),
+    ],
 )
 def test_unknown_types_do_not_pass(value):
     assert walk(value) == "<UNKNOWN>"
@@ -132,43 +173,114 @@ def test_models_and_dataclasses_become_dicts_of_their_fields():
     assert walk(Plain) == "<UNKNOWN>"
 
 
+USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        (HumanMessage(MAIL, id="1", name="ann", additional_kwargs={"a": MAIL}), HumanMessage("<EMAIL>", id="1")),
+        (
+            HumanMessage(MAIL, id="1", name="ann", additional_kwargs={"a": [MAIL]}, example=MAIL),
+            HumanMessage("<EMAIL>", id="1", name="ann", additional_kwargs={"a": ["<EMAIL>"]}),
+        ),
         (SystemMessage(MAIL), SystemMessage("<EMAIL>")),
         (
             AIMessage(
                 MAIL,
                 id=MAIL,
-                tool_calls=[{"name": "send", "args": {"to": MAIL}, "id": "c"}],
+                tool_calls=[{"name": "send", "args": {"to": MAIL, MAIL: 84912345678}, "id": "c"}],
+                invalid_tool_calls=[{"name": "send", "args": MAIL, "id": "d", "error": MAIL}],
                 additional_kwargs={"reasoning_content": MAIL},
                 response_metadata={"raw": MAIL},
-                usage_metadata={"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+                usage_metadata=USAGE,
             ),
-            AIMessage("<EMAIL>", id="<EMAIL>"),
+            AIMessage(
+                "<EMAIL>",
+                id="<EMAIL>",
+                tool_calls=[{"name": "send", "args": {"to": "<EMAIL>", "<EMAIL>": "<PHONE>"}, "id": "c"}],
+                invalid_tool_calls=[{"name": "send", "args": "<EMAIL>", "id": "d", "error": "<EMAIL>"}],
+                additional_kwargs={"reasoning_content": "<EMAIL>"},
+                response_metadata={"raw": "<EMAIL>"},
+                usage_metadata=USAGE,
+            ),
         ),
         (AIMessageChunk(MAIL, id="2"), AIMessage("<EMAIL>", id="2")),
-        (ToolMessage(MAIL, tool_call_id="c", artifact={"raw": MAIL}), ToolMessage("<EMAIL>", tool_call_id="c")),
+        (
+            AIMessageChunk("", tool_call_chunks=[{"name": "f", "args": '{"to": "ann@exa', "id": "c", "index": 0}]),
+            AIMessage("", tool_calls=[{"name": "f", "args": {"to": "ann@exa"}, "id": "c"}]),
+        ),
+        (
+            ToolMessage(MAIL, tool_call_id="c", artifact={"raw": MAIL, "n": object()}, status="error"),
+            ToolMessage("<EMAIL>", tool_call_id="c", artifact={"raw": "<EMAIL>", "n": "<UNKNOWN>"}, status="error"),
+        ),
         (ChatMessage(content=MAIL, role=MAIL), ChatMessage(content="<EMAIL>", role="<EMAIL>")),
         (RemoveMessage("1"), RemoveMessage("1")),
-        (FunctionMessage(content=MAIL, name="f"), "<UNKNOWN>"),
+        (FunctionMessage(content=MAIL, name="f"), FunctionMessage(content="<EMAIL>", name="f")),
     ],
 )
-def test_messages_keep_id_and_text_only(message, expected):
+def test_messages_keep_their_kind_with_everything_in_them_redacted(message, expected):
     assert walk([message]) == [expected]
 
 
-def test_of_content_blocks_only_text_is_kept():
+def test_a_message_that_can_not_be_put_together_again_does_not_pass():
+    broken = ToolMessage("x", tool_call_id="c")
+    broken.status = MAIL
+    assert walk(broken) == "<UNKNOWN>"
+
+
+def test_content_blocks_are_redacted_and_media_dropped():
     content = [
         MAIL,
         {"type": "text", "text": MAIL, "annotations": [MAIL]},
-        {"type": "image", "base64": "aGk="},
+        {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+        {"type": "input_audio", "input_audio": {"data": "aGkh" * 400}},
         {"type": "reasoning", "reasoning": MAIL},
         {"type": "tool_use", "input": {"to": MAIL}},
-        {"type": "text", "text": 7},
     ]
-    assert walk(HumanMessage(content)).content == ["<EMAIL>", {"type": "text", "text": "<EMAIL>"}]
+    assert walk(HumanMessage(content)).content == [
+        "<EMAIL>",
+        {"type": "text", "text": "<EMAIL>", "annotations": ["<EMAIL>"]},
+        {"type": "image", "base64": "<BYTES>", "mime_type": "image/png"},
+        {"type": "image_url", "image_url": {"url": "<BYTES>"}},
+        {"type": "input_audio", "input_audio": {"data": "<BYTES>"}},
+        {"type": "reasoning", "reasoning": "<EMAIL>"},
+        {"type": "tool_use", "input": {"to": "<EMAIL>"}},
+    ]
+
+
+def test_commands_of_the_graph_keep_their_kind():
+    assert walk(Send("n", {"to": MAIL})) == Send("n", {"to": "<EMAIL>"})
+    command = Command(update={"to": MAIL}, resume={"i": MAIL}, goto=[Send("n", MAIL), "m"], graph=Command.PARENT)
+    assert walk(command) == Command(
+        update={"to": "<EMAIL>"}, resume={"i": "<EMAIL>"}, goto=[Send("n", "<EMAIL>"), "m"], graph=Command.PARENT
+    )
+    assert walk(Interrupt({"ask": MAIL}, id="7")) == Interrupt({"ask": "<EMAIL>"}, id="7")
+
+
+def test_of_an_exception_its_class_and_message_are_kept():
+    assert walk(ValueError(f"no such user: {MAIL}")) == "ValueError: no such user: <EMAIL>"
+
+
+def test_a_value_is_read_together_with_its_key():
+    password = "tr0ub4dor" + "&3"
+    assert walk({"password": password, "note": password}) == {"password": "<SECRET>", "note": password}
+    assert walk({"phone": "358 0594", "n": "358 0594"}) == {"phone": "<PHONE>", "n": "358 0594"}
+    assert walk({"phones": ["358 0594", 3580594]}) == {"phones": ["<PHONE>", "<PHONE>"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (SecretStr(MAIL), "<SECRET>"),
+        ({MAIL, "b"}, {"<EMAIL>", "b"}),
+        (deque([MAIL]), ["<EMAIL>"]),
+        (MappingProxyType({"to": MAIL}), {"to": "<EMAIL>"}),
+        (PurePosixPath("/home/ann@example.com/x"), "/home/<EMAIL>/x"),
+    ],
+)
+def test_other_containers_become_plain_ones(value, expected):
+    assert walk(value) == expected
 
 
 def test_cycles_are_cut():

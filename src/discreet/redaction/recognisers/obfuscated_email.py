@@ -9,8 +9,10 @@ from discreet.redaction.view import Span, View
 
 _TOP = "com|net|org|edu|gov|info|biz|io|ai|dev|app|me|co|vn|ru|su|tw|cn|hk|jp|kr|uk|de|fr|es|it|pl|nl|eu|us|ca|au|in|br|ch|рф|by|kz|ua"
 """Top-level domains that people name aloud; any two letters after "dot" would be too many."""
-_WORD = r"[\w+%&-]{1,64}"
-_LABEL = r"[\w-]{1,63}"
+_LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff"
+"""Of Latin and Cyrillic: Han letters right before an address are prose."""
+_WORD = rf"[{_LETTER}+%&-]{{1,64}}"
+_LABEL = rf"[{_LETTER}-]{{1,63}}"
 _AT = (
     r"(?: {0,2}[\[({<] {0,2}(?:at|@|a còng|собака|小老鼠|艾特) {0,2}[\])}>] {0,2}"
     r"| {1,2}(?:at|a còng|собака|小老鼠|艾特) {1,2}| {1,2}@ {0,2}| {0,2}@ {1,2}|@)"
@@ -36,7 +38,7 @@ class ObfuscatedEmailRecogniser:
     """Words that have to come together; either alone is an ordinary one."""
 
     SPELLED = re.compile(
-        rf"(?<![\w+%&-]){_WORD}(?:{_DOT}{_WORD}){{0,3}}(?P<at>{_AT})(?P<domain>{_LABEL}(?:{_DOT}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
+        rf"(?<![{_LETTER}+%&-]){_WORD}(?:{_DOT}{_WORD}){{0,3}}(?P<at>{_AT})(?P<domain>{_LABEL}(?:{_DOT}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
         re.IGNORECASE,
     )
 
@@ -57,6 +59,8 @@ class ObfuscatedEmailRecogniser:
             yield from (match.span() for match in self.BACKWARDS.finditer(view.text))
 
     def validate(self, match: re.Match[str]) -> bool:
-        """Reject "meet me at example.com": a bare word for @ needs a word for the dot, too."""
-        at = match["at"].strip()
-        return not at.isalpha() or "." not in match["domain"]
+        """Reject "meet me at example.com", where a bare word for @ needs a word for the dot too, and what is not disguised."""
+        if match["at"] == "@":
+            return any(sign in match[0] for sign in " ([{<")
+        spoken = match["at"].replace(" ", "").isalpha()
+        return not (spoken and "." in match["domain"])
