@@ -2,8 +2,22 @@
 
 from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding
+from discreet.redaction.placeholders import resolve, untagged
+from discreet.redaction.streaming import StreamingRedactor
+from discreet.redaction.threads import Masked, ThreadRedactor
+from discreet.redaction.vault import InMemoryTurnVault
 
-__all__ = ["Finding", "Redactor", "redact"]
+__all__ = [
+    "Finding",
+    "InMemoryTurnVault",
+    "Masked",
+    "Redactor",
+    "StreamingRedactor",
+    "ThreadRedactor",
+    "redact",
+    "resolve",
+    "untagged",
+]
 
 _DEFAULT_REDACTOR = Redactor()
 

@@ -46,7 +46,7 @@ class ThreadRedactor:
         >>> from discreet.redaction import Redactor
         >>> thread = Redactor(placeholder_key=bytes(32)).for_thread("1")
         >>> thread.redact("ann@example.com, ANN@example.com")
-        '<EMAIL:JWLHBN4M>, <EMAIL:JWLHBN4M>'
+        '<EMAIL:I77NUSRH>, <EMAIL:I77NUSRH>'
     """
 
     def __init__(self, redactor: Redactor, thread_id: str, placeholder_key: PlaceholderKey | None) -> None:

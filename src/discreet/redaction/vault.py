@@ -1,0 +1,98 @@
+"""The turn vault in this process's memory."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class _Turn:
+    expires: float
+    chars: int = 0
+    values: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+class InMemoryTurnVault:
+    """Keeps the values of running turns in RAM, and nowhere else. Safe to use from several threads.
+
+    A turn is forgotten `ttl` seconds after it was last added to. Of more than `max_chars` characters in all turns the oldest
+    turns are forgotten first; values that are larger than that alone are not kept. `clock` returns seconds.
+
+    Example:
+        >>> vault = InMemoryTurnVault()
+        >>> vault.hold("turn-1", {"<EMAIL:7K2QX3MD>": "ann@example.com"})
+        >>> vault.values("turn-1")
+        {'<EMAIL:7K2QX3MD>': 'ann@example.com'}
+        >>> vault.drop("turn-1")
+        >>> vault.values("turn-1")
+        {}
+    """
+
+    def __init__(
+        self, *, ttl: float = 900, max_chars: int = 10_000_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._ttl = ttl
+        self._max_chars = max_chars
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._turns: dict[str, _Turn] = {}
+        """Oldest first: a turn that is added to becomes the newest."""
+        self._chars = 0
+
+    def __repr__(self) -> str:
+        return f"InMemoryTurnVault({len(self._turns)} turns)"
+
+    def hold(self, turn: str, values: Mapping[str, str]) -> None:
+        """Add `values` to those of `turn`. A placeholder keeps the value it had first."""
+        with self._lock:
+            now = self._clock()
+            self._forget_expired(now)
+            held = self._turns.pop(turn, None) or _Turn(now)
+            held.expires = now + self._ttl
+            self._turns[turn] = held
+            for placeholder, value in values.items():
+                if placeholder not in held.values:
+                    held.values[placeholder] = value
+                    held.chars += len(placeholder) + len(value)
+                    self._chars += len(placeholder) + len(value)
+            while self._chars > self._max_chars:
+                self._forget(next(iter(self._turns)))
+
+    def values(self, turn: str) -> dict[str, str]:
+        """Return a copy of all values of `turn`; none if it is unknown, over, or forgotten."""
+        with self._lock:
+            self._forget_expired(self._clock())
+            held = self._turns.get(turn)
+            return dict(held.values) if held else {}
+
+    def drop(self, turn: str) -> None:
+        """Forget `turn`."""
+        with self._lock:
+            self._forget(turn)
+
+    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
+        """Do what `hold` does; it never waits."""
+        self.hold(turn, values)
+
+    async def avalues(self, turn: str) -> dict[str, str]:
+        """Do what `values` does; it never waits."""
+        return self.values(turn)
+
+    async def adrop(self, turn: str) -> None:
+        """Do what `drop` does; it never waits."""
+        self.drop(turn)
+
+    def _forget_expired(self, now: float) -> None:
+        while self._turns:
+            oldest = next(iter(self._turns))
+            if self._turns[oldest].expires > now:
+                return
+            self._forget(oldest)
+
+    def _forget(self, turn: str) -> None:
+        held = self._turns.pop(turn, None)
+        if held is not None:
+            self._chars -= held.chars

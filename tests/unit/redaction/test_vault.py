@@ -1,0 +1,124 @@
+import asyncio
+import logging
+import threading
+
+import pytest
+
+from discreet.ports import TurnVault
+from discreet.redaction import InMemoryTurnVault, Redactor, resolve
+
+MAIL = "ann@example.com"
+MARK = "<EMAIL:7K2QX3MD>"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def vault(clock) -> TurnVault:
+    return InMemoryTurnVault(ttl=60, max_chars=1000, clock=clock)
+
+
+def test_values_live_as_long_as_their_turn(vault):
+    vault.hold("1", {MARK: MAIL})
+    vault.hold("1", {"<PHONE:AAAAAAAA>": "0912345678"})
+    assert vault.values("1") == {MARK: MAIL, "<PHONE:AAAAAAAA>": "0912345678"}
+    vault.drop("1")
+    assert vault.values("1") == {}
+    vault.drop("1")
+
+
+def test_turns_are_kept_apart(vault):
+    vault.hold("1", {MARK: MAIL})
+    assert vault.values("2") == {}
+    vault.drop("2")
+    assert vault.values("1") == {MARK: MAIL}
+
+
+def test_a_placeholder_keeps_its_first_value(vault):
+    vault.hold("1", {MARK: MAIL})
+    vault.hold("1", {MARK: "eve@example.com"})
+    assert vault.values("1") == {MARK: MAIL}
+
+
+def test_nobody_changes_the_values_from_outside(vault):
+    given = {MARK: MAIL}
+    vault.hold("1", given)
+    given[MARK] = "eve@example.com"
+    vault.values("1")[MARK] = "eve@example.com"
+    assert vault.values("1") == {MARK: MAIL}
+
+
+def test_a_turn_expires_after_its_last_value(vault, clock):
+    vault.hold("1", {MARK: MAIL})
+    clock.now += 59
+    vault.hold("1", {})
+    clock.now += 59
+    assert vault.values("1") == {MARK: MAIL}
+    clock.now += 1
+    assert vault.values("1") == {}
+
+
+def test_the_oldest_turns_make_room(vault):
+    for turn in ("1", "2", "3"):
+        vault.hold(turn, {MARK: "x" * 400})
+    assert [bool(vault.values(turn)) for turn in ("1", "2", "3")] == [False, True, True]
+    vault.hold("4", {MARK: "x" * 2000})
+    assert vault.values("4") == {}
+    vault.hold("5", {MARK: MAIL})
+    assert vault.values("5") == {MARK: MAIL}
+
+
+async def test_both_faces_see_the_same(vault):
+    await vault.ahold("1", {MARK: MAIL})
+    assert await vault.avalues("1") == vault.values("1") == {MARK: MAIL}
+    await vault.adrop("1")
+    assert vault.values("1") == {}
+
+
+def test_threads_do_not_lose_values(vault):
+    vault = InMemoryTurnVault()
+    start = threading.Barrier(8)
+
+    def work(number):
+        start.wait()
+        for i in range(200):
+            vault.hold("1", {f"<EMAIL:{number}-{i}>": MAIL})
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(vault.values("1")) == 1600
+
+
+def test_it_says_nothing_of_what_it_holds(vault, caplog):
+    with caplog.at_level(logging.DEBUG):
+        vault.hold("1", {MARK: MAIL})
+        asyncio.run(vault.avalues("1"))
+        vault.drop("1")
+    assert [record for record in caplog.records if record.name.startswith("discreet")] == []
+    assert MAIL not in caplog.text
+    vault.hold("1", {MARK: MAIL})
+    assert MAIL not in repr(vault) + repr(vars(vault))
+
+
+def test_a_turn_from_end_to_end(vault):
+    thread = Redactor(placeholder_key=bytes(32)).for_thread("t")
+    text = f"Write to {MAIL}, then call 0912 345 678 or {MAIL}."
+    masked = thread.mask(text)
+    vault.hold("turn", masked.values)
+    assert MAIL not in masked.text
+    assert resolve(masked.text, vault.values("turn")) == text
+    vault.drop("turn")
+    assert resolve(masked.text, vault.values("turn")) == masked.text
