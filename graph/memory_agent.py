@@ -19,6 +19,7 @@ from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_to
 from discreet.ports import ConversationLog, MediaSummarizer, Memories, TextRedactor
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.media import ChatModelSummarizer
+from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.state.conversation import ConversationState, InputState, OutputState
@@ -46,7 +47,7 @@ def build_graph(
         tools: Tools of your own.
         log: Conversation log, for example `storage.log`. None: turns are not logged.
         summarizer: Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal.
-        redactor: Default: `discreet.redaction.Redactor()`.
+        redactor: Puts placeholders in place of sensitive values. Default: the one that the settings describe.
         system_prompt: Replaces the template's own instructions.
         preload: Retrieve memories before the assistant speaks (the nodes memory_gate and retrieve_memories).
         memory_tools: Give the assistant save_memory, recall_memory and forget_memory.
@@ -63,7 +64,8 @@ def build_graph(
     default_model = (
         chat_model if isinstance(chat_model, BaseChatModel) else model_by_name(chat_model, settings=settings)
     )
-    own_tools = _memory_tools(memories, settings) if memories is not None and memory_tools else []
+    redactor = redactor or default_redactor()
+    own_tools = _memory_tools(memories, settings, redactor) if memories is not None and memory_tools else []
     all_tools = [*own_tools, *tools]
 
     graph = StateGraph(ConversationState, context_schema=Context, input_schema=InputState, output_schema=OutputState)
@@ -120,9 +122,11 @@ def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, sett
     graph.add_edge("retrieve_memories", "assistant")
 
 
-def _memory_tools(memories: Memories, settings: Settings) -> list[BaseTool]:
+def _memory_tools(memories: Memories, settings: Settings, redactor: TextRedactor) -> list[BaseTool]:
     return [
-        tool(memories=memories, default_user=settings.default_user) for tool in (MemorySave, MemoryRecall, MemoryForget)
+        MemorySave(memories=memories, default_user=settings.default_user, redactor=redactor),
+        MemoryRecall(memories=memories, default_user=settings.default_user),
+        MemoryForget(memories=memories, default_user=settings.default_user),
     ]
 
 

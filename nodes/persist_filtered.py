@@ -15,8 +15,9 @@ from discreet.checkpoint.messages import is_answer
 from discreet.metrics import persist_failures
 from discreet.nodes.run import Node, Run, State, describe_run
 from discreet.nodes.turn import unanswered
-from discreet.ports import ConversationLog, TextRedactor
-from discreet.redaction import Redactor
+from discreet.ports import ConversationLog, TextRedactor, of_thread
+from discreet.redaction import untagged
+from discreet.redaction.configured import default_redactor
 from discreet.state.conversation import Request
 from discreet.state.records import TurnRecord
 
@@ -42,16 +43,16 @@ def make_persist_filtered(
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, whose reducer must be LangGraph's `add_messages` or one like it.
     """
-    redact = (redactor or Redactor()).redact
+    whole_redactor = redactor or default_redactor()
 
     async def persist_filtered(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
         turn = unanswered(state.get(messages_key, []))
-        kept = filtered_turn(turn, redact)
+        run = describe_run(runtime.context, default_user=default_user)
+        kept = filtered_turn(turn, of_thread(whole_redactor, run.thread_id).redact)
         kept_ids = {message.id for message in kept}
         removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
         request: Request | None = state.get("request")
         if log is not None and request is not None:
-            run = describe_run(runtime.context, default_user=default_user)
             await _append(log, _turn_record(run, request, kept))
         return {messages_key: [*removed, *kept], "request": None, "gate": None, "memories": []}
 
@@ -67,8 +68,9 @@ def filtered_turn(turn: Sequence[BaseMessage], redact: Callable[[str], str]) -> 
 
 
 def _turn_record(run: Run, request: Request, kept: Sequence[BaseMessage]) -> TurnRecord:
-    said = [str(m.text) for m in kept if isinstance(m, HumanMessage)]
-    answered = [str(m.text) for m in kept if isinstance(m, AIMessage)]
+    # The log outlives the thread, and what is learned from it is found in other threads.
+    said = [untagged(str(m.text)) for m in kept if isinstance(m, HumanMessage)]
+    answered = [untagged(str(m.text)) for m in kept if isinstance(m, AIMessage)]
     return TurnRecord(
         request_id=request["request_id"],
         user_id=run.user_id,

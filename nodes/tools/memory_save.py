@@ -8,13 +8,15 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import ArgsSchema
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from discreet.errors import CopiedFromToolError, MemoryRefusedError, SecretRefusedError
 from discreet.metrics import memories_refused
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start, turn_text
-from discreet.redaction import Redactor
+from discreet.ports import TextRedactor
+from discreet.redaction.configured import default_redactor
+from discreet.redaction.placeholders import SECRET, written
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
 
 COPIED_WORDS = 4
@@ -42,8 +44,8 @@ class MemorySave(MemoryTool):
         "Never passwords, keys or tokens, and never what a tool returned."
     )
     args_schema: ArgsSchema | None = MemorySaveArgs
-    redactor: Redactor = Field(default_factory=Redactor, exclude=True, repr=False)
-    """Finds secrets."""
+    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
+    """Finds secrets: texts in which it puts `<SECRET>` are refused."""
     messages_key: str = Field(default="messages", exclude=True)
     """State key of the messages, for graphs with a schema of their own."""
 
@@ -84,7 +86,7 @@ class MemorySave(MemoryTool):
             SecretRefusedError: A password, key or token.
             CopiedFromToolError: Words of a tool's result that the user did not say.
         """
-        if any(finding.type == "SECRET" for finding in self.redactor.findings(text)):
+        if written(SECRET) in self.redactor.redact(text):
             raise SecretRefusedError
         start = turn_start(messages) or 0
         results = [str(m.text) for m in messages[start:] if isinstance(m, ToolMessage) and m.name not in MEMORY_TOOLS]

@@ -30,6 +30,11 @@ class ThreadAware(Protocol):
         ...
 
 
+def of_thread(redactor: TextRedactor, thread_id: str | None) -> TextRedactor:
+    """Return the redactor for what stays in a thread; `redactor` itself if there is no thread or it knows none."""
+    return redactor.for_thread(thread_id) if thread_id and isinstance(redactor, ThreadAware) else redactor
+
+
 class TurnVault(Protocol):
     """Remembers, while a turn runs, which value a placeholder stands for.
 

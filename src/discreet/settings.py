@@ -5,15 +5,31 @@ Precedence: call argument > `Context` > environment > `.env` in the working dire
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from discreet.errors import ConfigurationError
+
+
+def _json_list(written: object) -> object:
+    """Return what a variable says in JSON; a message about it must not repeat it."""
+    if not isinstance(written, str):
+        return written
+    try:
+        return json.loads(written)
+    except json.JSONDecodeError:
+        raise ValueError('Write a JSON list such as ["one", "two"].') from None
+
+
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_json_list)]
+"""A JSON list of strings, read here so that an error names the variable like any other."""
 
 
 class Settings(BaseSettings):
@@ -35,6 +51,18 @@ class Settings(BaseSettings):
     placeholder_key: SecretStr | None = Field(
         default=None,
         description="Base64 of 32 random bytes that tell placeholders of a thread apart. Default: a key file in the data folder.",
+    )
+    recognisers: Texts = Field(
+        default=(), description="Further recognisers of sensitive values, as a JSON list of module:attribute."
+    )
+    internal_id_patterns: Texts = Field(
+        default=(), description="Regular expressions (RE2) of your organisation's own ids, as a JSON list."
+    )
+    phone_regions: Texts = Field(
+        default=(), description="Regions whose telephone numbers are known without a country code, as a JSON list."
+    )
+    unmasked_types: Texts = Field(
+        default=(), description='Types of values that are stored as they are, as a JSON list such as ["ADDRESS"].'
     )
     spill: bool = Field(
         default=False, description="Keep paused turns encrypted in the database, so that another process can resume."

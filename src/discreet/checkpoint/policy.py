@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cache
 from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
 
 from discreet.checkpoint.channels import is_engine_channel
 from discreet.errors import ConfigurationError
-from discreet.ports import TextRedactor
+from discreet.ports import TextRedactor, of_thread
 
 
 class Rule(Enum):
@@ -59,7 +58,12 @@ class CheckpointPolicy:
     resume_words: frozenset[str] = RESUME_WORDS
     """Answers to an interrupt that may be stored, in lower case, beside booleans, small numbers and None."""
     redactor: TextRedactor | None = None
-    """Redacts every text that is stored. Default: `discreet.redaction.Redactor()`."""
+    """Redacts every text that is stored. Default: the one that the settings describe.
+
+    One that has `for_thread`, as that has, tells the values of a thread apart.
+    """
+    thread_id: str | None = None
+    """The thread that is stored. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
         if reserved := [name for name in (*self.messages, *self.channels) if is_engine_channel(name)]:
@@ -67,21 +71,27 @@ class CheckpointPolicy:
         if both := set(self.messages) & set(self.channels):
             raise ConfigurationError(f"CheckpointPolicy has two rules for: {', '.join(sorted(both))}.")
 
+    def for_thread(self, thread_id: str) -> CheckpointPolicy:
+        """Return this policy for what is stored of one thread."""
+        return replace(self, thread_id=thread_id)
+
     def redact(self, text: str) -> str:
         """Return `text` as it may be stored."""
-        return (self.redactor or _default_redactor()).redact(text)
+        return self._bound_redactor().redact(text)
 
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""
         # Imported here because only deployments that allow-list a channel need it.
         from discreet.redaction.walker import redact_object  # noqa: PLC0415  # see above
 
-        return redact_object(value, self.redactor or _default_redactor())
+        return redact_object(value, self._bound_redactor())
+
+    def _bound_redactor(self) -> TextRedactor:
+        return of_thread(self.redactor or _default_redactor(), self.thread_id)
 
 
-@cache
 def _default_redactor() -> TextRedactor:
     # Imported here because its tables take a while to load, and a policy may bring a redactor of its own.
-    from discreet.redaction import Redactor  # noqa: PLC0415  # see above
+    from discreet.redaction.configured import default_redactor  # noqa: PLC0415  # see above
 
-    return Redactor()
+    return default_redactor()

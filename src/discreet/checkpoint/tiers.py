@@ -142,7 +142,7 @@ class Tiers:
             if stored is None:
                 thread.overtaken.pop(place, None)
                 return plan
-            kept = filter_metadata(config, metadata, self._policy)
+            kept = filter_metadata(config, metadata, self._policy.for_thread(thread.thread_id))
             return plan._replace(durable=self._durable_put(thread, place, anchor, stored, kept))
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
@@ -165,7 +165,7 @@ class Tiers:
                 return None
             parent = thread.parent(place) or Place(place.ns, "")
             whole = self._deltas.resolve(thread, parent, held.checkpoint, held.metadata)
-            metadata = filter_metadata(held.config, held.metadata, self._policy)
+            metadata = filter_metadata(held.config, held.metadata, self._policy.for_thread(thread_id))
             anchor = thread.anchors.get(place)
             durable = self._durable_put(thread, place, anchor, self._stub(thread, whole), metadata)
             return PutPlan(bare(thread_id, *place), durable)
@@ -223,7 +223,12 @@ class Tiers:
             waiting = place in thread.overtaken or place not in thread.anchors
             if not (waiting or place in thread.stored):
                 return None
-            filtered = filter_writes(writes, self._policy, conversation=place.conversation, known=thread.known)
+            filtered = filter_writes(
+                writes,
+                self._policy.for_thread(thread_id),
+                conversation=place.conversation,
+                known=thread.known,
+            )
             _dropped_writes.inc(len(writes) - len(filtered))
             if not filtered:
                 return None
@@ -304,7 +309,7 @@ class Tiers:
             unended -= {text for messages in self._conversations(whole) for text in said_last(messages[-1:])}
         filtered = filter_checkpoint(
             whole,
-            self._policy,
+            self._policy.for_thread(thread.thread_id),
             closed=place.conversation and (opening or closing),
             conversation=place.conversation,
             known=thread.known,
@@ -347,7 +352,12 @@ class Tiers:
         is stored once, so its messages get a version of their own.
         """
         filtered = filter_checkpoint(
-            whole, self._policy, closed=False, conversation=True, known=thread.known, unended=thread.said - thread.ended
+            whole,
+            self._policy.for_thread(thread.thread_id),
+            closed=False,
+            conversation=True,
+            known=thread.known,
+            unended=thread.said - thread.ended,
         )
         stub = disarmed(self._build(filtered), self._next_version)
         for channel in self._policy.messages:

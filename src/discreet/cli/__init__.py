@@ -51,11 +51,13 @@ def dev(
 
 
 @app.command()
-def key() -> None:
+def key(
+    placeholder: Annotated[bool, typer.Option("--placeholder", help="For DISCREET_PLACEHOLDER_KEY instead.")] = False,
+) -> None:
     """Make a key for DISCREET_ENCRYPTION_KEYS and print it."""
     from discreet.cli.key import run_key
 
-    run_key()
+    run_key(placeholder=placeholder)
 
 
 @app.command()

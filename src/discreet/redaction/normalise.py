@@ -91,12 +91,12 @@ def normalise(text: str | View) -> View:
 
 
 def _folded(view: View) -> View:
-    if WITH_MARKS.search(view.text):
-        view = view.replaced(WITH_MARKS, _composed)
     view.text.translate(_FOLDING)  # learns the characters it has not seen
     if moving := _FOLDING.moving.intersection(view.text):
         view = view.replaced(re.compile(f"[{re.escape(''.join(moving))}]"), lambda match: _FOLDING[ord(match[0])])
     view = view.translated(_FOLDING)
+    if WITH_MARKS.search(view.text):
+        view = view.replaced(WITH_MARKS, _composed)
     if MIXED_WORD.search(view.text):
         view = view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
     if HAN_NUMBER.search(view.text):

@@ -37,7 +37,7 @@ def load_placeholder_key(settings: Settings) -> bytes:
         ConfigurationError: The setting or the file holds something else than base64 of 32 bytes or more.
     """
     if settings.placeholder_key is not None:
-        return _decoded(settings.placeholder_key.get_secret_value(), "DISCREET_PLACEHOLDER_KEY")
+        return _decoded(settings.placeholder_key.get_secret_value().encode(), "DISCREET_PLACEHOLDER_KEY")
     path = settings.data_dir / FILE_NAME
     try:
         return _decoded(_read_or_make(path), f"The file {FILE_NAME} in the data folder")
@@ -49,25 +49,30 @@ def load_placeholder_key(settings: Settings) -> bytes:
         return secrets.token_bytes(KEY_BYTES)
 
 
-def _decoded(written: str, where: str) -> bytes:
+def make_placeholder_key() -> str:
+    """Return a new random key as the settings and the file have it."""
+    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
+
+
+def _decoded(written: bytes, where: str) -> bytes:
     try:
         key = base64.b64decode(written.strip(), validate=True)
     except binascii.Error:
         key = b""
     if len(key) < KEY_BYTES:
         raise ConfigurationError(
-            f"{where} must be base64 of at least {KEY_BYTES} random bytes, as `discreet key` makes them."
+            f"{where} must be base64 of at least {KEY_BYTES} random bytes, as `discreet key --placeholder` makes them."
         )
     return key
 
 
-def _read_or_make(path: Path) -> str:
+def _read_or_make(path: Path) -> bytes:
     """Return what the file says. Of processes that make it at once, one is first: all read the same."""
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         own = path.with_name(f"{FILE_NAME}.{secrets.token_hex(8)}")
         with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii") + "\n")
+            file.write(make_placeholder_key() + "\n")
             file.flush()
             os.fsync(file.fileno())
         try:
@@ -76,4 +81,4 @@ def _read_or_make(path: Path) -> str:
             logger.debug("placeholder_key_made_elsewhere")
         finally:
             own.unlink()
-    return path.read_text(encoding="ascii")
+    return path.read_bytes()

@@ -11,7 +11,7 @@ from pathlib import Path
 from discreet.driver_errors import storage_errors
 from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
 from discreet.providers import embedding_provider
-from discreet.redaction import Redactor
+from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
@@ -64,7 +64,7 @@ async def open_storage(
         ...         return found[0].record.text
     """
     settings = settings or load_settings()
-    redactor = redactor or Redactor()
+    redactor = redactor or default_redactor()
     embeddings = embeddings or embedding_provider(settings=settings)
     async with resolve_dsn(dsn, settings) as found:
         await migrate(found)

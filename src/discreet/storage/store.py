@@ -10,7 +10,8 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from discreet.errors import InvalidRecordError
 from discreet.locks import setup_lock
-from discreet.redaction import Redactor
+from discreet.ports import TextRedactor
+from discreet.redaction.configured import default_redactor
 from discreet.redaction.walker import redact_object
 from discreet.storage.pool import Pool
 
@@ -34,10 +35,10 @@ class RedactingStore(BaseStore):
 
     __slots__ = ("_inner", "_redactor")
 
-    def __init__(self, inner: BaseStore, *, redactor: Redactor | None = None) -> None:
+    def __init__(self, inner: BaseStore, *, redactor: TextRedactor | None = None) -> None:
         """Write to `inner`."""
         self._inner = inner
-        self._redactor = redactor or Redactor()
+        self._redactor = redactor or default_redactor()
 
     @property
     def supports_ttl(self) -> bool:  # type: ignore[override]  # upstream has a class attribute

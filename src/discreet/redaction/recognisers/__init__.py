@@ -2,7 +2,7 @@
 
 from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
-from discreet.redaction.recognisers.base import Recogniser, Span, View
+from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
@@ -11,6 +11,7 @@ from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
 from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
+from discreet.redaction.view import Span, View
 
 __all__ = [
     "DEFAULT",

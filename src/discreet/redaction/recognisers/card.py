@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from discreet.redaction.recognisers.base import Span, View
 from discreet.redaction.recognisers.digits import Window, scan, without_lookalikes
+from discreet.redaction.view import Span, View
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 """Digit -> digit sum of its double, the step of Luhn's formula (ISO/IEC 7812-1, annex B)."""

@@ -11,9 +11,9 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneNumber, ValidationResult
 
-from discreet.redaction.recognisers.base import Span, View
 from discreet.redaction.recognisers.digits import Window, scan, without_lookalikes
 from discreet.redaction.recognisers.phone_plans import Plan
+from discreet.redaction.view import Span, View
 
 DEFAULT_REGIONS = ("US", "GB", "VN", "RU", "TW", "CN", "DE", "FR", "ES", "JP", "KR")
 """Regions whose national formats are known without a country code (ISO 3166-1)."""

@@ -1,0 +1,67 @@
+"""The redactor that the settings describe."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import cache
+
+from discreet.errors import ConfigurationError
+from discreet.redaction.engine import Redactor
+from discreet.redaction.placeholder_key import load_placeholder_key
+from discreet.redaction.recognisers import DEFAULT, PhoneRecogniser, Recogniser
+from discreet.settings import Settings, load_settings
+
+SHORT_NAMES: dict[str, str] = {}
+"""What the optional recognisers may be called in the settings -> module:attribute."""
+
+
+@cache
+def default_redactor() -> Redactor:
+    """Return the redactor of this process, as the settings describe it when it is first asked for.
+
+    Raises:
+        ConfigurationError: A setting can't be used.
+    """
+    return redactor_from(load_settings())
+
+
+def redactor_from(settings: Settings) -> Redactor:
+    """Return a redactor with the recognisers and the placeholder key of `settings`.
+
+    Raises:
+        ConfigurationError: A recogniser can't be imported or is none, a type is unknown, or the key can't be used.
+        MissingDependencyError: A recogniser needs an optional package.
+    """
+    recognisers = (*_built_in(settings), *map(_imported, settings.recognisers))
+    unknown = set(settings.unmasked_types) - {each.type for each in recognisers}
+    if unknown:
+        raise ConfigurationError(
+            f"DISCREET_UNMASKED_TYPES names types that no recogniser has: {', '.join(sorted(unknown))}."
+        )
+    kept = [each for each in recognisers if each.type not in settings.unmasked_types]
+    return Redactor(recognisers=kept, placeholder_key=load_placeholder_key(settings))
+
+
+def _built_in(settings: Settings) -> Iterator[Recogniser]:
+    for recogniser in DEFAULT:
+        if isinstance(recogniser, PhoneRecogniser) and settings.phone_regions:
+            yield PhoneRecogniser(regions=settings.phone_regions)
+        else:
+            yield recogniser
+
+
+def _imported(name: str) -> Recogniser:
+    module, _, attribute = SHORT_NAMES.get(name, name).partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(
+            f"DISCREET_RECOGNISERS names {name!r}, which can't be imported. Write module:attribute."
+        ) from error
+    recogniser = found() if isinstance(found, type) else found
+    if not isinstance(getattr(recogniser, "type", None), str) or not callable(getattr(recogniser, "spans", None)):
+        raise ConfigurationError(
+            f"DISCREET_RECOGNISERS names {name!r}, which is no recogniser: it needs type and spans."
+        )
+    return recogniser  # type: ignore[no-any-return]  # just checked, as far as it can be
