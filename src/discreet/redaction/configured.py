@@ -12,7 +12,10 @@ from discreet.redaction.placeholder_key import load_placeholder_key
 from discreet.redaction.recognisers import DEFAULT, PhoneRecogniser, Recogniser
 from discreet.settings import Settings, load_settings
 
-SHORT_NAMES: dict[str, str] = {}
+SHORT_NAMES = {
+    "kingfisher": "discreet.redaction.recognisers.kingfisher:KingfisherRecogniser",
+    "presidio": "discreet.redaction.recognisers.presidio:PresidioRecogniser",
+}
 """What the optional recognisers may be called in the settings -> module:attribute."""
 
 
