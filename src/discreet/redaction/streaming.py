@@ -149,8 +149,9 @@ class StreamingRedactor:
         limit = len(self._text) - HOLD_BACK
         value = next((each for each in findings if each.start <= limit < each.end), None)
         if value is None:
+            held = self._text[self._done :]
             self._text, self._done, self._overrun = "", 0, True
-            return issue(OVERSIZE)
+            return held[: len(held) - len(held.lstrip())] + issue(OVERSIZE)
         if len(self._text) - self._done <= MAX_HELD:
             return ""
         out = self._emit(limit, findings)
