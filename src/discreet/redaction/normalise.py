@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from discreet.redaction.confusables import LATIN, MIXED_WORD
+from discreet.redaction.spoken import with_spoken_digits
 from discreet.redaction.view import View
 
 KEPT = frozenset("№…‥™℠")
@@ -24,12 +25,6 @@ WITH_MARKS = re.compile(
 
 MARKUP = re.compile(r"(?<!\*)\*{2,3}(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>", re.IGNORECASE)
 """Emphasis, which may begin in the middle of a value: `0912 3**45 678**`."""
-
-HAN_DIGITS = dict(zip("零〇○一二三四五六七八九壹貳參肆伍陸柒捌玖贰叁陆幺", "0001234567891234567892361", strict=True))
-HAN_NUMBER = re.compile(
-    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{6,40}}[{0}](?![{0}])".format("".join(HAN_DIGITS)),
-)
-"""Seven digits or more in Han characters, said one by one; numbers in prose and years have fewer."""
 
 
 class _Folding(dict[int, str]):
@@ -87,7 +82,7 @@ def normalise(text: str | View) -> View:
         view = _folded(view)
     if "*" in text or "~~" in text or "<" in text:
         view = view.replaced(MARKUP, lambda _: "")
-    return view
+    return with_spoken_digits(view)
 
 
 def _folded(view: View) -> View:
@@ -99,8 +94,6 @@ def _folded(view: View) -> View:
         view = view.replaced(WITH_MARKS, _composed)
     if MIXED_WORD.search(view.text):
         view = view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
-    if HAN_NUMBER.search(view.text):
-        view = view.replaced(HAN_NUMBER, lambda match: "".join(HAN_DIGITS.get(char, char) for char in match[0]))
     return view
 
 

@@ -39,6 +39,14 @@ ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)))
         ("零九一二三四五六七八", "0912345678"),
         ("零七九 零六四 二二二", "079 064 222"),
         ("二零二四年一月", "二零二四年一月"),
+        ("call oh nine one two, three four five six double seven", "call 0912345677"),
+        ("Zero-nine-one-two-three-four-five", "0912345"),
+        ("số không chín một hai ba bốn năm sáu bảy tám nhé", "số 0912345678 nhé"),
+        ("khong chin mot hai ba bon nam sau bay tam", "0912345678"),
+        ("восемь девять два один шесть пять один четыре семь шесть девять", "89216514769"),
+        ("one two three, zero one nine", "one two three, zero one nine"),
+        ("hai ba năm nữa ba tôi", "hai ba năm nữa ba tôi"),
+        ("someone two three four five six seven", "someone two three four five six seven"),
     ],
 )
 def test_texts_that_look_the_same_become_the_same(text, expected):
