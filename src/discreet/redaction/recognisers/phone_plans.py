@@ -26,7 +26,7 @@ KINDS = ("fixed_line", "mobile", "toll_free", "shared_cost", "premium_rate", "pe
 
 GROUPS = {
     NANP: {(10,), (11,), (3, 7), (6, 4), (3, 3, 4), (1, 10), (1, 3, 7), (1, 3, 3, 4), (4, 3, 4), (4, 4, 3), (3, 4, 3)},
-    34: {(3, 2, 2, 2), (3, 3, 3)},
+    34: {(3, 2, 2, 2)},
 }
 """Two of five ten-digit numbers could be North American and one of five with nine Spanish, so the grouping has to fit too."""
 
