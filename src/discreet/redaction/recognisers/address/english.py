@@ -1,0 +1,171 @@
+"""Addresses as written in English: number, name, type of street; post boxes; military mail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, AddressGrammar
+from discreet.redaction.recognisers.address.western import (
+    AFTER_LAST,
+    CITY,
+    FIRM,
+    LOOSE,
+    STATE,
+    UNIT,
+    WORD,
+    ZIP,
+    introduced,
+)
+from discreet.redaction.recognisers.base import Span, View
+
+PLAIN_TYPES = frozenset(
+    "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"
+    " hwy parkway pkwy crescent cres cr close mews gardens gdns esplanade esp parade pde expressway expy freeway fwy turnpike"
+    " tpke causeway cswy trail trl alley aly row wynd".split()
+)
+"""Types of street that are rarely anything else."""
+
+OTHER_TYPES = frozenset(
+    "anex annex arcade bayou beach bend bluff bluffs bottom branch bridge brook brooks burg burgs bypass byp camp canyon cape"
+    " center centre ctr centers circles cliff cliffs club common commons corner corners course courts cove cv coves creek"
+    " crest crossing xing crossroad curve dale dam divide drives estate estates extension ext extensions fall falls ferry"
+    " field fields flat flats ford fords forest forge forges fork forks fort garden gateway glen glens green greens grove"
+    " groves harbor harbour harbors haven heights hts hill hills hollow inlet island islands isle junction jct junctions key"
+    " keys knoll knolls lake lakes landing light lights loaf lock locks lodge loop manor manors meadow meadows mill mills"
+    " mission motorway mount mountain mountains neck orchard oval overpass park parks parkways pass passage path pike pine"
+    " pines plain plains plaza plz point points port ports prairie quay radial ramp ranch rapid rapids rest ridge ridges river"
+    " roads route rue run shoal shoals shore shores skyway spring springs spur spurs square sq squares stravenue stream"
+    " streets summit throughway trace track trafficway tunnel underpass union unions valley valleys via viaduct view views"
+    " village villages ville vista walk walks wall ways well wells strand broadway yard yards wharf rise chase drove gate"
+    " end vale circuit cct promenade".split()
+)
+"""The other suffixes of USPS Publication 28 (appendix C1) and those of Royal Mail and Australia Post."""
+
+DIRECTIONS = frozenset("n s e w ne nw se sw north south east west northeast northwest southeast southwest".split())
+
+_NUMBER = (
+    r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
+)
+_PART = rf"(?:{WORD}\.?|[0-9]{{1,3}}(?:st|nd|rd|th)|(?:of|the|de|la|del|el|and) )"
+
+
+class EnglishAddressRecogniser(AddressGrammar):
+    """Finds street addresses of the United States, Canada, the United Kingdom, Australia and those written like them.
+
+    A type of street that is an ordinary word, too ("Park", "Village"), needs a place after it, an introduction before it
+    or a number of three digits.
+    """
+
+    STREET = re.compile(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
+    SMALL = re.compile(
+        rf"{_NUMBER}(?P<words>(?: (?!(?:a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|"
+        r"minutes?|min|miles?|blocks?|km|cars?|people|houses?|more|different|times|other|new|busy|best|days?|hours?)[ ])"
+        r"[\w'.\u2019-]{1,20}){1,4}? "
+        r"(?:street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent))"
+        r"(?![\w-])\.?",
+        re.IGNORECASE,
+    )
+    NUMBERED = re.compile(
+        rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West|US|U\.S\.|State|County|Old) ){{0,2}}"
+        r"(?:Highway|Hwy|Route|Rte|Road|FM|CR|SR|Rural Route|Avenue|Ave) (?:[0-9]{1,4}|[A-Z])(?:[NSEW]|[ ][NSEW])?)(?![\w-])"
+    )
+    BROADWAY = re.compile(rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West)\.? )?Broadway)(?! [A-Za-z]{{1,20}}s(?![a-z]))(?!\w)")
+    BOX = re.compile(
+        r"(?<!\w)(?:[0-9]{1,6} )?(?:(?:G\.?)?P\.? ?O\.? ?Box|Post Office Box|Locked Bag|Private Bag|Rural Route|R\.?R\.? ?[0-9]{1,3},? Box|HC ?[0-9]{1,3},? Box)"
+        r" ?#? ?[A-Z]?[0-9]{1,6}(?![\w-])",
+        re.IGNORECASE,
+    )
+    MILITARY = re.compile(
+        rf"(?<!\w)(?:(?:PSC|Unit|CMR) ?[0-9]{{1,5}}[, ]{{1,2}}Box [0-9]{{1,5}}|(?:USNS|USNV|USS|USCGC) {WORD}(?: {WORD})?)"
+        r"[, ]{0,2}(?:\r?\n[ >?]{0,8})?[, ]{0,2}(?:[AFD]PO) (?:A[AEP],? )?[0-9]{5}(?:-[0-9]{4})?(?!\w)",
+        re.IGNORECASE,
+    )
+    PLACE = re.compile(rf"(?<![\w-]){CITY}, ?{STATE},? {ZIP}(?![\w-])")
+    """City, state and ZIP code without a street, as where lines were cut."""
+
+    FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
+    BEFORE = re.compile(
+        rf"(?<![\w-])(?:(?:{UNIT}|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
+        rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
+    )
+    REACH = 50
+
+    OTHERWISE = re.compile(
+        r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
+        re.IGNORECASE,
+    )
+    """Words after which the number is a date, a year or an amount."""
+
+    AFTERWARDS = re.compile(
+        r"(?: (?!(?:and|or|in|is|was|for|by|near|since|with|because|but|to|on|at|last|please|from|until|if|so|where|when|which|as|"
+        r"it|this|that|next|the|before|after|around|tomorrow|today|tonight|yesterday|street|apt|suite|unit|ok|thanks|then|are|a|"
+        r"should|will|has|had|can|who|not|now|just|right|over|between|across|behind|off|via|instead|every|while|would|there|"
+        r"if|my|we|he|she|they|you|i|also|nha|nhé|được)(?!\w))[a-z]{2,20})"
+    )
+    """A noun that the name belongs to: "10 Wall Street firms"."""
+
+    KINDS_OF_COURT = re.compile(r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family|Burger King|Disk|Hard|Flash|Test|Old|Same|Right|One|Only|No|Half) \w{1,10}\Z")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses, from the unit or number to the country."""
+        text = view.text
+        if not DIGIT.search(text):
+            return
+        for match in self.STREET.finditer(text):
+            if (end := self.street_end(match)) and (found := self.judge(match, end)):
+                yield found
+        lowered = view.lowered
+        for pattern in (self.NUMBERED, self.BROADWAY):
+            if pattern is self.NUMBERED or "broadway" in lowered:
+                for match in pattern.finditer(text):
+                    if found := self.judge(match, match.end(), plain=False):
+                        yield found
+        for match in self.SMALL.finditer(text):
+            end, firm = self.closing(text, match.end())
+            if (firm or introduced(text, match.start())) and match["words"] not in text[: match.start()]:
+                yield self.opening(text, match.start()), end
+        if "box" in lowered or "po a" in lowered or "fpo" in lowered or "bag" in lowered:
+            for pattern in (self.BOX, self.MILITARY):
+                for match in pattern.finditer(text):
+                    yield match.start(), self.closing(text, match.end())[0]
+        for match in self.PLACE.finditer(text):
+            yield match.span()
+
+    def street_end(self, match: re.Match[str]) -> int | None:
+        """Return where the type of street ends, if one of the words is one."""
+        place = match.start("words")
+        end: int | None = None
+        for index, word in enumerate(match["words"].split(" ")[1:]):
+            bare = word.rstrip(".,").lower()
+            typed = bare in PLAIN_TYPES or bare in OTHER_TYPES or (end is not None and bare in DIRECTIONS)
+            place += 1 + len(word)
+            if index and typed:
+                end = place - word.endswith(",")
+            elif end is not None:
+                break
+            if end is not None and word.endswith((",", ".")):
+                break
+        return end
+
+    def judge(self, match: re.Match[str], end: int, *, plain: bool | None = None) -> Span | None:
+        """Return the span of the whole address, or None where number and name are something else."""
+        text, start = match.string, match.start()
+        words = text[match.start("words") + 1 : end]
+        if plain is None:
+            plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in words.split(" ")[1:])
+        if self.KINDS_OF_COURT.search(words):
+            return None
+        opening = self.opening(text, start)
+        closing, firm = self.closing(text, end)
+        if firm or introduced(text, start) or introduced(text, opening):
+            return opening, closing
+        number = match["number"]
+        if self.OTHERWISE.search(text, max(0, start - 12), start) or self.AFTERWARDS.match(text, end):
+            return None
+        if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
+            return (opening, closing) if closing > end else None
+        if plain or closing > end:
+            return opening, closing
+        named = re.search(r"\w \Z", text[max(0, start - 2) : start]) and re.search(rf"{WORD} \Z", text[max(0, start - 32) : start])
+        return (opening, closing) if len(number) > 2 and not named else None  # noqa: PLR2004 - as the class says

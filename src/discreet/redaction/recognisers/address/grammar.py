@@ -1,0 +1,95 @@
+"""What the grammars of addresses share: a core that needs a house number, and parts that may follow it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from discreet.redaction.recognisers.base import Span, View
+
+UPPER = "".join(
+    chr(code)
+    for block in (range(0x41, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000))
+    for code in block
+    if chr(code).isupper()
+)
+"""Capital letters of the Latin, Greek and Cyrillic scripts; Python's `re` has no name for them."""
+
+DIGIT = re.compile("[0-9]")
+
+MOST_PARTS = 8
+"""Lines or comma-separated parts that are followed after the street."""
+
+BREAK = r"(?:\r?\n|\\n|<br ?/?>)[ \t>?|*,]{0,12}"
+"""End of a line, with the marks of a quotation, a list or a table before the next; `\\n` as JSON writes it."""
+
+SEPARATOR = rf"(?=[ \t,;|\r\n\\<])[ \t]{{0,3}}[,;|]?[ \t]{{0,3}}(?:{BREAK}){{0,2}}"
+
+
+class AddressGrammar:
+    """Yields what `CORES` match and `validate` accepts, with what `opening` and `closing` add on both sides."""
+
+    type: ClassVar[str] = "ADDRESS"
+    CORES: ClassVar[tuple[re.Pattern[str], ...]]
+    HINTS: ClassVar[tuple[str, ...]] = ("",)
+    """Small-letter words, one of which is in every text that matches."""
+    BEFORE: ClassVar[re.Pattern[str] | None] = None
+    """What may belong to an address before its core; ends in `\\Z`."""
+    REACH: ClassVar[int] = 80
+    """How many characters `BEFORE` is shown."""
+    FIRM: ClassVar[re.Pattern[str]]
+    """One further part, with what separates it. A group `last` lets no part but `AFTER_LAST` follow."""
+    LOOSE: ClassVar[re.Pattern[str] | None] = None
+    """A part that counts only where a firm one comes after it, or after a comma on the same line."""
+    AFTER_LAST: ClassVar[re.Pattern[str] | None] = None
+
+    def validate(self, match: re.Match[str]) -> bool:  # noqa: ARG002 - the default accepts every match
+        """Tell whether a core is an address."""
+        return True
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses, from the first part to the last."""
+        text = view.text
+        if not DIGIT.search(text):
+            return
+        lowered = view.lowered
+        if not any(hint in lowered for hint in self.HINTS):
+            return
+        for core in self.CORES:
+            for match in core.finditer(text):
+                if self.validate(match):
+                    end = self.core_end(match)
+                    yield self.opening(text, match.start()), self.closing(text, end)[0]
+
+    def core_end(self, match: re.Match[str]) -> int:
+        """Return where the core ends, which may be before the match does."""
+        return match.end()
+
+    def opening(self, text: str, start: int) -> int:
+        """Return where the address begins."""
+        if self.BEFORE is None:
+            return start
+        window = text[max(0, start - self.REACH) : start]
+        before = self.BEFORE.search(window)
+        return start - len(window) + before.start() if before else start
+
+    def closing(self, text: str, end: int) -> tuple[int, bool]:
+        """Return where the address ends that has its core before `end`, and whether a firm part follows the core."""
+        place, firm = end, False
+        for _ in range(MOST_PARTS):
+            part = self.FIRM.match(text, place)
+            if part:
+                place = end = part.end()
+                firm = True
+                if part.re.groupindex.get("last") and part["last"]:
+                    after = self.AFTER_LAST.match(text, end) if self.AFTER_LAST else None
+                    return (after.end() if after else end), True
+                continue
+            part = self.LOOSE.match(text, place) if self.LOOSE else None
+            if part is None:
+                break
+            if "," in text[place : part.start("name")] and "\n" not in part[0]:
+                end = part.end()
+            place = part.end()
+        return end, firm
