@@ -86,10 +86,12 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
     BEFORE = re.compile(
-        rf"(?<![\w-])(?:(?:{UNIT}|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
+        rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
     REACH = 50
+
+    LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
 
     OTHERWISE = re.compile(
         r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
@@ -104,6 +106,9 @@ class EnglishAddressRecogniser(AddressGrammar):
         r"if|my|we|he|she|they|you|i|also|nha|nhé|được)(?!\w))[a-z]{2,20})"
     )
     """A noun that the name belongs to: "10 Wall Street firms"."""
+
+    ANOTHER_NAME = re.compile(rf" (?!I ){WORD}")
+    MONTH = re.compile("(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) ")
 
     KINDS_OF_COURT = re.compile(r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family|Burger King|Disk|Hard|Flash|Test|Old|Same|Right|One|Only|No|Half) \w{1,10}\Z")
 
@@ -122,8 +127,10 @@ class EnglishAddressRecogniser(AddressGrammar):
                     if found := self.judge(match, match.end(), plain=False):
                         yield found
         for match in self.SMALL.finditer(text):
+            if self.KINDS_OF_COURT.search(match[0]) or self.AFTERWARDS.match(text, match.end()):
+                continue
             end, firm = self.closing(text, match.end())
-            if (firm or introduced(text, match.start())) and match["words"] not in text[: match.start()]:
+            if firm or introduced(text, match.start()) or self.LINE.search(text, max(0, match.start() - 4), match.start()):
                 yield self.opening(text, match.start()), end
         if "box" in lowered or "po a" in lowered or "fpo" in lowered or "bag" in lowered:
             for pattern in (self.BOX, self.MILITARY):
@@ -161,6 +168,8 @@ class EnglishAddressRecogniser(AddressGrammar):
         if firm or introduced(text, start) or introduced(text, opening):
             return opening, closing
         number = match["number"]
+        if self.ANOTHER_NAME.match(text, end) or self.MONTH.match(words):
+            return None
         if self.OTHERWISE.search(text, max(0, start - 12), start) or self.AFTERWARDS.match(text, end):
             return None
         if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year

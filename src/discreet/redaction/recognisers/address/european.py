@@ -12,12 +12,12 @@ from discreet.redaction.recognisers.base import Span, View
 ENDINGS = (
     "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
     "straat laan plein gracht singel steeg dreef "  # Dutch
-    "vej gatan vägen gränd stigen veien stræde vænget straede alle allé torget bakken "  # Danish, Swedish, Norwegian
+    "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
     "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
 ).split()
 """What ends the name of a street, glued to it or as a word of its own."""
 
-WEAK_ENDINGS = "ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg".split()
+WEAK_ENDINGS = "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg".split()
 """The same, but other names end so, too."""
 
 _CLOSE = r"(?!\w|[.,:/-][0-9]|[ ]?[%€$£°])"
@@ -42,7 +42,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
 
     FRENCH = re.compile(
         r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
-        r"(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée|place|quai|cours|route|passage|square|faubourg|sentier|villa|cité) "
+        r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée|place|quai|cours|route|passage|square|faubourg|sentier|villa|cité)) "
         rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
     )
 
@@ -68,7 +68,10 @@ class EuropeanAddressRecogniser(AddressGrammar):
     )
     REACH = 60
 
-    MONTHS_OR_TITLES = re.compile(r"(?:platz|Platz|Weg|weg|Alle|alle|Allee|Steig|Laan|Singel) \Z")
+    ALSO_WORDS = frozenset(("place", "cours", "route", "passage", "square", "villa", "cité", "sentier", "ch."))
+    """Words of other meanings, and English ones."""
+
+    ARTICLE = re.compile("(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE)
     NOUN = re.compile(r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}")
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -80,18 +83,20 @@ class EuropeanAddressRecogniser(AddressGrammar):
             name = match["name"].lower()
             ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
             if ended or name.endswith(tuple(WEAK_ENDINGS)):
-                yield from self.judge(match, weak=not ended)
+                glued = ended and " " not in name
+                yield from self.judge(match, weak=not ended or self.ARTICLE.match(name) is not None, glued=glued)
         for match in self.LEADING.finditer(text):
             yield from self.judge(match, weak=match[0].startswith(self.LEADING_WEAK))
         for match in self.FRENCH.finditer(text):
             end, firm = self.closing(text, match.end())
-            if firm or match["number"]:
+            known = match["kind"].lower() not in self.ALSO_WORDS or introduced(text, match.start()) or end > match.end()
+            if firm or (match["number"] and known):
                 yield self.opening(text, match.start()), end
         if "no" in view.lowered or "cad" in view.lowered or "sok" in view.lowered:
             for match in self.TURKISH.finditer(text):
                 yield match.start(), self.closing(text, match.end())[0]
 
-    def judge(self, match: re.Match[str], *, weak: bool) -> Iterator[Span]:
+    def judge(self, match: re.Match[str], *, weak: bool, glued: bool = False) -> Iterator[Span]:
         """Yield the span of the whole address, unless the number counts what comes after it."""
         text, start = match.string, match.start()
         opening = self.opening(text, start)
@@ -99,5 +104,5 @@ class EuropeanAddressRecogniser(AddressGrammar):
         numbered = re.match("[0-9]{1,6} ", text[opening:start]) is not None
         certain = firm or introduced(text, opening) or (numbered and not re.match("(?:19|20)[0-9]{2} ", text[opening:start]))
         year = re.fullmatch("(?:19|20)[0-9]{2}", match["number"]) is not None
-        if certain or not (weak or year or self.NOUN.match(text, match.end())):
+        if certain or not (weak or year or (not glued and self.NOUN.match(text, match.end()))):
             yield opening, end

@@ -35,14 +35,14 @@ class VietnameseAddressRecogniser(AddressGrammar):
     WITH_LANE = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
     SMALL = re.compile(
         rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
-        r"(?:phường|phuong|p|quận|quan|q|huyện|huyen|xã|tp)[. ]{0,2}(?:[0-9]{1,2}(?!\w)|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)",
+        r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
         re.IGNORECASE,
     )
     """In small letters, as people type in a hurry."""
 
     FLAT = re.compile(
-        rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) (?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
-        rf"(?:,? (?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) (?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?))+"
+        rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
+        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?))+"
         rf"(?=,|{BREAK}| -|[.!?]|\Z)"
     )
 
@@ -59,6 +59,11 @@ class VietnameseAddressRecogniser(AddressGrammar):
         re.IGNORECASE,
     )
 
+    OTHERWISE = re.compile(r"(?<!\w)(?:ngày|ngay|mùng|lễ|top|lớp|năm|tháng|thứ|lúc|hạng|bài|chương|khóa|tuổi|xe|tuyến|cúp|giải|vòng) \Z", re.IGNORECASE)
+    """Words after which the number is a date, a rank or the like."""
+
+    RURAL = re.compile(rf"(?<!\w)(?i:thôn|thon|ấp|ap|xóm|xom|tổ|to|khu phố|bản|buôn|đội|khóm) (?:[0-9]{{1,3}}[A-Z]?|{_NAME})(?=,)")
+
     NOT_STREETS = re.compile(r"Việt Nam|Viet Nam|Vietnam|Tháng|Thế Giới|Châu|Asia|Hà Nội|Sài Gòn|Đông Nam")
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -73,13 +78,22 @@ class VietnameseAddressRecogniser(AddressGrammar):
                 continue
             for match in pattern.finditer(text):
                 end, firm = self.closing(text, match.end())
-                if self.holds(match, end, firm=firm):
-                    yield self.opening(text, match.start()), end
+                opening = self.opening(text, match.start())
+                if self.OTHERWISE.search(text, max(0, opening - 8), opening):
+                    continue
+                if opening < match.start() or self.holds(match, end, firm=firm):
+                    yield opening, end
         if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
             for match in self.SMALL.finditer(text):
+                if self.OTHERWISE.search(text, max(0, match.start() - 8), match.start()):
+                    continue
                 if match["so"] or match["lanes"] or match["street"] or "/" in match["house"]:
                     yield self.opening(text, match.start()), self.closing(text, match.end())[0]
-        if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu")):
+        for match in self.RURAL.finditer(text):
+            end, firm = self.closing(text, match.end())
+            if firm and text.count(",", match.end(), end) > 1:
+                yield match.start(), end
+        if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
             for match in self.FLAT.finditer(text):
                 end, firm = self.closing(text, match.end())
                 if firm and DIGIT.search(match[0]):

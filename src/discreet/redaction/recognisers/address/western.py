@@ -76,7 +76,7 @@ FIRM = re.compile(
     rf"|(?:{STATE}|{COUNTRIES})(?![\w']))"
 )
 
-LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY})(?!\w|[ ]?:)")
+LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
 
 AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 

@@ -13,7 +13,7 @@ _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|
 _HOUSE = r"[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?)?\.?(?!\w|[.,:/-][0-9])"
 _STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_NAME}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
 _STRONG_UNIT = r"(?i:apartment|apt|suite|ste|unit|flat)\.? ?#?[0-9]{1,5}[A-Za-z]?(?!\w)"
-_ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:[\w.'-]{1,30} ){1,5}"
+_ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[\w.'-]{1,30} ){1,5}"
 
 
 class WorldwideAddressRecogniser(AddressGrammar):
