@@ -21,7 +21,7 @@ _AREA = (
 )
 _ROAD = rf"(?P<road>(?:{_NAME}){{1,8}}?(?P<kind>大道|大街|胡同|公路|路|街|道|巷|弄|里|村|坊|圍|围)){_GAP}(?:[東西南北东中]?{_NUMBER}段)?{_GAP}(?:{_NUMBER}巷)?(?:{_NUMBER}弄)?(?:{_NUMBER}衖)?"
 _COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:小區|小区|花園|花园|社區|社区|公寓|大廈|大厦|大樓|大楼|家園|家园|苑|城|園|园|庭|府|廣場|广场|中心|新村|宿舍|公館|公馆|國際|国际|邨|閣|阁)"
-_COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中国|中國|台灣|臺灣|台湾|香港|澳門|澳门)[ ,]{0,2})?"
+_COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中国|中國|台灣|臺灣|台湾|香港|澳門|澳门)(?!大道|[一-鿿]?路)[ ,]{0,2})?"
 
 
 class ChineseAddressRecogniser(AddressGrammar):
@@ -30,6 +30,7 @@ class ChineseAddressRecogniser(AddressGrammar):
     HOUSE = re.compile(rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}|(?<=段)[一二三四五六七八九十百零〇○]{{1,6}})[甲乙丙A-Z]?(?:[-之]{_NUMBER})?(?:號|号)(?!線|线|出口|公|車|车|月|選|球|高速|國道|国道)(?:之{_NUMBER})?")
     BUILDING = re.compile(rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?")
 
+    BLOCK = re.compile(rf"(?P<area>{_AREA}{{1,5}}){_ROAD}[A-Z]座(?:[ ,]?[0-9]{{6}}(?![0-9]))?")
     BEFORE = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
     BEFORE_BUILDING = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z")
     REACH = 60
@@ -47,6 +48,8 @@ class ChineseAddressRecogniser(AddressGrammar):
         r"(?:[A-Z][\w'.-]{1,20} ){1,4}(?:Rd|Road|St|Street|Blvd|Ave|Avenue|Boulevard)\.?(?:,? ?(?:Sec\.?|Section) ?[0-9]{1,2})?(?:, ?(?:[A-Z][\w'.-]{1,20} ){0,2}"
         r"(?:Dist\.?|District|City|County|Township|[A-Z][\w'-]{2,20})){0,4}(?:,? ?[0-9]{3,6}(?![\w-]))?(?:, ?(?:Taiwan|China)(?: \(R\.O\.C\.\))?)?"
     )
+
+    ROMAN_NUMBER = re.compile(r"no\.? ?[0-9]")
 
     HINTS = ("號", "号", "栋", "幢", "棟", "座", "期", "no")
 
@@ -69,7 +72,10 @@ class ChineseAddressRecogniser(AddressGrammar):
             if before and (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
                 done = self.closing(text, match.end())[0]
                 yield match.start() - len(window) + before.start(), done
-        if "no" in lowered:
+        if "座" in lowered:
+            for match in self.BLOCK.finditer(text):
+                yield match.span()
+        if self.ROMAN_NUMBER.search(lowered):
             for match in self.ROMANISED.finditer(text):
                 yield match.span()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, AddressGrammar
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, AddressGrammar, without_ideographs
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -114,7 +114,7 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses, from the unit or number to the country."""
-        text = view.text
+        text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
         for match in self.STREET.finditer(text):

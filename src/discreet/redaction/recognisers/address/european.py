@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, UPPER, AddressGrammar
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, UPPER, AddressGrammar, without_ideographs
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
 from discreet.redaction.recognisers.base import Span, View
 
@@ -47,8 +47,8 @@ class EuropeanAddressRecogniser(AddressGrammar):
     )
 
     LEADING = re.compile(
-        r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.|Plaza|Pza\.?|Paseo|Pº|Ronda|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|"
-        r"Jirón|Carrera|Calzada|Rúa|Via|Viale|Piazza|Piazzale|Corso|Vicolo|Largo|Strada|Lungomare|Rua|rua|Travessa|Praça|Alameda|Estrada|Rodovia|"
+        r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.|Plaza|Pza\.?|Paseo|Pº|Ronda|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|Acceso|Alameda|Callejón|Cañada|Cuesta|Pasadizo|Pasaje|Rambla|Urbanización|Vial|C\.|"
+        r"Jirón|Carrera|Calzada|Rúa|Via|Viale|Piazza|Piazzale|Corso|Vicolo|Largo|Strada|Borgo|Contrada|Incrocio|Rotonda|Stretto|Canale|Lungomare|Rua|rua|Travessa|Praça|Alameda|Estrada|Rodovia|"
         r"[Uu]l\.|[Uu]lica|[Aa]l\.|[Aa]leja|[Pp]l\.|[Oo]s\.|Osiedle|Rue|rue|Avenue|avenue|Boulevard|boulevard|Chemin|Strada|Str\.|Bulevardul|Bd\.|"
         rf"Am|An der|Auf der|Auf dem|Im|In der|Zum|Zur|Unter den|Λεωφόρος|Οδός) ?)(?P<name>{_NAME}(?: {_NAME}){{0,4}}?),? "
         rf"(?:n[ºo°.]{{0,2}} ?|nr\.? ?|č\. ?|s/n )?(?P<number>{_HOUSE}(?: ?[mM]\.? ?[0-9]{{1,4}})?){_CLOSE}"
@@ -59,7 +59,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
         r"(?:No ?[:.]? ?)?[0-9]{1,4}(?:/[0-9A-Z]{1,4})?(?:,? D(?:aire)? ?[:.]? ?[0-9]{1,4})?(?!\w)"
     )
 
-    LEADING_WEAK = ("Am", "An ", "Auf", "Im", "In ", "Zum", "Zur", "Unter", "Plaza", "Largo", "Via", "Av.", "Carrera", "Al.", "al.")
+    LEADING_WEAK = ("Am", "An ", "Auf", "Im", "In ", "Zum", "Zur", "Unter", "Plaza", "Largo", "Acceso", "Borgo", "Canale", "Vial", "C.", "Stretto", "Cuesta", "Rotonda", "Via", "Av.", "Carrera", "Al.", "al.")
     """Words that begin a sentence as well; and English ones."""
 
     FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
@@ -76,7 +76,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
-        text = view.text
+        text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
         for match in self.ENDED.finditer(text):

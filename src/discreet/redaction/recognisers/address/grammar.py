@@ -18,13 +18,23 @@ UPPER = "".join(
 
 DIGIT = re.compile("[0-9]")
 
+IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
+
 MOST_PARTS = 8
 """Lines or comma-separated parts that are followed after the street."""
+
+MOST_LOOSE = 3
+"""Of these, such that only look like places."""
 
 BREAK = r"(?:\r?\n|\\n|<br ?/?>)[ \t>?|*,]{0,12}"
 """End of a line, with the marks of a quotation, a list or a table before the next; `\\n` as JSON writes it."""
 
-SEPARATOR = rf"(?=[ \t,;|\r\n\\<])[ \t]{{0,3}}[,;|]?[ \t]{{0,3}}(?:{BREAK}){{0,2}}"
+SEPARATOR = rf"(?=[ \t,;|\r\n\\<])(?>[ \t]{{0,3}}[,;|]?[ \t]{{0,3}}(?:{BREAK}){{0,2}})"
+
+
+def without_ideographs(text: str) -> str:
+    """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words."""
+    return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)
 
 
 class AddressGrammar:
@@ -76,7 +86,7 @@ class AddressGrammar:
 
     def closing(self, text: str, end: int) -> tuple[int, bool]:
         """Return where the address ends that has its core before `end`, and whether a firm part follows the core."""
-        place, firm = end, False
+        place, firm, loose = end, False, 0
         for _ in range(MOST_PARTS):
             part = self.FIRM.match(text, place)
             if part:
@@ -87,7 +97,8 @@ class AddressGrammar:
                     return (after.end() if after else end), True
                 continue
             part = self.LOOSE.match(text, place) if self.LOOSE else None
-            if part is None:
+            loose += 1
+            if part is None or loose > MOST_LOOSE:
                 break
             if "," in text[place : part.start("name")] and "\n" not in part[0]:
                 end = part.end()

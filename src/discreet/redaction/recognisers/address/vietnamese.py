@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, UPPER, AddressGrammar
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, UPPER, AddressGrammar, without_ideographs
 from discreet.redaction.recognisers.base import Span, View
 
 _LETTERS = r"[^\W\d_]"
@@ -68,7 +68,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
-        text, lowered = view.text, view.lowered
+        text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
         for pattern in (self.WITH_STREET, self.WITH_NAME, self.WITH_LANE):

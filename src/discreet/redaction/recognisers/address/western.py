@@ -52,7 +52,7 @@ END = r"(?![\w]|[-/:.,][0-9])"
 """A number that goes on is no postcode."""
 
 UNIT = (
-    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|building|bldg|lot|box|po box|p\.o\. box|piso|étage|appt|"
+    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|building|bldg|lot|box|po box|p\.o\. box|piso|puerta|appartamento|piano|scala|étage|appt|"
     r"wohnung|whg|interno|int|lokal|lok|m)\.?[ ]?(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
     r"|(?i:apartment|apt|suite|ste|unit|flat)\.?[ ][A-Z]"
     r"|#[ ]?[0-9]{1,5}[A-Z]?|[0-9]{1,2}(?:st|nd|rd|th) (?i:floor|fl)\.?"

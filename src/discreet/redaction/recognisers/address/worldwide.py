@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, SEPARATOR, UPPER, AddressGrammar
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, UPPER, AddressGrammar, without_ideographs
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, UNIT, WORD, introduced
 from discreet.redaction.recognisers.base import Span, View
 
@@ -23,7 +23,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     a postcode or an introducing word is there, too.
     """
 
-    HINTS = ("apt", "apartment", "suite", "ste", "unit", "flat")
+    WITH_UNIT = re.compile(r"(?:apt|apartment|suite|ste|unit|flat)\.? ?#?[0-9]")
 
     UNIT_AFTER = re.compile(rf"(?<![\w.$€£%+/#-])(?P<street>{_STREET}){SEPARATOR}{_STRONG_UNIT}")
     UNIT_BEFORE = re.compile(rf"(?<!\w){_STRONG_UNIT},? (?P<street>[0-9]{{1,6}} {_STREET})")
@@ -55,8 +55,10 @@ class WorldwideAddressRecogniser(AddressGrammar):
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
-        text, lowered = view.text, view.lowered
-        if any(hint in lowered for hint in self.HINTS):
+        text, lowered = view.derived(without_ideographs), view.lowered
+        if not DIGIT.search(text):
+            return
+        if self.WITH_UNIT.search(lowered):
             for pattern in (self.UNIT_AFTER, self.UNIT_BEFORE):
                 for match in pattern.finditer(text):
                     if re.search("[0-9]", match["street"]) and not self.NO_NAME.match(match["street"]):
