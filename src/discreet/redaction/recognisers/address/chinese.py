@@ -27,12 +27,18 @@ _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中�
 class ChineseAddressRecogniser(AddressGrammar):
     """Finds a house number (號, 号) or a building and looks back for its road or compound, city and postcode."""
 
-    HOUSE = re.compile(rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}|(?<=段)[一二三四五六七八九十百零〇○]{{1,6}})[甲乙丙A-Z]?(?:[-之]{_NUMBER})?(?:號|号)(?!線|线|出口|公|車|车|月|選|球|高速|國道|国道)(?:之{_NUMBER})?")
-    BUILDING = re.compile(rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?")
+    HOUSE = re.compile(
+        rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}|(?<=段)[一二三四五六七八九十百零〇○]{{1,6}})[甲乙丙A-Z]?(?:[-之]{_NUMBER})?(?:號|号)(?!線|线|出口|公|車|车|月|選|球|高速|國道|国道)(?:之{_NUMBER})?"
+    )
+    BUILDING = re.compile(
+        rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?"
+    )
 
     BLOCK = re.compile(rf"(?P<area>{_AREA}{{1,5}}){_ROAD}[A-Z]座(?:[ ,]?[0-9]{{6}}(?![0-9]))?")
     BEFORE = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
-    BEFORE_BUILDING = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z")
+    BEFORE_BUILDING = re.compile(
+        rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"
+    )
     REACH = 60
     AMBIGUOUS = ("里", "村", "道", "坊", "圍", "围")
     """Ends of other words as well, so that a city or district has to stand before them."""

@@ -11,6 +11,7 @@ from discreet.redaction.recognisers.address.western import (
     CITY,
     FIRM,
     LOOSE,
+    SMALL_PLACES,
     STATE,
     UNIT,
     WORD,
@@ -70,7 +71,9 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West|US|U\.S\.|State|County|Old) ){{0,2}}"
         r"(?:Highway|Hwy|Route|Rte|Road|FM|CR|SR|Rural Route|Avenue|Ave) (?:[0-9]{1,4}|[A-Z])(?:[NSEW]|[ ][NSEW])?)(?![\w-])"
     )
-    BROADWAY = re.compile(rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West)\.? )?Broadway)(?! [A-Za-z]{{1,20}}s(?![a-z]))(?!\w)")
+    BROADWAY = re.compile(
+        rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West)\.? )?Broadway)(?! [A-Za-z]{{1,20}}s(?![a-z]))(?!\w)"
+    )
     BOX = re.compile(
         r"(?<!\w)(?:[0-9]{1,6} )?(?:(?:G\.?)?P\.? ?O\.? ?Box|Post Office Box|Locked Bag|Private Bag|Rural Route|R\.?R\.? ?[0-9]{1,3},? Box|HC ?[0-9]{1,3},? Box)"
         r" ?#? ?[A-Z]?[0-9]{1,6}(?![\w-])",
@@ -84,7 +87,7 @@ class EnglishAddressRecogniser(AddressGrammar):
     PLACE = re.compile(rf"(?<![\w-]){CITY}, ?{STATE},? {ZIP}(?![\w-])")
     """City, state and ZIP code without a street, as where lines were cut."""
 
-    FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
+    FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
     BEFORE = re.compile(
         rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
@@ -108,36 +111,45 @@ class EnglishAddressRecogniser(AddressGrammar):
     """A noun that the name belongs to: "10 Wall Street firms"."""
 
     ANOTHER_NAME = re.compile(rf" (?!I ){WORD}")
-    MONTH = re.compile("(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) ")
+    MONTH = re.compile(
+        "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
+    )
 
-    KINDS_OF_COURT = re.compile(r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family|Burger King|Disk|Hard|Flash|Test|Old|Same|Right|One|Only|No|Half) \w{1,10}\Z")
+    NO_STREET = re.compile(
+        r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family) Courts?\Z"
+        r"|(?:Disk|Hard|Flash|Test|Burger King) Drives?\Z|(?:Same|Right|One|Only|No|Half) Way\Z",
+        re.IGNORECASE,
+    )
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses, from the unit or number to the country."""
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
-        for match in self.STREET.finditer(text):
-            if (end := self.street_end(match)) and (found := self.judge(match, end)):
-                yield found
         lowered = view.lowered
-        for pattern in (self.NUMBERED, self.BROADWAY):
-            if pattern is self.NUMBERED or "broadway" in lowered:
-                for match in pattern.finditer(text):
-                    if found := self.judge(match, match.end(), plain=False):
-                        yield found
-        for match in self.SMALL.finditer(text):
-            if self.KINDS_OF_COURT.search(match[0]) or self.AFTERWARDS.match(text, match.end()):
-                continue
-            end, firm = self.closing(text, match.end())
-            if firm or introduced(text, match.start()) or self.LINE.search(text, max(0, match.start() - 4), match.start()):
-                yield self.opening(text, match.start()), end
-        if "box" in lowered or "po a" in lowered or "fpo" in lowered or "bag" in lowered:
-            for pattern in (self.BOX, self.MILITARY):
-                for match in pattern.finditer(text):
-                    yield match.start(), self.closing(text, match.end())[0]
-        for match in self.PLACE.finditer(text):
-            yield match.span()
+        yield from self.each(self.STREET, text, self.judge)
+        yield from self.each(self.NUMBERED, text, self.judge)
+        if "broadway" in lowered:
+            yield from self.each(self.BROADWAY, text, self.judge)
+        yield from self.each(self.SMALL, text, self.judge_small)
+        if any(hint in lowered for hint in ("box", "bag", "apo", "fpo", "dpo")):
+            yield from self.each(self.BOX, text, self.follow)
+            yield from self.each(self.MILITARY, text, self.follow)
+        yield from (match.span() for match in self.PLACE.finditer(text))
+
+    def follow(self, match: re.Match[str]) -> Span:
+        """Return the span from a core that needs no other evidence to the last part after it."""
+        return match.start(), self.closing(match.string, match.end())[0]
+
+    def judge_small(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address in small letters: with further parts, introduced, or on a line of its own."""
+        text, start = match.string, match.start()
+        if self.NO_STREET.search(match[0]) or self.AFTERWARDS.match(text, match.end()):
+            return None
+        end, firm = self.closing(text, match.end())
+        if not (firm or introduced(text, start) or self.LINE.search(text, max(0, start - 4), start)):
+            return None
+        return self.opening(text, start), self.small_end(text, end)
 
     def street_end(self, match: re.Match[str]) -> int | None:
         """Return where the type of street ends, if one of the words is one."""
@@ -155,13 +167,16 @@ class EnglishAddressRecogniser(AddressGrammar):
                 break
         return end
 
-    def judge(self, match: re.Match[str], end: int, *, plain: bool | None = None) -> Span | None:
+    def judge(self, match: re.Match[str]) -> Span | None:
         """Return the span of the whole address, or None where number and name are something else."""
         text, start = match.string, match.start()
+        typed = self.street_end(match) if match.re is self.STREET else match.end()
+        if typed is None:
+            return None
+        end = typed
         words = text[match.start("words") + 1 : end]
-        if plain is None:
-            plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in words.split(" ")[1:])
-        if self.KINDS_OF_COURT.search(words):
+        plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in words.split(" ")[1:])
+        if self.NO_STREET.search(words):
             return None
         opening = self.opening(text, start)
         closing, firm = self.closing(text, end)
@@ -176,5 +191,7 @@ class EnglishAddressRecogniser(AddressGrammar):
             return (opening, closing) if closing > end else None
         if plain or closing > end:
             return opening, closing
-        named = re.search(r"\w \Z", text[max(0, start - 2) : start]) and re.search(rf"{WORD} \Z", text[max(0, start - 32) : start])
+        named = re.search(r"\w \Z", text[max(0, start - 2) : start]) and re.search(
+            rf"{WORD} \Z", text[max(0, start - 32) : start]
+        )
         return (opening, closing) if len(number) > 2 and not named else None  # noqa: PLR2004 - as the class says

@@ -9,15 +9,19 @@ from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, UPPER, 
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
 from discreet.redaction.recognisers.base import Span, View
 
-ENDINGS = (
-    "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
-    "straat laan plein gracht singel steeg dreef "  # Dutch
-    "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
-    "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
-).split()
+ENDINGS = tuple(
+    (
+        "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
+        "straat laan plein gracht singel steeg dreef "  # Dutch
+        "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
+        "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
+    ).split()
+)
 """What ends the name of a street, glued to it or as a word of its own."""
 
-WEAK_ENDINGS = "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg".split()
+WEAK_ENDINGS = tuple(
+    "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg".split()
+)
 """The same, but other names end so, too."""
 
 _CLOSE = r"(?!\w|[.,:/-][0-9]|[ ]?[%€$£°])"
@@ -59,7 +63,31 @@ class EuropeanAddressRecogniser(AddressGrammar):
         r"(?:No ?[:.]? ?)?[0-9]{1,4}(?:/[0-9A-Z]{1,4})?(?:,? D(?:aire)? ?[:.]? ?[0-9]{1,4})?(?!\w)"
     )
 
-    LEADING_WEAK = ("Am", "An ", "Auf", "Im", "In ", "Zum", "Zur", "Unter", "Plaza", "Largo", "Acceso", "Borgo", "Canale", "Vial", "C.", "Stretto", "Cuesta", "Rotonda", "Via", "Av.", "Carrera", "Al.", "al.")
+    LEADING_WEAK = (
+        "Am",
+        "An ",
+        "Auf",
+        "Im",
+        "In ",
+        "Zum",
+        "Zur",
+        "Unter",
+        "Plaza",
+        "Largo",
+        "Acceso",
+        "Borgo",
+        "Canale",
+        "Vial",
+        "C.",
+        "Stretto",
+        "Cuesta",
+        "Rotonda",
+        "Via",
+        "Av.",
+        "Carrera",
+        "Al.",
+        "al.",
+    )
     """Words that begin a sentence as well; and English ones."""
 
     FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
@@ -71,38 +99,58 @@ class EuropeanAddressRecogniser(AddressGrammar):
     ALSO_WORDS = frozenset(("place", "cours", "route", "passage", "square", "villa", "cité", "sentier", "ch."))
     """Words of other meanings, and English ones."""
 
-    ARTICLE = re.compile("(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE)
-    NOUN = re.compile(r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}")
+    ARTICLE = re.compile(
+        "(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE
+    )
+    NOUN = re.compile(
+        r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}"
+    )
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
-        for match in self.ENDED.finditer(text):
-            name = match["name"].lower()
-            ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
-            if ended or name.endswith(tuple(WEAK_ENDINGS)):
-                glued = ended and " " not in name
-                yield from self.judge(match, weak=not ended or self.ARTICLE.match(name) is not None, glued=glued)
-        for match in self.LEADING.finditer(text):
-            yield from self.judge(match, weak=match[0].startswith(self.LEADING_WEAK))
-        for match in self.FRENCH.finditer(text):
-            end, firm = self.closing(text, match.end())
-            known = match["kind"].lower() not in self.ALSO_WORDS or introduced(text, match.start()) or end > match.end()
-            if firm or (match["number"] and known):
-                yield self.opening(text, match.start()), end
-        if "no" in view.lowered or "cad" in view.lowered or "sok" in view.lowered:
-            for match in self.TURKISH.finditer(text):
-                yield match.start(), self.closing(text, match.end())[0]
+        yield from self.each(self.ENDED, text, self.judge_ended)
+        yield from self.each(self.LEADING, text, self.judge_leading)
+        yield from self.each(self.FRENCH, text, self.judge_french)
+        if any(hint in view.lowered for hint in ("cad", "cd.", "sok", "sk.", "bulv", "blv")):
+            yield from self.each(self.TURKISH, text, self.judge_turkish)
 
-    def judge(self, match: re.Match[str], *, weak: bool, glued: bool = False) -> Iterator[Span]:
-        """Yield the span of the whole address, unless the number counts what comes after it."""
+    def judge_ended(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address whose street has a telling end."""
+        name = match["name"].lower()
+        ended = name.endswith(ENDINGS) and name not in ENDINGS
+        if not ended and not name.endswith(WEAK_ENDINGS):
+            return None
+        return self.judge(
+            match, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name
+        )
+
+    def judge_leading(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address whose street begins with its type."""
+        return self.judge(match, weak=match[0].startswith(self.LEADING_WEAK), glued=False)
+
+    def judge_french(self, match: re.Match[str]) -> Span | None:
+        """Return the span of a French address, which has its number first or else a postcode."""
+        text = match.string
+        end, firm = self.closing(text, match.end())
+        sure = match["kind"].lower() not in self.ALSO_WORDS or end > match.end() or introduced(text, match.start())
+        return (self.opening(text, match.start()), end) if firm or (match["number"] and sure) else None
+
+    def judge_turkish(self, match: re.Match[str]) -> Span:
+        """Return the span of a Turkish address."""
+        return match.start(), self.closing(match.string, match.end())[0]
+
+    def judge(self, match: re.Match[str], *, weak: bool, glued: bool) -> Span | None:
+        """Return the span of the whole address, unless the number counts what comes after it."""
         text, start = match.string, match.start()
         opening = self.opening(text, start)
         end, firm = self.closing(text, match.end())
-        numbered = re.match("[0-9]{1,6} ", text[opening:start]) is not None
-        certain = firm or introduced(text, opening) or (numbered and not re.match("(?:19|20)[0-9]{2} ", text[opening:start]))
+        before = text[opening:start]
+        numbered = re.match("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ", before) is not None
+        if firm or numbered or introduced(text, opening):
+            return opening, end
         year = re.fullmatch("(?:19|20)[0-9]{2}", match["number"]) is not None
-        if certain or not (weak or year or (not glued and self.NOUN.match(text, match.end()))):
-            yield opening, end
+        counted = not glued and self.NOUN.match(text, match.end()) is not None
+        return None if weak or year or counted else (opening, end)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span
 
 UPPER = "".join(
     chr(code)
@@ -38,12 +38,9 @@ def without_ideographs(text: str) -> str:
 
 
 class AddressGrammar:
-    """Yields what `CORES` match and `validate` accepts, with what `opening` and `closing` add on both sides."""
+    """What recognisers of addresses inherit: how to go from a core to both ends of an address."""
 
     type: ClassVar[str] = "ADDRESS"
-    CORES: ClassVar[tuple[re.Pattern[str], ...]]
-    HINTS: ClassVar[tuple[str, ...]] = ("",)
-    """Small-letter words, one of which is in every text that matches."""
     BEFORE: ClassVar[re.Pattern[str] | None] = None
     """What may belong to an address before its core; ends in `\\Z`."""
     REACH: ClassVar[int] = 80
@@ -53,28 +50,26 @@ class AddressGrammar:
     LOOSE: ClassVar[re.Pattern[str] | None] = None
     """A part that counts only where a firm one comes after it, or after a comma on the same line."""
     AFTER_LAST: ClassVar[re.Pattern[str] | None] = None
+    SMALL_PLACES: ClassVar[re.Pattern[str] | None] = None
+    """The parts that may follow in an address in small letters."""
 
-    def validate(self, match: re.Match[str]) -> bool:  # noqa: ARG002 - the default accepts every match
-        """Tell whether a core is an address."""
-        return True
+    def each(
+        self, pattern: re.Pattern[str], text: str, judge: Callable[[re.Match[str]], Span | None]
+    ) -> Iterator[Span]:
+        """Yield what `judge` makes of the matches of `pattern` that don't begin within an address found before.
 
-    def spans(self, view: View) -> Iterator[Span]:
-        """Return the spans of all addresses, from the first part to the last."""
-        text = view.text
-        if not DIGIT.search(text):
-            return
-        lowered = view.lowered
-        if not any(hint in lowered for hint in self.HINTS):
-            return
-        for core in self.CORES:
-            for match in core.finditer(text):
-                if self.validate(match):
-                    end = self.core_end(match)
-                    yield self.opening(text, match.start()), self.closing(text, end)[0]
+        Nothing is followed twice to its end, so that a list of addresses stays linear.
+        """
+        done = 0
+        for match in pattern.finditer(text):
+            if match.start() >= done and (found := judge(match)):
+                done = found[1]
+                yield found
 
-    def core_end(self, match: re.Match[str]) -> int:
-        """Return where the core ends, which may be before the match does."""
-        return match.end()
+    def small_end(self, text: str, end: int) -> int:
+        """Return where an address in small letters ends that has its street before `end`."""
+        places = self.SMALL_PLACES.match(text, end) if self.SMALL_PLACES else None
+        return places.end() if places else end
 
     def opening(self, text: str, start: int) -> int:
         """Return where the address begins."""

@@ -37,12 +37,15 @@ class RussianAddressRecogniser(AddressGrammar):
     Abbreviations: order 171н of the Ministry of Finance (05.11.2015), on elements of addresses.
     """
 
-    TYPE_FIRST = re.compile(rf"(?<!\w)(?i:{_TYPE}) ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})")
+    TYPE_FIRST = re.compile(
+        rf"(?<!\w)(?i:{_TYPE}) ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
+    )
     NAME_FIRST = re.compile(
         rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? (?i:{_TYPE}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
     SMALL = re.compile(
-        rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})", re.IGNORECASE
+        rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})",
+        re.IGNORECASE,
     )
     UNTYPED = re.compile(
         rf"(?<!\w)(?P<name>{_NAME}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE}),? ?(?i:корп(?:ус|\.)?|к\.|стр\.|кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?(?:м|руб|тыс|%))"
@@ -60,8 +63,12 @@ class RussianAddressRecogniser(AddressGrammar):
         rf"[ \t]{{0,2}},?[ \t]{{0,2}}(?:\r?\n[ \t>|]{{0,8}})?(?:(?i:{_PART}) ?№? ?(?:[0-9]{{1,5}}[а-яА-Яa-zA-Z]?(?:[/-][0-9]{{1,4}})?|[А-ЯA-Z])(?!\w|[.,]?[0-9])|[0-9]{{1,3}}(?:-?(?:й|м|ый))? (?i:этаж[е]?|подъезд[е]?|корпус)(?!\w)"
         rf"|(?i:{_PART})(?=\s?[0-9])[0-9 ]{{1,5}}|(?<=[, \n])(?:{_PLACE})(?!\w)|(?<=[,\n ])[0-9]{{6}}(?![\w-]))"
     )
-    LOOSE = re.compile(rf"[ \t]?,[ \t]{{0,2}}(?P<name>(?!Я |Мы |Он |Она |Они |Это |Тел|Моб){_WORD}(?: {_WORD})?)(?!\w| ?:)")
-    BEFORE = re.compile(rf"(?<!\w)(?:(?:(?:[0-9]{{6}}|{_PLACE}|(?!Да,|Нет,|Привет,){_WORD}(?: {_WORD})?)(?:,? ?\n|, ?)|[0-9]{{6}} |г\. ?{_WORD} ){{1,5}})\Z")
+    LOOSE = re.compile(
+        rf"[ \t]?,[ \t]{{0,2}}(?P<name>(?!Я |Мы |Он |Она |Они |Это |Тел|Моб){_WORD}(?: {_WORD})?)(?!\w| ?:)"
+    )
+    BEFORE = re.compile(
+        rf"(?<!\w)(?:(?:(?:[0-9]{{6}}|{_PLACE}|(?!Да,|Нет,|Привет,){_WORD}(?: {_WORD})?)(?:,? ?\n|, ?)|[0-9]{{6}} |г\. ?{_WORD} ){{1,5}})\Z"
+    )
     REACH = 110
 
     FOLLOWED = re.compile(
@@ -71,8 +78,40 @@ class RussianAddressRecogniser(AddressGrammar):
     """A noun that the number counts: "на улице Ленина 3 кафе"."""
 
     HINTS = (
-        "ул", "прос", "пр-", "пр.", "пер", "наб", "шос", "ш.", "бульв", "бул.", "б-р", "пл", "проезд", "туп", "алл", "лини", "мик", "мкр", "м-н", "тракт", "кварт",
-        "дом", "д.", "кв", "корп", "адрес", "достав", "жив", "прож", "пропис", "жк", "вул", "доро", "спуск",
+        "ул",
+        "прос",
+        "пр-",
+        "пр.",
+        "пер",
+        "наб",
+        "шос",
+        "ш.",
+        "бульв",
+        "бул.",
+        "б-р",
+        "пл",
+        "проезд",
+        "туп",
+        "алл",
+        "лини",
+        "мик",
+        "мкр",
+        "м-н",
+        "тракт",
+        "кварт",
+        "дом",
+        "д.",
+        "кв",
+        "корп",
+        "адрес",
+        "достав",
+        "жив",
+        "прож",
+        "пропис",
+        "жк",
+        "вул",
+        "доро",
+        "спуск",
     )
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -81,14 +120,15 @@ class RussianAddressRecogniser(AddressGrammar):
         if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
             return
         for pattern in (self.TYPE_FIRST, self.NAME_FIRST, self.SMALL, self.UNTYPED, self.HOUSE_AND_FLAT, self.TOLD):
-            done = 0
-            for match in pattern.finditer(text):
-                if match.start() < done:
-                    continue
-                start = match.start("name") if pattern is self.TOLD else match.start()
-                done, firm = self.closing(text, match.end())
-                if match["mark"] or firm or not self.counts(match):
-                    yield self.opening(text, start), done
+            yield from self.each(pattern, text, self.judge)
+
+    def judge(self, match: re.Match[str]) -> Span | None:
+        """Return the span of the whole address, unless its number is that of something else."""
+        text = match.string
+        end, firm = self.closing(text, match.end())
+        if not (match["mark"] or firm) and self.counts(match):
+            return None
+        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start()), end
 
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""

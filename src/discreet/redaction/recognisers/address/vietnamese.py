@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, UPPER, AddressGrammar, without_ideographs
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    SEPARATOR,
+    UPPER,
+    AddressGrammar,
+    without_ideographs,
+)
 from discreet.redaction.recognisers.base import Span, View
 
 _LETTERS = r"[^\W\d_]"
@@ -59,10 +66,17 @@ class VietnameseAddressRecogniser(AddressGrammar):
         re.IGNORECASE,
     )
 
-    OTHERWISE = re.compile(r"(?<!\w)(?:ngày|ngay|mùng|lễ|top|lớp|năm|tháng|thứ|lúc|hạng|bài|chương|khóa|tuổi|xe|tuyến|cúp|giải|vòng) \Z", re.IGNORECASE)
+    STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
+
+    OTHERWISE = re.compile(
+        r"(?<!\w)(?:ngày|ngay|mùng|lễ|top|lớp|năm|tháng|thứ|lúc|hạng|bài|chương|khóa|tuổi|xe|tuyến|cúp|giải|vòng) \Z",
+        re.IGNORECASE,
+    )
     """Words after which the number is a date, a rank or the like."""
 
-    RURAL = re.compile(rf"(?<!\w)(?i:thôn|thon|ấp|ap|xóm|xom|tổ|to|khu phố|bản|buôn|đội|khóm) (?:[0-9]{{1,3}}[A-Z]?|{_NAME})(?=,)")
+    RURAL = re.compile(
+        rf"(?<!\w)(?i:thôn|thon|ấp|ap|xóm|xom|tổ|to|khu phố|bản|buôn|đội|khóm) (?:[0-9]{{1,3}}[A-Z]?|{_NAME})(?=,)"
+    )
 
     NOT_STREETS = re.compile(r"Việt Nam|Viet Nam|Vietnam|Tháng|Thế Giới|Châu|Asia|Hà Nội|Sài Gòn|Đông Nam")
 
@@ -71,33 +85,41 @@ class VietnameseAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
-        for pattern in (self.WITH_STREET, self.WITH_NAME, self.WITH_LANE):
-            if pattern is not self.WITH_NAME and not any(
-                hint in lowered for hint in ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
-            ):
-                continue
-            for match in pattern.finditer(text):
-                end, firm = self.closing(text, match.end())
-                opening = self.opening(text, match.start())
-                if self.OTHERWISE.search(text, max(0, opening - 8), opening):
-                    continue
-                if opening < match.start() or self.holds(match, end, firm=firm):
-                    yield opening, end
+        if any(hint in lowered for hint in self.STREETS):
+            yield from self.each(self.WITH_STREET, text, self.judge)
+            yield from self.each(self.WITH_LANE, text, self.judge)
+        yield from self.each(self.WITH_NAME, text, self.judge)
         if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
-            for match in self.SMALL.finditer(text):
-                if self.OTHERWISE.search(text, max(0, match.start() - 8), match.start()):
-                    continue
-                if match["so"] or match["lanes"] or match["street"] or "/" in match["house"]:
-                    yield self.opening(text, match.start()), self.closing(text, match.end())[0]
-        for match in self.RURAL.finditer(text):
-            end, firm = self.closing(text, match.end())
-            if firm and text.count(",", match.end(), end) > 1:
-                yield match.start(), end
+            yield from self.each(self.SMALL, text, self.judge_small)
+        yield from self.each(self.RURAL, text, self.judge_rural)
         if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
-            for match in self.FLAT.finditer(text):
-                end, firm = self.closing(text, match.end())
-                if firm and DIGIT.search(match[0]):
-                    yield match.start(), end
+            yield from self.each(self.FLAT, text, self.judge_flat)
+
+    def judge(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address with a house number."""
+        opening = self.opening(match.string, match.start())
+        if self.OTHERWISE.search(match.string, max(0, opening - 8), opening):
+            return None
+        end, firm = self.closing(match.string, match.end())
+        return (opening, end) if opening < match.start() or self.holds(match, end, firm=firm) else None
+
+    def judge_small(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address in small letters."""
+        text, start = match.string, match.start()
+        telling = match["so"] or match["lanes"] or match["street"] or "/" in match["house"]
+        if not telling or self.OTHERWISE.search(text, max(0, start - 8), start):
+            return None
+        return self.opening(text, start), self.closing(text, match.end())[0]
+
+    def judge_rural(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address without a house number: hamlet, commune, district, province."""
+        end, firm = self.closing(match.string, match.end())
+        return (match.start(), end) if firm and match.string.count(",", match.end(), end) > 1 else None
+
+    def judge_flat(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address that begins with a flat or a building."""
+        end, firm = self.closing(match.string, match.end())
+        return (match.start(), end) if firm and DIGIT.search(match[0]) else None
 
     def holds(self, match: re.Match[str], end: int, *, firm: bool) -> bool:
         """Tell an address from an amount, a rank or a player's number."""
@@ -111,7 +133,11 @@ class VietnameseAddressRecogniser(AddressGrammar):
         if match["lanes"] or firm:
             return " " in match["name"] or bool(match["lanes"] or match["so"] or "," in text[match.end() : end])
         slashed = "/" in match["house"]
-        return (slashed or bool(match["so"])) and " " in match["name"] and (end > match.end() or self.introduced(text, match.start()))
+        return (
+            (slashed or bool(match["so"]))
+            and " " in match["name"]
+            and (end > match.end() or self.introduced(text, match.start()))
+        )
 
     def introduced(self, text: str, start: int) -> bool:
         """Tell whether words that introduce an address stand before `start`."""

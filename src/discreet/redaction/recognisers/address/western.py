@@ -67,16 +67,22 @@ ROYAL = r"(?:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}|[A-Z][0-9][A-Z][ -]?[0-9][A
 STATE = rf"(?:{'|'.join(STATES)}|{STATE_NAMES})"
 
 FIRM = re.compile(
-    rf"{SEPARATOR}(?:{UNIT}"
-    rf"|(?P<last>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?"
+    rf"\.?{SEPARATOR}{UNIT}|{SEPARATOR}(?:"
+    rf"(?P<last>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?"
     rf"(?:(?:[A-Z]{{1,3}}|nan|{STATE_NAMES})(?:[., ]|{SEPARATOR}){{1,2}}{ZIP}|{ROYAL}|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT) [0-9]{{4}}){END}"
     rf"|{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
     rf"|(?:[A-Z]{{1,2}}-)?(?:[0-9]{{4,5}}|[0-9]{{4}} [A-Z]{{2}}|[0-9]{{3}} [0-9]{{2}}|[0-9]{{2}}-[0-9]{{3}}|[0-9]{{4,5}}-[0-9]{{3}})[ ,]{{1,2}}{CITY}"
     rf"|[0-9]{{5,6}}(?:-[0-9]{{4}})?{END})"
-    rf"|(?:{STATE}|{COUNTRIES})(?![\w']))"
+    rf"|(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
 )
 
 LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
+
+SMALL_PLACES = re.compile(
+    r"(?:[, \n]{1,3}[^\W\d_]{2,20}+){1,5}[, ]{1,2}[0-9]{4,6}(?![\w-])"
+    r"|(?:, [^\W\d_]{1,20}+(?: [^\W\d_]{1,20}+)?){1,2}(?=[.!?\n]|\Z)"
+)
+"""City, state and postcode in small letters, as people type in a hurry."""
 
 AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 

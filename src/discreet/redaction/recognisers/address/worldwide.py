@@ -5,15 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, UPPER, AddressGrammar, without_ideographs
-from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, UNIT, WORD, introduced
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    SEPARATOR,
+    UPPER,
+    AddressGrammar,
+    without_ideographs,
+)
+from discreet.redaction.recognisers.address.western import (
+    AFTER_LAST,
+    CITY,
+    FIRM,
+    LOOSE,
+    SMALL_PLACES,
+    UNIT,
+    WORD,
+    introduced,
+)
 from discreet.redaction.recognisers.base import Span, View
 
 _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|der|den)\.?)"
 _HOUSE = r"[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?)?\.?(?!\w|[.,:/-][0-9])"
 _STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_NAME}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
 _STRONG_UNIT = r"(?i:apartment|apt|suite|ste|unit|flat)\.? ?#?[0-9]{1,5}[A-Za-z]?(?!\w)"
-_ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[\w.'-]{1,30} ){1,5}"
+_ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[^\W\d_][\w.'-]{0,30}+ ){1,5}"
 
 
 class WorldwideAddressRecogniser(AddressGrammar):
@@ -27,7 +43,10 @@ class WorldwideAddressRecogniser(AddressGrammar):
 
     UNIT_AFTER = re.compile(rf"(?<![\w.$€£%+/#-])(?P<street>{_STREET}){SEPARATOR}{_STRONG_UNIT}")
     UNIT_BEFORE = re.compile(rf"(?<!\w){_STRONG_UNIT},? (?P<street>[0-9]{{1,6}} {_STREET})")
-    SMALL = re.compile(rf"(?<![\w.$€£%+/#-]){_ANY_CASE}(?:[0-9]{{1,5}} )?{_STRONG_UNIT}", re.IGNORECASE)
+    SMALL = re.compile(
+        rf"(?<![\w.$€£%+/#-])(?P<street>{_ANY_CASE})(?:[0-9]{{1,5}}\.?)?(?:(?<= )|{SEPARATOR}){_STRONG_UNIT}",
+        re.IGNORECASE,
+    )
 
     BOTH_SIDES = re.compile(
         rf"(?<![\w.$€£%+/#:-])(?P<street>[0-9]{{1,6}} (?P<name>{_NAME}(?: {_NAME}){{0,4}}) {_HOUSE})"
@@ -35,6 +54,10 @@ class WorldwideAddressRecogniser(AddressGrammar):
     EITHER_SIDE = re.compile(
         rf"(?:(?i:address)(?:(?i:es| is| to| of [^\n:]{{2,40}} is))?:?|(?i:lives|living|resides?|residing) (?i:at|on|in))[ \n]{{1,8}}"
         rf"(?P<street>(?:[0-9]{{1,6}} ){{1,2}}{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?|{WORD}(?: {_NAME}){{0,3}} {_HOUSE})(?![ ]?(?:%|years|people))"
+    )
+    TOLD_SMALL = re.compile(
+        rf"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?!\w|[.,:/-][0-9]|[ ]?%)",
+        re.IGNORECASE,
     )
     CORNER = re.compile(
         rf"(?:[Tt]he )?[Cc]orner of (?=[^\n]{{0,80}}[0-9])(?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?\.?(?: St\.)?"
@@ -48,7 +71,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
     )
 
-    FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
+    FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
     END_OF_LINE = re.compile(rf"[ ]{CITY}(?: nan)?(?=[.?!,\n]|\Z)")
     BEFORE = re.compile(rf"(?<!\w){UNIT} \Z")
     REACH = 14
@@ -59,23 +82,43 @@ class WorldwideAddressRecogniser(AddressGrammar):
         if not DIGIT.search(text):
             return
         if self.WITH_UNIT.search(lowered):
-            for pattern in (self.UNIT_AFTER, self.UNIT_BEFORE):
-                for match in pattern.finditer(text):
-                    if re.search("[0-9]", match["street"]) and not self.NO_NAME.match(match["street"]):
-                        yield match.start(), self.whole(text, match.end())
-            for match in self.SMALL.finditer(text):
-                yield match.start(), self.whole(text, match.end())
-        for match in self.BOTH_SIDES.finditer(text):
-            end, firm = self.closing(text, match.end())
-            if (firm or introduced(text, match.start())) and len(match["name"]) > 3 and not self.NO_NAME.match(match["street"]):  # noqa: PLR2004 - "PM", "Mar"
-                yield self.opening(text, match.start()), end
+            yield from self.each(self.UNIT_AFTER, text, self.judge_unit)
+            yield from self.each(self.UNIT_BEFORE, text, self.judge_unit)
+            yield from self.each(self.SMALL, text, self.judge_small)
+        yield from self.each(self.BOTH_SIDES, text, self.judge_both)
         if "address" in lowered or "liv" in lowered or "resid" in lowered:
-            for match in self.EITHER_SIDE.finditer(text):
-                if not self.NO_NAME.match(match["street"]):
-                    yield match.start("street"), self.closing(text, match.end())[0]
+            yield from self.each(self.EITHER_SIDE, text, self.judge_told)
+            yield from self.each(self.TOLD_SMALL, text, self.judge_small)
         if "orner of" in lowered:
-            for match in self.CORNER.finditer(text):
-                yield match.span()
+            yield from (match.span() for match in self.CORNER.finditer(text))
+
+    def judge_unit(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address with a unit beside the street, which has a number of its own."""
+        street = match["street"]
+        if not DIGIT.search(street) or self.NO_NAME.match(street):
+            return None
+        return match.start(), self.whole(match.string, match.end())
+
+    def judge_small(self, match: re.Match[str]) -> Span:
+        """Return the span of an address in small letters."""
+        return match.start("street"), self.small_end(match.string, self.whole(match.string, match.end()))
+
+    def judge_both(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address with a number on both sides of the name, and other evidence."""
+        if len(match["name"]) <= len("Mar") or self.NO_NAME.match(match["street"]):
+            return None
+        end, firm = self.closing(match.string, match.end())
+        return (
+            (self.opening(match.string, match.start()), end)
+            if firm or introduced(match.string, match.start())
+            else None
+        )
+
+    def judge_told(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address that is called one."""
+        if self.NO_NAME.match(match["street"]):
+            return None
+        return match.start("street"), self.closing(match.string, match.end())[0]
 
     def whole(self, text: str, end: int) -> int:
         """Return where the address with its unit before `end` is over: after a place at the end of the line, too."""
