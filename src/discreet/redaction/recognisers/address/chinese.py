@@ -1,14 +1,12 @@
 """Chinese addresses of Taiwan, Hong Kong and the mainland, in traditional and simplified characters."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.address.grammar import AddressGrammar
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
 _NAME = "(?:(?![我你您他她它在到是於于從从住寄送去往址的了給给請请把被將将這这那為为叫說说有就也都和跟走條条知])[\u3400-\u9fff])"
@@ -57,37 +55,41 @@ class ChineseAddressRecogniser(AddressGrammar):
 
     ROMAN_NUMBER = re.compile(r"no\.? ?[0-9]")
 
-    HINTS = ("號", "号", "栋", "幢", "棟", "座", "期", "no")
+    HINTS = ("號", "号", "栋", "幢", "棟", "座", "期")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text, lowered = view.text, view.lowered
-        if not any(hint in lowered for hint in self.HINTS):
+        if self.ROMAN_NUMBER.search(lowered):
+            yield from (match.span() for match in self.ROMANISED.finditer(text))
+        if text.isascii() or not any(hint in lowered for hint in self.HINTS):
             return
         done = 0
         for match in self.HOUSE.finditer(text):
-            start = self.road_start(text, match.start()) if match.start() >= done else None
-            if start is not None:
-                done = self.closing(text, match.end())[0]
-                yield start, done
-        for match in self.BUILDING.finditer(text):
             if match.start() < done:
                 continue
-            window = text[max(0, match.start() - self.REACH) : match.start()]
-            before = self.BEFORE_BUILDING.search(window)
-            if before and (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
-                done = self.closing(text, match.end())[0]
-                yield match.start() - len(window) + before.start(), done
+            start = self.road_start(text, match.start(), floor=done)
+            done = match.end()
+            if start is not None:
+                done = self.closing(text, done)[0]
+                yield start, done
+        if any(hint in lowered for hint in ("栋", "幢", "棟", "座", "期", "楼", "樓")):
+            yield from self.each(self.BUILDING, text, self.judge_building)
         if "座" in lowered:
-            for match in self.BLOCK.finditer(text):
-                yield match.span()
-        if self.ROMAN_NUMBER.search(lowered):
-            for match in self.ROMANISED.finditer(text):
-                yield match.span()
+            yield from (match.span() for match in self.BLOCK.finditer(text))
 
-    def road_start(self, text: str, end: int) -> int | None:
-        """Return where the address begins whose road ends at `end`; None if there is no road."""
-        window = text[max(0, end - self.REACH) : end]
+    def judge_building(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address with a building's number after the name of a compound."""
+        text = match.string
+        window = text[max(0, match.start() - self.REACH) : match.start()]
+        before = self.BEFORE_BUILDING.search(window)
+        if before is None or not (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
+            return None
+        return match.start() - len(window) + before.start(), self.closing(text, match.end())[0]
+
+    def road_start(self, text: str, end: int, *, floor: int) -> int | None:
+        """Return where the address begins whose road ends at `end`, not before `floor`; None if there is no road."""
+        window = text[max(floor, end - self.REACH) : end]
         before = self.BEFORE.search(window)
         if before is None or (not before["area"] and (before["kind"] in self.AMBIGUOUS or len(before["road"]) < 3)):  # noqa: PLR2004 - one character and the kind of road
             return None

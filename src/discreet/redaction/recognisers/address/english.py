@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, SEPARATOR, AddressGrammar, without_ideographs
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, AddressGrammar, without_ideographs, words
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -18,16 +18,16 @@ from discreet.redaction.recognisers.address.western import (
     ZIP,
     introduced,
 )
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
-PLAIN_TYPES = frozenset(
+PLAIN_TYPES = words(
     "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"
     " hwy parkway pkwy crescent cres cr close mews gardens gdns esplanade esp parade pde expressway expy freeway fwy turnpike"
-    " tpke causeway cswy trail trl alley aly row wynd".split()
+    " tpke causeway cswy trail trl alley aly row wynd"
 )
 """Types of street that are rarely anything else."""
 
-OTHER_TYPES = frozenset(
+OTHER_TYPES = words(
     "anex annex arcade bayou beach bend bluff bluffs bottom branch bridge brook brooks burg burgs bypass byp camp canyon cape"
     " center centre ctr centers circles cliff cliffs club common commons corner corners course courts cove cv coves creek"
     " crest crossing xing crossroad curve dale dam divide drives estate estates extension ext extensions fall falls ferry"
@@ -39,11 +39,11 @@ OTHER_TYPES = frozenset(
     " roads route rue run shoal shoals shore shores skyway spring springs spur spurs square sq squares stravenue stream"
     " streets summit throughway trace track trafficway tunnel underpass union unions valley valleys via viaduct view views"
     " village villages ville vista walk walks wall ways well wells strand broadway yard yards wharf rise chase drove gate"
-    " end vale circuit cct promenade".split()
+    " end vale circuit cct promenade"
 )
 """The other suffixes of USPS Publication 28 (appendix C1) and those of Royal Mail and Australia Post."""
 
-DIRECTIONS = frozenset("n s e w ne nw se sw north south east west northeast northwest southeast southwest".split())
+DIRECTIONS = words("n s e w ne nw se sw north south east west northeast northwest southeast southwest")
 
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
@@ -92,7 +92,7 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
-    REACH = 50
+    REACH = 36
 
     LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
 
@@ -110,6 +110,7 @@ class EnglishAddressRecogniser(AddressGrammar):
     )
     """A noun that the name belongs to: "10 Wall Street firms"."""
 
+    NAME_BEFORE = re.compile(rf"{WORD} \Z")
     ANOTHER_NAME = re.compile(rf" (?!I ){WORD}")
     MONTH = re.compile(
         "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
@@ -170,28 +171,26 @@ class EnglishAddressRecogniser(AddressGrammar):
     def judge(self, match: re.Match[str]) -> Span | None:
         """Return the span of the whole address, or None where number and name are something else."""
         text, start = match.string, match.start()
-        typed = self.street_end(match) if match.re is self.STREET else match.end()
-        if typed is None:
-            return None
-        end = typed
-        words = text[match.start("words") + 1 : end]
-        plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in words.split(" ")[1:])
-        if self.NO_STREET.search(words):
+        end = self.street_end(match) if match.re is self.STREET else match.end()
+        if end is None or self.NO_STREET.search(text[match.start("words") : end]):
             return None
         opening = self.opening(text, start)
         closing, firm = self.closing(text, end)
         if firm or introduced(text, start) or introduced(text, opening):
             return opening, closing
-        number = match["number"]
-        if self.ANOTHER_NAME.match(text, end) or self.MONTH.match(words):
-            return None
-        if self.OTHERWISE.search(text, max(0, start - 12), start) or self.AFTERWARDS.match(text, end):
-            return None
-        if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
-            return (opening, closing) if closing > end else None
-        if plain or closing > end:
-            return opening, closing
-        named = re.search(r"\w \Z", text[max(0, start - 2) : start]) and re.search(
-            rf"{WORD} \Z", text[max(0, start - 32) : start]
+        name = text[match.start("words") + 1 : end]
+        counted = (
+            self.MONTH.match(name)
+            or self.ANOTHER_NAME.match(text, end)
+            or self.AFTERWARDS.match(text, end)
+            or self.OTHERWISE.search(text, max(0, start - 12), start)
         )
-        return (opening, closing) if len(number) > 2 and not named else None  # noqa: PLR2004 - as the class says
+        return None if counted or not (closing > end or self.alone(match, name)) else (opening, closing)
+
+    def alone(self, match: re.Match[str], name: str) -> bool:
+        """Tell whether number and street are an address without anything beside them."""
+        number, before = match["number"], match.string[max(0, match.start() - 32) : match.start()]
+        if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
+            return False
+        plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in name.split(" ")[1:])
+        return plain or (len(number) > 2 and not self.NAME_BEFORE.search(before))  # noqa: PLR2004 - as the class says

@@ -1,26 +1,33 @@
 """Addresses of continental Europe and Latin America, with the number after the street or, in French, before it."""
 
+# ruff: noqa: RUF001 - the words are written in their own letters
+
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, UPPER, AddressGrammar, without_ideographs
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    UPPER,
+    AddressGrammar,
+    without_ideographs,
+    words,
+)
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
-ENDINGS = tuple(
-    (
-        "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
-        "straat laan plein gracht singel steeg dreef "  # Dutch
-        "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
-        "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
-    ).split()
+ENDINGS = words(
+    "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
+    "straat laan plein gracht singel steeg dreef "  # Dutch
+    "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
+    "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
 )
 """What ends the name of a street, glued to it or as a word of its own."""
 
-WEAK_ENDINGS = tuple(
-    "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg".split()
+WEAK_ENDINGS = words(
+    "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg"
 )
 """The same, but other names end so, too."""
 
@@ -120,8 +127,8 @@ class EuropeanAddressRecogniser(AddressGrammar):
     def judge_ended(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address whose street has a telling end."""
         name = match["name"].lower()
-        ended = name.endswith(ENDINGS) and name not in ENDINGS
-        if not ended and not name.endswith(WEAK_ENDINGS):
+        ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
+        if not ended and not name.endswith(tuple(WEAK_ENDINGS)):
             return None
         return self.judge(
             match, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name

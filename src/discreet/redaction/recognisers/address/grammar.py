@@ -32,6 +32,11 @@ BREAK = r"(?:\r?\n|\\n|<br ?/?>)[ \t>?|*,]{0,12}"
 SEPARATOR = rf"(?=[ \t,;|\r\n\\<])(?>[ \t]{{0,3}}[,;|]?[ \t]{{0,3}}(?:{BREAK}){{0,2}})"
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of `text`."""
+    return frozenset(text.split())
+
+
 def without_ideographs(text: str) -> str:
     """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words."""
     return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)

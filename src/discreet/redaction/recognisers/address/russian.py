@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
 _TYPE = (

@@ -13,7 +13,7 @@ from discreet.redaction.recognisers.address.grammar import (
     AddressGrammar,
     without_ideographs,
 )
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
 _LETTERS = r"[^\W\d_]"
 _NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: [{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
@@ -91,9 +91,16 @@ class VietnameseAddressRecogniser(AddressGrammar):
         yield from self.each(self.WITH_NAME, text, self.judge)
         if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
             yield from self.each(self.SMALL, text, self.judge_small)
-        yield from self.each(self.RURAL, text, self.judge_rural)
+        if any(
+            hint in lowered for hint in ("thôn", "thon", "ấp", "xóm", "xom", "khu phố", "bản", "buôn", "khóm", "tổ")
+        ):
+            yield from self.each(self.RURAL, text, self.judge_rural)
         if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
             yield from self.each(self.FLAT, text, self.judge_flat)
+
+    def opening(self, text: str, start: int) -> int:
+        """Return where the address begins; a flat or building before the number ends in a comma."""
+        return super().opening(text, start) if text[max(0, start - 2) : start] == ", " else start
 
     def judge(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address with a house number."""

@@ -22,9 +22,9 @@ CITY = (
 """The name of a place: up to five words with capital letters. Words that begin a sentence or a field are none."""
 
 STATES = (
-    "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC"
-    " SD TN TX UT VT VA WA WV WI WY DC PR AB BC MB NB NL NS NT NU ON PE QC SK YT NSW VIC QLD TAS ACT"
-).split()
+    "AL|AK|AZ|AR|CA|CO|CT|DE|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC|"
+    "SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|DC|PR|AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT|NSW|VIC|QLD|TAS|ACT"
+)
 """Abbreviated states and provinces of the United States (USPS Publication 28, appendix B), Canada and Australia."""
 
 STATE_NAMES = (
@@ -64,7 +64,7 @@ ZIP = r"[0-9]{5}(?:-[0-9]{4})?"
 ROYAL = r"(?:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}|[A-Z][0-9][A-Z][ -]?[0-9][A-Z][0-9])"
 """Postcodes of the United Kingdom (BS 7666) and of Canada."""
 
-STATE = rf"(?:{'|'.join(STATES)}|{STATE_NAMES})"
+STATE = rf"(?:{STATES}|{STATE_NAMES})"
 
 FIRM = re.compile(
     rf"\.?{SEPARATOR}{UNIT}|{SEPARATOR}(?:"

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.address.grammar import (
-    BREAK,
     DIGIT,
     SEPARATOR,
-    UPPER,
     AddressGrammar,
     without_ideographs,
 )
@@ -23,7 +21,7 @@ from discreet.redaction.recognisers.address.western import (
     WORD,
     introduced,
 )
-from discreet.redaction.recognisers.base import Span, View
+from discreet.redaction.view import Span, View
 
 _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|der|den)\.?)"
 _HOUSE = r"[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?)?\.?(?!\w|[.,:/-][0-9])"
@@ -65,7 +63,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
 
     NO_NAME = re.compile(
-        rf"(?:[0-9 ]{{1,14}})?(?:(?:The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
+        r"(?:[0-9 ]{1,14})?(?:(?:The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
         r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|June|July|August|September|October|November|December|"
         r"Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|of|der|den)[ .]){1,3}(?![^ ]{3})"
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
