@@ -9,7 +9,7 @@ from discreet.redaction.recognisers.address.grammar import AddressGrammar
 from discreet.redaction.view import Span, View
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
-_NAME = "(?:(?![我你您他她它在到是於于從从住寄送去往址的了給给請请把被將将這这那為为叫說说有就也都和跟走條条知])[\u3400-\u9fff])"
+_NAME = "(?:(?![我你您他她它在到是於于從从住寄送去往址的了給给請请把被將将這这那為为叫說说就也跟條条知])[\u3400-\u9fff])"
 """A character of a place's name: not one of those that join it to a sentence."""
 
 _GAP = "[ ,]{0,2}"
@@ -32,7 +32,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?"
     )
 
-    BLOCK = re.compile(rf"(?P<area>{_AREA}{{1,5}}){_ROAD}[A-Z]座(?:[ ,]?[0-9]{{6}}(?![0-9]))?")
+    BLOCK = re.compile(rf"(?P<area>{_AREA}{{1,5}}){_ROAD}[A-Za-z]座(?:[ ,]?[0-9]{{6}}(?![0-9]))?")
     BEFORE = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
     BEFORE_BUILDING = re.compile(
         rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"

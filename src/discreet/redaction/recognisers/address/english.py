@@ -84,7 +84,7 @@ class EnglishAddressRecogniser(AddressGrammar):
         r"[, ]{0,2}(?:\r?\n[ >?]{0,8})?[, ]{0,2}(?:[AFD]PO) (?:A[AEP],? )?[0-9]{5}(?:-[0-9]{4})?(?!\w)",
         re.IGNORECASE,
     )
-    PLACE = re.compile(rf"(?<![\w-]){CITY}, ?{STATE},? {ZIP}(?![\w-])")
+    PLACE = re.compile(rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])")
     """City, state and ZIP code without a street, as where lines were cut."""
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES

@@ -84,6 +84,19 @@ class AddressGrammar:
         before = self.BEFORE.search(window)
         return start - len(window) + before.start() if before else start
 
+    def postcode_end(self, text: str, end: int) -> int | None:
+        """Return where the address ends, if its parts lead to a postcode with its place or region."""
+        place = end
+        for _ in range(MOST_LOOSE + 1):
+            part = self.FIRM.match(text, place)
+            if part and part["last"]:
+                return self.closing(text, place)[0] if part["strong"] else None
+            part = part or (self.LOOSE.match(text, place) if self.LOOSE else None)
+            if part is None:
+                break
+            place = part.end()
+        return None
+
     def closing(self, text: str, end: int) -> tuple[int, bool]:
         """Return where the address ends that has its core before `end`, and whether a firm part follows the core."""
         place, firm, loose = end, False, 0

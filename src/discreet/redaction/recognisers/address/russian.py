@@ -14,14 +14,14 @@ _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
 _TYPE = (
     r"(?:улиц[аеуы]|ул\.?|вулиц[яі]|вул\.|проспект[ае]?|пр-к?т\.?|пр\.|просп\.|переул(?:ок|ка|ке)|пер\.|набережн(?:ая|ой|ую)|наб\.|"
     r"шоссе|ш\.|бульвар[ае]?|бул\.|б-р|площад[ьи]|пл\.|проезд[ае]?|пр-д|б-р\.?|аллея|тупик[ае]?|туп\.|алле[яеию]|алл\.|ал\.|лини[яи]|"
-    r"микрорайон[ае]?|мкрн?\.?|м-н|тракт[ае]?|квартал[ае]?|кв-л|спуск[ае]?|просек[аи]?|дорога|жилой комплекс|жк)"
+    r"микрорайон[ае]?|мкрн?\.?|м-н|тракт[ае]?|квартал[ае]?|кв-л|спуск[ае]?|узвіз|площа|шосе|провулок|набережна|в.їзд|парк|просек[аи]?|дорога|жилой комплекс|жк)"
 )
 _BEFORE_NAME = r"(?:[0-9]{1,3}-?(?:я|й|ая|ый|ой|го|е)?|[А-ЯЁ]\.(?: ?[А-ЯЁ]\.)?|им\.|имени|акад\.|академика|ген\.|генерала|маршала|адмирала|проф\.|лет|героев|космонавта)"
 _NAME = rf"(?:{_BEFORE_NAME} ?){{0,3}}[«\"]?{_WORD}(?: {_WORD}){{0,3}}[»\"]?"
-_HOUSE = r"[0-9]{1,4}(?: ?[а-яА-Яa-zA-Z](?!\w))?(?:[/-][0-9]{1,4}[а-я]?){0,2}(?!\w|[:.,][0-9]|[ ]?%)"
+_HOUSE = r"[0-9]{1,4}(?: ?[а-яА-Яa-zA-Z](?![\w.]))?(?:[/-][0-9]{1,4}[а-я]?){0,2}(?!\w|[:.,][0-9]|[ ]?%)"
 _MARK = r"(?:д\.?|дом[ае]?|домовладение|влад\.?|вл\.|зд\.|здание|№|буд\.)"
 _PLACE = (
-    rf"(?:г\.|город[ае]?|гор\.|г|пос\.|пос[её]лок|п\.|пгт|с\.|село|дер\.|деревня|д\.|к\.|клх|ст\.|ст-ца|станица|хутор|м\.|місто) ?{_WORD}(?: {_WORD})?"
+    rf"(?:г\.|город[ае]?|гор\.|г|пос\.|пос[её]лок|п\.|пгт|с\.|село|дер\.|деревня|д\.|к\.|клх|ст\.|ст-ца|станица|хутор|м\.|місто) ?{_WORD}(?: {_WORD})?(?: \([^()\n]{{2,20}}\))?"
     rf"|{_WORD} (?:обл\.?|области|область|край|края|р-н|район|АО|г\.|город)|(?:Респ\.|Республика|обл\.|р-н) {_WORD}"
     r"|Россия|РФ|Российская Федерация|Украина|Беларусь|Казахстан|Україна"
 )
@@ -54,6 +54,7 @@ class RussianAddressRecogniser(AddressGrammar):
         rf"(?<!\w)(?P<name>)(?P<mark>д\.?|дом) ?(?P<house>{_HOUSE}),? ?(?:(?:корп(?:ус|\.)?|к\.|стр\.) ?[0-9]{{1,3}},? ?)?(?:кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?м)",
         re.IGNORECASE,
     )
+    MARKED = re.compile(rf"(?<!\w)(?P<name>{_NAME}), (?P<mark>(?i:д\.|дом|буд\.)) ?(?P<house>{_HOUSE})")
     TOLD = re.compile(
         rf"(?i:адрес(?: доставки| проживания| регистрации)?|прописан[аы]?(?: по)?|доставьте на|жив[уёе]т?м? на|прожива[юе]т? (?:на|по))(?: ?[:-])? ?(?:(?:{_PLACE}|{_WORD}), ?)?"
         rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
@@ -103,6 +104,7 @@ class RussianAddressRecogniser(AddressGrammar):
         "д.",
         "кв",
         "корп",
+        "буд",
         "адрес",
         "достав",
         "жив",
@@ -119,14 +121,14 @@ class RussianAddressRecogniser(AddressGrammar):
         text, lowered = view.text, view.lowered
         if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
             return
-        for pattern in (self.TYPE_FIRST, self.NAME_FIRST, self.SMALL, self.UNTYPED, self.HOUSE_AND_FLAT, self.TOLD):
+        for pattern in (self.TYPE_FIRST, self.NAME_FIRST, self.SMALL, self.UNTYPED, self.HOUSE_AND_FLAT, self.MARKED, self.TOLD):
             yield from self.each(pattern, text, self.judge)
 
     def judge(self, match: re.Match[str]) -> Span | None:
         """Return the span of the whole address, unless its number is that of something else."""
         text = match.string
         end, firm = self.closing(text, match.end())
-        if not (match["mark"] or firm) and self.counts(match):
+        if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
             return None
         return self.opening(text, match.start("name") if match.re is self.TOLD else match.start()), end
 

@@ -16,11 +16,11 @@ from discreet.redaction.recognisers.address.grammar import (
 from discreet.redaction.view import Span, View
 
 _LETTERS = r"[^\W\d_]"
-_NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: [{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
+_NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: (?!(?:Xã|Phường|Quận|Huyện|Thị (?:xã|trấn|Xã|Trấn)|Thành [Pp]hố|Tỉnh|TP|Tp)(?!\w))[{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
 _DATED = r"(?:3 ?/ ?2|30 ?/ ?4|2 ?/ ?9|19 ?/ ?8|(?:3|ba) tháng (?:2|hai)|(?:30|19|2|26) tháng (?:4|8|9|3)|(?:số|so) [0-9]{1,3}[A-Z]?|[A-Z]{0,2}[0-9]{1,3}[A-Z]?)"
 _HOUSE = r"(?:[A-Z]{1,2}-?)?[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,5}[A-Za-z]?){0,6}"
 _NUMBERED = rf"(?<![\w.,/:-])(?P<so>(?i:số nhà|nhà số|số|so nha|nha so|so|sn) )?(?P<house>{_HOUSE})"
-_LANES = rf"(?:,? ?(?i:ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|tổ|lô|lo) (?:số )?{_HOUSE})"
+_LANES = rf"(?:,? ?(?i:ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|khóm|khu|xóm|ấp|tổ|lô|lo) (?:số )?{_HOUSE})"
 _STREET = r"(?i:đường|phố|đ\.|duong|pho|đại lộ|dai lo|quốc lộ|tỉnh lộ|street|str\.)"
 _CITIES = (
     "hà nội|ha noi|hanoi|hồ chí minh|ho chi minh|hcm|hcmc|sài gòn|sai gon|saigon|đà nẵng|da nang|hải phòng|hai phong|cần thơ|"
@@ -55,7 +55,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     FIRM = re.compile(
         rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
-        rf"|(?i:{_CITIES})(?!\w)(?: City)?|(?<=, )[0-9]{{5,6}}(?![\w.,-]))"
+        rf"|(?i:{_CITIES})(?!\w)(?: City)?|(?<=[, ])[0-9]{{5,6}}(?![\w.,-]))"
     )
     LOOSE = re.compile(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
     BEFORE = re.compile(

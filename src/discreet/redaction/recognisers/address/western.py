@@ -52,8 +52,8 @@ END = r"(?![\w]|[-/:.,][0-9])"
 """A number that goes on is no postcode."""
 
 UNIT = (
-    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|building|bldg|lot|box|po box|p\.o\. box|piso|puerta|appartamento|piano|scala|étage|appt|"
-    r"wohnung|whg|interno|int|lokal|lok|m)\.?[ ]?(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
+    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|level|studio|building|bldg|lot|box|po box|p\.o\. box|piso|puerta|appartamento|piano|scala|étage|appt|"
+    r"wohnung|whg|interno|interior|int|edif|edificio|depto|dpto|oficina|bloque|esc|portal|planta|lokal|lok|m)\.?[ ]?(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
     r"|(?i:apartment|apt|suite|ste|unit|flat)\.?[ ][A-Z]"
     r"|#[ ]?[0-9]{1,5}[A-Z]?|[0-9]{1,2}(?:st|nd|rd|th) (?i:floor|fl)\.?"
     r"|[0-9]{1,2}(?:er|e|ème)? étage|[0-9]{1,2}\.? ?[ºª°](?: ?(?:[A-Z]|izda|izq|dcha|puerta [0-9]{1,2}))?"
@@ -66,12 +66,19 @@ ROYAL = r"(?:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}|[A-Z][0-9][A-Z][ -]?[0-9][A
 
 STATE = rf"(?:{STATES}|{STATE_NAMES})"
 
+_ZIP_CITY = (
+    r"(?:[A-Z]{1,2}-)?(?:[0-9]{4} ?[A-Z]{2}(?![A-Za-z])|(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]{4,5}|[0-9]{3} [0-9]{2}|[0-9]{2}-[0-9]{3}|[0-9]{4,5}-[0-9]{3}|[0-9]{8})"
+    rf"(?:[ ,]{{1,2}}|,?\r?\n){CITY}(?: ?/ ?[A-Z]{{2}}| [A-Z]{{2}})?(?!\w)"
+)
+_REGION_ZIP = (
+    rf"(?:(?:[A-Z]{{1,5}}|nan|{STATE_NAMES})(?:[., ]|{SEPARATOR}){{1,2}}(?:{ZIP}|{ROYAL})|{ROYAL}"
+    r"|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ,]{1,2}[0-9]{4})"
+)
+
 FIRM = re.compile(
-    rf"\.?{SEPARATOR}{UNIT}|{SEPARATOR}(?:"
-    rf"(?P<last>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?"
-    rf"(?:(?:[A-Z]{{1,3}}|nan|{STATE_NAMES})(?:[., ]|{SEPARATOR}){{1,2}}{ZIP}|{ROYAL}|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT) [0-9]{{4}}){END}"
+    rf"(?:\.(?=[,\r\n]|[ ]{{1,3}}(?i:apt|suite)))?{SEPARATOR}(?:{UNIT}"
+    rf"|(?P<last>(?P<strong>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END}|{_ZIP_CITY})"
     rf"|{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
-    rf"|(?:[A-Z]{{1,2}}-)?(?:[0-9]{{4,5}}|[0-9]{{4}} [A-Z]{{2}}|[0-9]{{3}} [0-9]{{2}}|[0-9]{{2}}-[0-9]{{3}}|[0-9]{{4,5}}-[0-9]{{3}})[ ,]{{1,2}}{CITY}"
     rf"|[0-9]{{5,6}}(?:-[0-9]{{4}})?{END})"
     rf"|(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
 )

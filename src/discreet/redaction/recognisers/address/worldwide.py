@@ -37,6 +37,8 @@ class WorldwideAddressRecogniser(AddressGrammar):
     a postcode or an introducing word is there, too.
     """
 
+    LONG_NUMBER = re.compile(r"[0-9][0-9 -]{2}[0-9]|[0-9][A-Z]{2}|[0-9] ?[A-Z][0-9]")
+    """In every postcode."""
     WITH_UNIT = re.compile(r"(?:apt|apartment|suite|ste|unit|flat)\.? ?#?[0-9]")
 
     UNIT_AFTER = re.compile(rf"(?<![\w.$€£%+/#-])(?P<street>{_STREET}){SEPARATOR}{_STRONG_UNIT}")
@@ -57,6 +59,13 @@ class WorldwideAddressRecogniser(AddressGrammar):
         rf"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?!\w|[.,:/-][0-9]|[ ]?%)",
         re.IGNORECASE,
     )
+    BY_POSTCODE = re.compile(
+        rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? |,?\n){_NAME}(?: {_NAME}){{0,4}})"
+        rf"|(?P<flat>(?i:flat|studio|apartment|apt\.?|unit|suite) ?[0-9]{{1,4}}[A-Za-z]?{SEPARATOR}{CITY})"
+        rf"|(?P<named>{WORD}\.?(?: (?:(?:de|do|da|dos|des|di|del|dei|van|la|le|of|der|den|i|y|e|nad|sv\.) )?{WORD}\.?){{0,4}},? (?:{_HOUSE}(?: [0-9]{{1,4}})?|[Ss]/[Nn])))(?!\w)"
+    )
+    """Street and number that need a postcode with its place or region to be believed."""
+
     CORNER = re.compile(
         rf"(?:[Tt]he )?[Cc]orner of (?=[^\n]{{0,80}}[0-9])(?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?\.?(?: St\.)?"
         rf" (?:and|&) (?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,3}}(?: {_HOUSE})?"
@@ -87,6 +96,8 @@ class WorldwideAddressRecogniser(AddressGrammar):
         if "address" in lowered or "liv" in lowered or "resid" in lowered:
             yield from self.each(self.EITHER_SIDE, text, self.judge_told)
             yield from self.each(self.TOLD_SMALL, text, self.judge_small)
+        if self.LONG_NUMBER.search(text):
+            yield from self.each(self.BY_POSTCODE, text, self.judge_postcode)
         if "orner of" in lowered:
             yield from (match.span() for match in self.CORNER.finditer(text))
 
@@ -111,6 +122,13 @@ class WorldwideAddressRecogniser(AddressGrammar):
             if firm or introduced(match.string, match.start())
             else None
         )
+
+    def judge_postcode(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address that ends in a postcode with its place or region."""
+        if self.NO_NAME.match(match["street"] or match["named"] or ""):
+            return None
+        end = self.postcode_end(match.string, match.end())
+        return (self.opening(match.string, match.start()), end) if end else None
 
     def judge_told(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address that is called one."""
