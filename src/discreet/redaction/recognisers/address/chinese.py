@@ -9,7 +9,9 @@ from discreet.redaction.recognisers.address.grammar import AddressGrammar
 from discreet.redaction.view import Span, View
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
-_NAME = "(?:(?![我你您他她它在到是於于從从住寄送去往址的了給给請请把被將将這这那為为叫說说就也跟條条知])[\u3400-\u9fff])"
+_NAME = (
+    "(?:(?![我你您他她它在到是於于從从住寄送去往址的了給给請请把被將将這这那為为叫說说就也跟條条知])[\u3400-\u9fff])"
+)
 """A character of a place's name: not one of those that join it to a sentence."""
 
 _GAP = "[ ,]{0,2}"

@@ -84,7 +84,9 @@ class EnglishAddressRecogniser(AddressGrammar):
         r"[, ]{0,2}(?:\r?\n[ >?]{0,8})?[, ]{0,2}(?:[AFD]PO) (?:A[AEP],? )?[0-9]{5}(?:-[0-9]{4})?(?!\w)",
         re.IGNORECASE,
     )
-    PLACE = re.compile(rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])")
+    PLACE = re.compile(
+        rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])"
+    )
     """City, state and ZIP code without a street, as where lines were cut."""
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
@@ -97,7 +99,7 @@ class EnglishAddressRecogniser(AddressGrammar):
     LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
 
     OTHERWISE = re.compile(
-        r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
+        r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
         re.IGNORECASE,
     )
     """Words after which the number is a date, a year or an amount."""

@@ -128,7 +128,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
         """Return the span of an address whose street has a telling end."""
         name = match["name"].lower()
         ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
-        if not ended and not name.endswith(tuple(WEAK_ENDINGS)):
+        if name in WEAK_ENDINGS or not (ended or name.endswith(tuple(WEAK_ENDINGS))):
             return None
         return self.judge(
             match, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name

@@ -121,7 +121,15 @@ class RussianAddressRecogniser(AddressGrammar):
         text, lowered = view.text, view.lowered
         if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
             return
-        for pattern in (self.TYPE_FIRST, self.NAME_FIRST, self.SMALL, self.UNTYPED, self.HOUSE_AND_FLAT, self.MARKED, self.TOLD):
+        for pattern in (
+            self.TYPE_FIRST,
+            self.NAME_FIRST,
+            self.SMALL,
+            self.UNTYPED,
+            self.HOUSE_AND_FLAT,
+            self.MARKED,
+            self.TOLD,
+        ):
             yield from self.each(pattern, text, self.judge)
 
     def judge(self, match: re.Match[str]) -> Span | None:

@@ -25,7 +25,8 @@ from discreet.redaction.view import Span, View
 
 _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|der|den)\.?)"
 _HOUSE = r"[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?)?\.?(?!\w|[.,:/-][0-9])"
-_STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_NAME}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
+_FIRST = rf"(?:(?:ul|u|rue|rua|via|calle|van|la|le)\.? )?{WORD}\.?"
+_STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_FIRST}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
 _STRONG_UNIT = r"(?i:apartment|apt|suite|ste|unit|flat)\.? ?#?[0-9]{1,5}[A-Za-z]?(?!\w)"
 _ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[^\W\d_][\w.'-]{0,30}+ ){1,5}"
 
@@ -49,22 +50,27 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
 
     BOTH_SIDES = re.compile(
-        rf"(?<![\w.$€£%+/#:-])(?P<street>[0-9]{{1,6}} (?P<name>{_NAME}(?: {_NAME}){{0,4}}) {_HOUSE})"
+        rf"(?<![\w.$€£%+/#:-])(?P<street>[0-9]{{1,6}} (?P<name>{_FIRST}(?: {_NAME}){{0,4}}) {_HOUSE})"
     )
     EITHER_SIDE = re.compile(
         rf"(?:(?i:address)(?:(?i:es| is| to| of [^\n:]{{2,40}} is))?:?|(?i:lives|living|resides?|residing) (?i:at|on|in))[ \n]{{1,8}}"
-        rf"(?P<street>(?:[0-9]{{1,6}} ){{1,2}}{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?|{WORD}(?: {_NAME}){{0,3}} {_HOUSE})(?![ ]?(?:%|years|people))"
+        rf"(?P<street>(?:[0-9]{{1,6}} ){{1,2}}{_FIRST}(?: {_NAME}){{0,4}}(?: {_HOUSE})?|{WORD}(?: {_NAME}){{0,3}} {_HOUSE})(?![ ]?(?:%|years|people))"
     )
     TOLD_SMALL = re.compile(
-        rf"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?!\w|[.,:/-][0-9]|[ ]?%)",
+        rf"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?=[,;!?\n]|\.(?![0-9])|\Z)",
         re.IGNORECASE,
     )
     BY_POSTCODE = re.compile(
-        rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? |,?\n){_NAME}(?: {_NAME}){{0,4}})"
+        rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? |,?\n){_FIRST}(?: {_NAME}){{0,4}})"
         rf"|(?P<flat>(?i:flat|studio|apartment|apt\.?|unit|suite) ?[0-9]{{1,4}}[A-Za-z]?{SEPARATOR}{CITY})"
         rf"|(?P<named>{WORD}\.?(?: (?:(?:de|do|da|dos|des|di|del|dei|van|la|le|of|der|den|i|y|e|nad|sv\.) )?{WORD}\.?){{0,4}},? (?:{_HOUSE}(?: [0-9]{{1,4}})?|[Ss]/[Nn])))(?!\w)"
     )
     """Street and number that need a postcode with its place or region to be believed."""
+
+    NOUN = re.compile(
+        r" (?!(?:st|street|in|and|is|on|at|near|with|or|but|for|to|last|this|next|please|by|until|nan)(?!\w))[^\W\d_]"
+    )
+    """A word that the number before it counts, or that goes on with the name."""
 
     CORNER = re.compile(
         rf"(?:[Tt]he )?[Cc]orner of (?=[^\n]{{0,80}}[0-9])(?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?\.?(?: St\.)?"
@@ -72,7 +78,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
 
     NO_NAME = re.compile(
-        r"(?:[0-9 ]{1,14})?(?:(?:The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
+        r"(?:[0-9 ]{1,14})?(?:(?:Section|Chapter|Invoice|Order|Gate|Terminal|Flight|Room|Model|Version|Line|Bus|Platform|Psalm|Matthew|Vol|Volume|No|Lesson|Article|Part|Phase|Season|Episode|Grade|Class|The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
         r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|June|July|August|September|October|November|December|"
         r"Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|of|der|den)[ .]){1,3}(?![^ ]{3})"
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
@@ -117,24 +123,26 @@ class WorldwideAddressRecogniser(AddressGrammar):
         if len(match["name"]) <= len("Mar") or self.NO_NAME.match(match["street"]):
             return None
         end, firm = self.closing(match.string, match.end())
-        return (
-            (self.opening(match.string, match.start()), end)
-            if firm or introduced(match.string, match.start())
-            else None
-        )
+        told = introduced(match.string, match.start()) and not self.NOUN.match(match.string, match.end())
+        return (self.opening(match.string, match.start()), end) if firm or told else None
 
     def judge_postcode(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address that ends in a postcode with its place or region."""
         if self.NO_NAME.match(match["street"] or match["named"] or ""):
             return None
         end = self.postcode_end(match.string, match.end())
-        return (self.opening(match.string, match.start()), end) if end else None
+        if end is None or (
+            match["named"] and self.NOUN.match(match.string, end) and not introduced(match.string, match.start())
+        ):
+            return None
+        return self.opening(match.string, match.start()), end
 
     def judge_told(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address that is called one."""
         if self.NO_NAME.match(match["street"]):
             return None
-        return match.start("street"), self.closing(match.string, match.end())[0]
+        end, firm = self.closing(match.string, match.end())
+        return None if self.NOUN.match(match.string, match.end()) and not firm else (match.start("street"), end)
 
     def whole(self, text: str, end: int) -> int:
         """Return where the address with its unit before `end` is over: after a place at the end of the line, too."""
