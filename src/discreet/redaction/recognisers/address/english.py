@@ -152,7 +152,7 @@ class EnglishAddressRecogniser(AddressGrammar):
         end, firm = self.closing(text, match.end())
         if not (firm or introduced(text, start) or self.LINE.search(text, max(0, start - 4), start)):
             return None
-        return self.opening(text, start), self.small_end(text, end)
+        return self.opening(text, start), self.small_end(match, end)
 
     def street_end(self, match: re.Match[str]) -> int | None:
         """Return where the type of street ends, if one of the words is one."""

@@ -71,9 +71,9 @@ class AddressGrammar:
                 done = found[1]
                 yield found
 
-    def small_end(self, text: str, end: int) -> int:
-        """Return where an address in small letters ends that has its street before `end`."""
-        places = self.SMALL_PLACES.match(text, end) if self.SMALL_PLACES else None
+    def small_end(self, match: re.Match[str], end: int) -> int:
+        """Return where an address ends that has its street before `end`, if the street is in small letters."""
+        places = self.SMALL_PLACES.match(match.string, end) if self.SMALL_PLACES and match[0].islower() else None
         return places.end() if places else end
 
     def opening(self, text: str, start: int) -> int:

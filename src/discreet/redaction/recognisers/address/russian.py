@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, without_ideographs
 from discreet.redaction.view import Span, View
 
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
@@ -118,7 +118,7 @@ class RussianAddressRecogniser(AddressGrammar):
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
-        text, lowered = view.text, view.lowered
+        text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
             return
         for pattern in (

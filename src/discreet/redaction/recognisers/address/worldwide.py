@@ -72,6 +72,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
     """A word that the number before it counts, or that goes on with the name."""
 
+    NAME_BEFORE = re.compile(rf"{WORD} \Z")
     CORNER = re.compile(
         rf"(?:[Tt]he )?[Cc]orner of (?=[^\n]{{0,80}}[0-9])(?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?\.?(?: St\.)?"
         rf" (?:and|&) (?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,3}}(?: {_HOUSE})?"
@@ -116,7 +117,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
 
     def judge_small(self, match: re.Match[str]) -> Span:
         """Return the span of an address in small letters."""
-        return match.start("street"), self.small_end(match.string, self.whole(match.string, match.end()))
+        return match.start("street"), self.small_end(match, self.whole(match.string, match.end()))
 
     def judge_both(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address with a number on both sides of the name, and other evidence."""
@@ -129,6 +130,8 @@ class WorldwideAddressRecogniser(AddressGrammar):
     def judge_postcode(self, match: re.Match[str]) -> Span | None:
         """Return the span of an address that ends in a postcode with its place or region."""
         if self.NO_NAME.match(match["street"] or match["named"] or ""):
+            return None
+        if match["street"] and self.NAME_BEFORE.search(match.string, max(0, match.start() - 32), match.start()):
             return None
         end = self.postcode_end(match.string, match.end())
         if end is None or (
