@@ -10,8 +10,8 @@ WORD = rf"[{UPPER}][\w'\u2019-]{{0,30}}+"
 """A word with a capital letter."""
 
 _LINK = (
-    "(?:(?:de|la|las|le|les|los|el|del|della|do|da|dos|das|di|du|des|der|den|am|an|im|in|ob|pod|nad|na|sur|sous|en|y|e|i|"
-    "of|the|and|und|et|upon|van|het|l')[ -]){1,2}"
+    "(?:(?:de|la|las|le|les|los|el|del|della|do|da|dos|das|di|du|des|der|den|am|an der|im|ob|pod|nad|na|sur|sous|en|of|upon|"
+    "van|het|l')[ -]){1,2}"
 )
 
 CITY = (
