@@ -62,7 +62,7 @@ class EnglishAddressRecogniser(AddressGrammar):
     SMALL = re.compile(
         rf"{_NUMBER}(?P<words>(?: (?!(?:a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|"
         r"minutes?|min|miles?|blocks?|km|cars?|people|houses?|more|different|times|other|new|busy|best|days?|hours?)[ ])"
-        r"[\w'.\u2019-]{1,20}){1,4}? "
+        r"(?:[^\W\d_][\w'.\u2019-]{0,19}+|[0-9]{1,3}(?:st|nd|rd|th))){1,4}? "
         r"(?:street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent))"
         r"(?![\w-])\.?",
         re.IGNORECASE,

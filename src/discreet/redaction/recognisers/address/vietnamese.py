@@ -55,7 +55,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     FIRM = re.compile(
         rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
-        rf"|(?i:{_CITIES})(?!\w)(?: City)?|(?<=[, ])[0-9]{{5,6}}(?![\w.,-]))"
+        rf"|(?i:{_CITIES})(?!\w)(?: City)?)(?:,? [0-9]{{5,6}}(?![\w.,-]))?"
     )
     LOOSE = re.compile(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
     BEFORE = re.compile(

@@ -96,13 +96,18 @@ AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z
 CONTEXT = re.compile(
     r"(?:address(?:es|ed)?|(?<![a-z])(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|located|location|situated|stay(?:s|ed|ing)?|moved|office|home|house|"
     r"restaurant|store|shop|station|meet(?: (?:you|me|us|him|her|them))?|arriv(?:e|ed|es)|drops? (?:you|me|us|him|her|them) off|delivered|deliver|ship|shipped|sent|send|"
-    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])"
-    r"[^0-9\n.!?]{0,24}(?:\n[ \t>?]{0,8})?\Z",
+    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])",
     re.IGNORECASE,
 )
 """Words after which a street is somebody's address rather than a place talked about."""
 
 
+_NEARBY = re.compile(r"(?:[ \t>?]{0,8}\n)?[^0-9\n.!?]{0,40}+")
+"""Read backwards: what stands before an address in its sentence, or at the end of the line before."""
+
+
 def introduced(text: str, start: int) -> bool:
     """Tell whether words that introduce an address stand before `start`."""
-    return CONTEXT.search(text, max(0, start - 60), start) is not None
+    before = text[max(0, start - 50) : start]
+    nearby = _NEARBY.match(before[::-1])
+    return nearby is not None and CONTEXT.search(before, len(before) - nearby.end()) is not None

@@ -11,6 +11,7 @@ REDACTOR = Redactor(recognisers=[WorldwideAddressRecogniser()])
     [  # an envelope: street, unit, place, postcode, country
         ("address: ", "500, Vaidya Chowk, Asansol-713301", ""),
         ("It is at ", "Kunratická 8\n295 32 Vamberk", ""),
+        ("moved to ", "Andersenvika 4, 7093 Oslo", " in May"),
         ("at ", "28030 Edeby 55\n Apt. 297\n Tystberga\n Sweden 99178", ""),
         ("Meet me at ", "5100 Quadra 104\n Suite 845\n Evionnaz\n Switzerland 05377", ""),
         ("it is ", "Flat 66, Williams Inlet, East Ryan, TA7W 0DR", ""),
