@@ -54,7 +54,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
     FRENCH = re.compile(
         r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
         r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée?|rang|montée|place|quai|cours|route|passage|square|faubourg|sentier|villa|cité)) "
-        rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
+        rf"(?:(?:des|du|de la) [^\W\d_A-Z]{{3,15}}+ )?{_NAME}(?:[ -]{_NAME}){{0,4}}"
     )
 
     LEADING = re.compile(

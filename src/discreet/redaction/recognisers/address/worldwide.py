@@ -68,7 +68,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     """Street and number that need a postcode with its place or region to be believed."""
 
     NOUN = re.compile(
-        r" (?!(?:st|street|in|and|is|on|at|near|with|or|but|for|to|last|this|next|please|by|until|nan)(?!\w))[^\W\d_]"
+        r" (?!(?:[Ss]t|[Ss]treet|in|and|is|on|at|near|with|or|but|for|to|last|this|next|please|by|until|nan)(?!\w))[^\W\d_]"
     )
     """A word that the number before it counts, or that goes on with the name."""
 
