@@ -1,5 +1,14 @@
 """One recogniser a file: bounded patterns as constants, validation as a method of its own."""
 
+from discreet.redaction.recognisers.address import (
+    ChineseAddressRecogniser,
+    EastAsianAddressRecogniser,
+    EnglishAddressRecogniser,
+    EuropeanAddressRecogniser,
+    RussianAddressRecogniser,
+    VietnameseAddressRecogniser,
+    WorldwideAddressRecogniser,
+)
 from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
 from discreet.redaction.recognisers.base import Recogniser
@@ -18,16 +27,23 @@ __all__ = [
     "AssignmentRecogniser",
     "AuthorizationRecogniser",
     "CardRecogniser",
+    "ChineseAddressRecogniser",
     "ConnectionStringRecogniser",
+    "EastAsianAddressRecogniser",
     "EmailRecogniser",
+    "EnglishAddressRecogniser",
+    "EuropeanAddressRecogniser",
     "ObfuscatedEmailRecogniser",
     "PhoneRecogniser",
     "PrivateKeyRecogniser",
     "Recogniser",
+    "RussianAddressRecogniser",
     "Span",
     "SpokenSecretRecogniser",
     "VendorTokenRecogniser",
+    "VietnameseAddressRecogniser",
     "View",
+    "WorldwideAddressRecogniser",
 ]
 
 DEFAULT: tuple[Recogniser, ...] = (
@@ -41,5 +57,12 @@ DEFAULT: tuple[Recogniser, ...] = (
     ObfuscatedEmailRecogniser(),
     CardRecogniser(),
     PhoneRecogniser(),
+    EnglishAddressRecogniser(),
+    EuropeanAddressRecogniser(),
+    WorldwideAddressRecogniser(),
+    VietnameseAddressRecogniser(),
+    RussianAddressRecogniser(),
+    ChineseAddressRecogniser(),
+    EastAsianAddressRecogniser(),
 )
 """What a `Redactor` looks for unless told otherwise."""

@@ -1,0 +1,163 @@
+"""Addresses of continental Europe and Latin America, with the number after the street or, in French, before it."""
+
+# ruff: noqa: RUF001 - the words are written in their own letters
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    UPPER,
+    AddressGrammar,
+    without_ideographs,
+    words,
+)
+from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
+from discreet.redaction.view import Span, View
+
+ENDINGS = words(
+    "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
+    "straat laan plein gracht singel steeg dreef "  # Dutch
+    "vej gatan vägen gränd stigen veien stræde vænget straede allé torget bakken "  # Danish, Swedish, Norwegian
+    "katu kuja polku kaari braut stræti straeti vegur utca utcája körút körútja"  # Finnish, Icelandic, Hungarian
+)
+"""What ends the name of a street, glued to it or as a word of its own."""
+
+WEAK_ENDINGS = words(
+    "alle ring tie gade gate gata vei vegen kade dijk baan markt hof park wei terrasse út u. tér rkp. sokak väg"
+)
+"""The same, but other names end so, too."""
+
+_CLOSE = r"(?!\w|[.,:/-][0-9]|[ ]?[%€$£°])"
+_HOUSE = r"[0-9]{1,5}(?: ?[a-zA-Z](?!\w))?(?:[/-][0-9]{1,4}[a-zA-Z]?){0,2}"
+_NAME = (
+    rf"(?:(?:de|la|las|los|el|del|della|delle|degli|dei|dell'|do|da|dos|das|di|du|des|le|les|lo|d'|l'|der|den|of|van|sv\.|św\.|gen\.|"
+    rf"ks\.|dr\.?|[{UPPER}]\.|[0-9]{{1,2}}) ?){{0,3}}{WORD}\.?"
+)
+
+
+class EuropeanAddressRecogniser(AddressGrammar):
+    """Finds German, Dutch, Scandinavian, French, Spanish, Portuguese, Italian, Polish, Hungarian and Turkish streets.
+
+    The order of street, number and postcode is that of the Universal Postal Union's addressing sheets.
+    """
+
+    ENDED = re.compile(
+        rf"(?<![\w.@/-])(?P<name>{WORD}\.?(?: {WORD}\.?| (?:der|den|dem|des|van|de|von|u\.|utca|út|tér|rkp\.|krt\.)){{0,3}}),? ?"
+        rf"(?<=[ .,])(?P<number>{_HOUSE}){_CLOSE}"
+    )
+    """Name and number; the name's last word decides."""
+
+    FRENCH = re.compile(
+        r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
+        r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée?|rang|montée|place|quai|cours|route|passage|square|faubourg|sentier|villa|cité)) "
+        rf"(?:(?:des|du|de la) [^\W\d_A-Z]{{3,15}}+ )?{_NAME}(?:[ -]{_NAME}){{0,4}}"
+    )
+
+    LEADING = re.compile(
+        r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.?|R\.|Praceta|Plaza|Pza\.?|Paseo|Pº|Ronda|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|Acceso|Alameda|Callejón|Cañada|Cuesta|Pasadizo|Pasaje|Rambla|Urbanización|Vial|C\.|"
+        r"Jirón|Carrera|Calzada|Rúa|Via|Viale|Piazza|Piazzale|Corso|Vicolo|Largo|Strada|Borgo|Contrada|Incrocio|Rotonda|Stretto|Canale|Lungomare|Rua|rua|Travessa|Praça|Alameda|Estrada|Rodovia|"
+        r"[Uu]l\.|[Uu]lica|[Aa]l\.|[Aa]leja|[Pp]l\.|[Oo]s\.|Osiedle|Rue|rue|Avenue|avenue|Boulevard|boulevard|Chemin|Strada|Str\.|Bulevardul|Bd\.|"
+        rf"Am|An der|Auf der|Auf dem|Im|In der|Zum|Zur|Unter den|Λεωφόρος|Οδός) ?)(?P<name>{_NAME}(?: {_NAME}){{0,4}}?),? "
+        rf"(?:n[ºo°.]{{0,2}} ?|nr\.? ?|č\. ?|s/n )?(?P<number>{_HOUSE}(?: ?[mM]\.? ?[0-9]{{1,4}})?){_CLOSE}"
+    )
+
+    TURKISH = re.compile(
+        rf"(?<!\w)(?:{WORD} ){{1,3}}(?:(?:Mahallesi|Mah\.|Mh\.),? (?:{WORD} ){{1,3}})?(?:Caddesi|Cad\.|Cd\.|Sokak|Sokağı|Sok\.|Sk\.|Bulvarı|Blv\.),? "
+        r"(?:No ?[:.]? ?)?[0-9]{1,4}(?:/[0-9A-Z]{1,4})?(?:,? D(?:aire)? ?[:.]? ?[0-9]{1,4})?(?!\w)"
+    )
+
+    LEADING_WEAK = (
+        "Am",
+        "An ",
+        "Auf",
+        "Im",
+        "In ",
+        "Zum",
+        "Zur",
+        "Unter",
+        "Plaza",
+        "Largo",
+        "Acceso",
+        "Borgo",
+        "Canale",
+        "Vial",
+        "C.",
+        "Stretto",
+        "Cuesta",
+        "Rotonda",
+        "Via",
+        "Av.",
+        "Carrera",
+        "Al.",
+        "al.",
+    )
+    """Words that begin a sentence as well; and English ones."""
+
+    FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
+    BEFORE = re.compile(
+        rf"(?<![\w-])(?:(?:[A-Z]{{1,2}}-)?[0-9]{{4,6}}(?: {CITY})?,? (?:{BREAK})?|[0-9]{{1,6}} |(?i:residencia|edificio|résidence|bâtiment|haus) {WORD}, )\Z"
+    )
+    REACH = 60
+
+    ALSO_WORDS = frozenset(("place", "cours", "route", "passage", "square", "villa", "cité", "sentier", "ch."))
+    """Words of other meanings, and English ones."""
+
+    ARTICLE = re.compile(
+        "(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE
+    )
+    NOUN = re.compile(
+        r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}"
+    )
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        text = view.derived(without_ideographs)
+        if not DIGIT.search(text):
+            return
+        yield from self.each(self.ENDED, text, self.judge_ended)
+        yield from self.each(self.LEADING, text, self.judge_leading)
+        yield from self.each(self.FRENCH, text, self.judge_french)
+        if any(hint in view.lowered for hint in ("cad", "cd.", "sok", "sk.", "bulv", "blv")):
+            yield from self.each(self.TURKISH, text, self.judge_turkish)
+
+    def judge_ended(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address whose street has a telling end."""
+        name = match["name"].lower()
+        ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
+        if name in WEAK_ENDINGS or not (ended or name.endswith(tuple(WEAK_ENDINGS))):
+            return None
+        return self.judge(
+            match, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name
+        )
+
+    def judge_leading(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address whose street begins with its type."""
+        return self.judge(match, weak=match[0].startswith(self.LEADING_WEAK), glued=False)
+
+    def judge_french(self, match: re.Match[str]) -> Span | None:
+        """Return the span of a French address, which has its number first or else a postcode."""
+        text = match.string
+        end, firm = self.closing(text, match.end())
+        sure = match["kind"].lower() not in self.ALSO_WORDS or end > match.end() or introduced(text, match.start())
+        return (self.opening(text, match.start()), end) if firm or (match["number"] and sure) else None
+
+    def judge_turkish(self, match: re.Match[str]) -> Span:
+        """Return the span of a Turkish address."""
+        return match.start(), self.closing(match.string, match.end())[0]
+
+    def judge(self, match: re.Match[str], *, weak: bool, glued: bool) -> Span | None:
+        """Return the span of the whole address, unless the number counts what comes after it."""
+        text, start = match.string, match.start()
+        opening = self.opening(text, start)
+        end, firm = self.closing(text, match.end())
+        before = text[opening:start]
+        numbered = re.match("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ", before) is not None
+        if firm or numbered or introduced(text, opening):
+            return opening, end
+        year = re.fullmatch("(?:19|20)[0-9]{2}", match["number"]) is not None
+        counted = not glued and self.NOUN.match(text, match.end()) is not None
+        return None if weak or year or counted else (opening, end)

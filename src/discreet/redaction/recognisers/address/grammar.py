@@ -1,0 +1,119 @@
+"""What the grammars of addresses share: a core that needs a house number, and parts that may follow it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+from discreet.redaction.view import Span
+
+UPPER = "".join(
+    chr(code)
+    for block in (range(0x41, 0x250), range(0x370, 0x530), range(0x1E00, 0x2000))
+    for code in block
+    if chr(code).isupper()
+)
+"""Capital letters of the Latin, Greek and Cyrillic scripts; Python's `re` has no name for them."""
+
+DIGIT = re.compile("[0-9]")
+
+IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
+
+MOST_PARTS = 8
+"""Lines or comma-separated parts that are followed after the street."""
+
+MOST_LOOSE = 3
+"""Of these, such that only look like places."""
+
+BREAK = r"(?:\r?\n|\\n|<br ?/?>)[ \t>?|*,]{0,12}"
+"""End of a line, with the marks of a quotation, a list or a table before the next; `\\n` as JSON writes it."""
+
+SEPARATOR = rf"(?=[ \t,;|\r\n\\<])(?>[ \t]{{0,3}}[,;|]?[ \t]{{0,3}}(?:{BREAK}){{0,2}})"
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of `text`."""
+    return frozenset(text.split())
+
+
+def without_ideographs(text: str) -> str:
+    """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words."""
+    return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)
+
+
+class AddressGrammar:
+    """What recognisers of addresses inherit: how to go from a core to both ends of an address."""
+
+    type: ClassVar[str] = "ADDRESS"
+    BEFORE: ClassVar[re.Pattern[str] | None] = None
+    """What may belong to an address before its core; ends in `\\Z`."""
+    REACH: ClassVar[int] = 80
+    """How many characters `BEFORE` is shown."""
+    FIRM: ClassVar[re.Pattern[str]]
+    """One further part, with what separates it. A group `last` lets no part but `AFTER_LAST` follow."""
+    LOOSE: ClassVar[re.Pattern[str] | None] = None
+    """A part that counts only where a firm one comes after it, or after a comma on the same line."""
+    AFTER_LAST: ClassVar[re.Pattern[str] | None] = None
+    SMALL_PLACES: ClassVar[re.Pattern[str] | None] = None
+    """The parts that may follow in an address in small letters."""
+
+    def each(
+        self, pattern: re.Pattern[str], text: str, judge: Callable[[re.Match[str]], Span | None]
+    ) -> Iterator[Span]:
+        """Yield what `judge` makes of the matches of `pattern` that don't begin within an address found before.
+
+        Nothing is followed twice to its end, so that a list of addresses stays linear.
+        """
+        done = 0
+        for match in pattern.finditer(text):
+            if match.start() >= done and (found := judge(match)):
+                done = found[1]
+                yield found
+
+    def small_end(self, match: re.Match[str], end: int) -> int:
+        """Return where an address ends that has its street before `end`, if the street is in small letters."""
+        places = self.SMALL_PLACES.match(match.string, end) if self.SMALL_PLACES and match[0].islower() else None
+        return places.end() if places else end
+
+    def opening(self, text: str, start: int) -> int:
+        """Return where the address begins."""
+        if self.BEFORE is None:
+            return start
+        window = text[max(0, start - self.REACH) : start]
+        before = self.BEFORE.search(window)
+        return start - len(window) + before.start() if before else start
+
+    def postcode_end(self, text: str, end: int) -> int | None:
+        """Return where the address ends, if its parts lead to a postcode with its place or region."""
+        place = end
+        for _ in range(MOST_LOOSE + 1):
+            part = self.FIRM.match(text, place)
+            if part and part["last"]:
+                return self.closing(text, place)[0] if part["strong"] else None
+            part = part or (self.LOOSE.match(text, place) if self.LOOSE else None)
+            if part is None:
+                break
+            place = part.end()
+        return None
+
+    def closing(self, text: str, end: int) -> tuple[int, bool]:
+        """Return where the address ends that has its core before `end`, and whether a firm part follows the core."""
+        place, firm, loose = end, False, 0
+        for _ in range(MOST_PARTS):
+            part = self.FIRM.match(text, place)
+            if part:
+                place = end = part.end()
+                firm = True
+                if part.re.groupindex.get("last") and part["last"]:
+                    after = self.AFTER_LAST.match(text, end) if self.AFTER_LAST else None
+                    return (after.end() if after else end), True
+                continue
+            part = self.LOOSE.match(text, place) if self.LOOSE else None
+            loose += 1
+            if part is None or loose > MOST_LOOSE:
+                break
+            if "," in text[place : part.start("name")] and "\n" not in part[0]:
+                end = part.end()
+            place = part.end()
+        return end, firm

@@ -1,0 +1,147 @@
+"""Russian addresses: postcode, region, city, street, house, block, flat."""
+
+# ruff: noqa: RUF001 - the words are written in their own letters
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, without_ideographs
+from discreet.redaction.view import Span, View
+
+_WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
+_TYPE = (
+    r"(?:улиц[аеуы]|ул\.?|вулиц[яі]|вул\.|проспект[ае]?|пр-к?т\.?|пр\.|просп\.|переул(?:ок|ка|ке)|пер\.|набережн(?:ая|ой|ую)|наб\.|"
+    r"шоссе|ш\.|бульвар[ае]?|бул\.|б-р|площад[ьи]|пл\.|проезд[ае]?|пр-д|б-р\.?|аллея|тупик[ае]?|туп\.|алле[яеию]|алл\.|ал\.|лини[яи]|"
+    r"микрорайон[ае]?|мкрн?\.?|м-н|тракт[ае]?|квартал[ае]?|кв-л|спуск[ае]?|узвіз|площа|шосе|провулок|набережна|в.їзд|парк|просек[аи]?|дорога|жилой комплекс|жк)"
+)
+_BEFORE_NAME = r"(?:[0-9]{1,3}-?(?:я|й|ая|ый|ой|го|е)?|[А-ЯЁ]\.(?: ?[А-ЯЁ]\.)?|им\.|имени|акад\.|академика|ген\.|генерала|маршала|адмирала|проф\.|лет|героев|космонавта)"
+_NAME = rf"(?:{_BEFORE_NAME} ?){{0,3}}[«\"]?{_WORD}(?: {_WORD}){{0,3}}[»\"]?"
+_HOUSE = r"[0-9]{1,4}(?: ?[а-яА-Яa-zA-Z](?![\w.]))?(?:[/-][0-9]{1,4}[а-я]?){0,2}(?!\w|[:.,][0-9]|[ ]?%)"
+_MARK = r"(?:д\.?|дом[ае]?|домовладение|влад\.?|вл\.|зд\.|здание|№|буд\.)"
+_PLACE = (
+    rf"(?:г\.|город[ае]?|гор\.|г|пос\.|пос[её]лок|п\.|пгт|с\.|село|дер\.|деревня|д\.|к\.|клх|ст\.|ст-ца|станица|хутор|м\.|місто) ?{_WORD}(?: {_WORD})?(?: \([^()\n]{{2,20}}\))?"
+    rf"|{_WORD} (?:обл\.?|области|область|край|края|р-н|район|АО|г\.|город)|(?:Респ\.|Республика|обл\.|р-н) {_WORD}"
+    r"|Россия|РФ|Российская Федерация|Украина|Беларусь|Казахстан|Україна"
+)
+_PART = (
+    r"(?:корп(?:ус|\.)?|к\.?|стр(?:оение|\.)?|лит(?:ера|ер|\.)?|кв(?:артира|\.)?|под(?:ъезд|\.)?|эт(?:аж|\.)?|оф(?:ис|\.)?|ком(?:ната|н\.|\.)?|"
+    r"пом(?:ещение|\.)?|домофон|секция|блок|бокс|д\.?|дом|а/я|пав(?:ильон|\.)?)"
+)
+
+
+class RussianAddressRecogniser(AddressGrammar):
+    """Finds a house number after a street, which has its type before or after its name.
+
+    Abbreviations: order 171н of the Ministry of Finance (05.11.2015), on elements of addresses.
+    """
+
+    TYPE_FIRST = re.compile(
+        rf"(?<!\w)(?i:{_TYPE}) ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
+    )
+    NAME_FIRST = re.compile(
+        rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? (?i:{_TYPE}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
+    )
+    SMALL = re.compile(
+        rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})",
+        re.IGNORECASE,
+    )
+    UNTYPED = re.compile(
+        rf"(?<!\w)(?P<name>{_NAME}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE}),? ?(?i:корп(?:ус|\.)?|к\.|стр\.|кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?(?:м|руб|тыс|%))"
+    )
+    HOUSE_AND_FLAT = re.compile(
+        rf"(?<!\w)(?P<name>)(?P<mark>д\.?|дом) ?(?P<house>{_HOUSE}),? ?(?:(?:корп(?:ус|\.)?|к\.|стр\.) ?[0-9]{{1,3}},? ?)?(?:кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?м)",
+        re.IGNORECASE,
+    )
+    MARKED = re.compile(rf"(?<!\w)(?P<name>{_NAME}), (?P<mark>(?i:д\.|дом|буд\.)) ?(?P<house>{_HOUSE})")
+    TOLD = re.compile(
+        rf"(?i:адрес(?: доставки| проживания| регистрации)?|прописан[аы]?(?: по)?|доставьте на|жив[уёе]т?м? на|прожива[юе]т? (?:на|по))(?: ?[:-])? ?(?:(?:{_PLACE}|{_WORD}), ?)?"
+        rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
+    )
+
+    FIRM = re.compile(
+        rf"[ \t]{{0,2}},?[ \t]{{0,2}}(?:\r?\n[ \t>|]{{0,8}})?(?:(?i:{_PART}) ?№? ?(?:[0-9]{{1,5}}[а-яА-Яa-zA-Z]?(?:[/-][0-9]{{1,4}})?|[А-ЯA-Z])(?!\w|[.,]?[0-9])|[0-9]{{1,3}}(?:-?(?:й|м|ый))? (?i:этаж[е]?|подъезд[е]?|корпус)(?!\w)"
+        rf"|(?i:{_PART})(?=\s?[0-9])[0-9 ]{{1,5}}|(?<=[, \n])(?:{_PLACE})(?!\w)|(?<=[,\n ])[0-9]{{6}}(?![\w-]))"
+    )
+    LOOSE = re.compile(
+        rf"[ \t]?,[ \t]{{0,2}}(?P<name>(?!Я |Мы |Он |Она |Они |Это |Тел|Моб){_WORD}(?: {_WORD})?)(?!\w| ?:)"
+    )
+    BEFORE = re.compile(
+        rf"(?<!\w)(?:(?:(?:[0-9]{{6}}|{_PLACE}|(?!Да,|Нет,|Привет,){_WORD}(?: {_WORD})?)(?:,? ?\n|, ?)|[0-9]{{6}} |г\. ?{_WORD} ){{1,5}})\Z"
+    )
+    REACH = 110
+
+    FOLLOWED = re.compile(
+        r" (?!(?:в|во|на|с|со|и|к|ко|у|по|до|от|за|из|что|где|а|но|или|если|когда|пожалуйста|кв|корп|под|подъезд|этаж|офис|оф|стр|рядом|возле|"
+        r"около|напротив|есть|завтра|сегодня|после|мне|нам|это|вот|живу|тел)(?!\w))[а-яё]{2,20}"
+    )
+    """A noun that the number counts: "на улице Ленина 3 кафе"."""
+
+    HINTS = (
+        "ул",
+        "прос",
+        "пр-",
+        "пр.",
+        "пер",
+        "наб",
+        "шос",
+        "ш.",
+        "бульв",
+        "бул.",
+        "б-р",
+        "пл",
+        "проезд",
+        "туп",
+        "алл",
+        "лини",
+        "мик",
+        "мкр",
+        "м-н",
+        "тракт",
+        "кварт",
+        "дом",
+        "д.",
+        "кв",
+        "корп",
+        "буд",
+        "адрес",
+        "достав",
+        "жив",
+        "прож",
+        "пропис",
+        "жк",
+        "вул",
+        "доро",
+        "спуск",
+    )
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        text, lowered = view.derived(without_ideographs), view.lowered
+        if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
+            return
+        for pattern in (
+            self.TYPE_FIRST,
+            self.NAME_FIRST,
+            self.SMALL,
+            self.UNTYPED,
+            self.HOUSE_AND_FLAT,
+            self.MARKED,
+            self.TOLD,
+        ):
+            yield from self.each(pattern, text, self.judge)
+
+    def judge(self, match: re.Match[str]) -> Span | None:
+        """Return the span of the whole address, unless its number is that of something else."""
+        text = match.string
+        end, firm = self.closing(text, match.end())
+        if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
+            return None
+        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start()), end
+
+    def counts(self, match: re.Match[str]) -> bool:
+        """Tell whether the number counts what comes after it, or is a year."""
+        house = match["house"]
+        year = len(house) == 4 and house.startswith(("19", "20"))  # noqa: PLR2004 - a year
+        return year or ("-" not in house and self.FOLLOWED.match(match.string, match.end()) is not None)

@@ -1,0 +1,151 @@
+"""Vietnamese addresses: number, lane, street, ward, district, city, with and without diacritics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    SEPARATOR,
+    UPPER,
+    AddressGrammar,
+    without_ideographs,
+)
+from discreet.redaction.view import Span, View
+
+_LETTERS = r"[^\W\d_]"
+_NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: (?!(?:Xã|Phường|Quận|Huyện|Thị (?:xã|trấn|Xã|Trấn)|Thành [Pp]hố|Tỉnh|TP|Tp)(?!\w))[{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
+_DATED = r"(?:3 ?/ ?2|30 ?/ ?4|2 ?/ ?9|19 ?/ ?8|(?:3|ba) tháng (?:2|hai)|(?:30|19|2|26) tháng (?:4|8|9|3)|(?:số|so) [0-9]{1,3}[A-Z]?|[A-Z]{0,2}[0-9]{1,3}[A-Z]?)"
+_HOUSE = r"(?:[A-Z]{1,2}-?)?[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,5}[A-Za-z]?){0,6}"
+_NUMBERED = rf"(?<![\w.,/:-])(?P<so>(?i:số nhà|nhà số|số|so nha|nha so|so|sn) )?(?P<house>{_HOUSE})"
+_LANES = rf"(?:,? ?(?i:ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|khóm|khu|xóm|ấp|tổ|lô|lo) (?:số )?{_HOUSE})"
+_STREET = r"(?i:đường|phố|đ\.|duong|pho|đại lộ|dai lo|quốc lộ|tỉnh lộ|street|str\.)"
+_CITIES = (
+    "hà nội|ha noi|hanoi|hồ chí minh|ho chi minh|hcm|hcmc|sài gòn|sai gon|saigon|đà nẵng|da nang|hải phòng|hai phong|cần thơ|"
+    "can tho|huế|nha trang|đà lạt|da lat|vũng tàu|vung tau|biên hòa|bien hoa|thủ đức|thu duc|bình dương|binh duong|đồng nai|"
+    "dong nai|quảng ninh|bắc ninh|hải dương|nghệ an|thanh hóa|khánh hòa|lâm đồng|long an|tiền giang|việt nam|viet nam|vietnam"
+)
+_AREA = (
+    r"(?:phường|phuong|p\.|quận|quan|q\.|huyện|huyen|h\.|thị xã|thi xa|tx\.?|thị trấn|thi tran|tt\.|xã|xa|thành phố|thanh pho|"
+    r"tp\.?|tỉnh|tinh|khu phố|khu pho|kp\.?|tổ|ấp|thôn|thon|khu đô thị|kđt|khu dân cư|kdc|chung cư|chung cu|tòa nhà|toà nhà|tòa|"
+    r"căn hộ|can ho|tầng|tang|lầu|lau|phòng|block|ward|district|dist\.|city|province|đường|phố|duong|pho)"
+)
+
+
+class VietnameseAddressRecogniser(AddressGrammar):
+    """Finds a house number with a lane, a street or, after the name alone, a ward, district or city."""
+
+    WITH_STREET = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),? {_STREET} ?(?:{_NAME}|{_DATED}(?![\w/]))")
+    WITH_NAME = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),? (?P<name>{_NAME}|3/2|30/4)(?!\w)")
+    WITH_LANE = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
+    SMALL = re.compile(
+        rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
+        r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
+        re.IGNORECASE,
+    )
+    """In small letters, as people type in a hurry."""
+
+    FLAT = re.compile(
+        rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
+        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?))+"
+        rf"(?=,|{BREAK}| -|[.!?]|\Z)"
+    )
+
+    FIRM = re.compile(
+        rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
+        rf"|(?i:{_CITIES})(?!\w)(?: City)?)(?:,? [0-9]{{5,6}}(?![\w.,-]))?"
+    )
+    LOOSE = re.compile(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
+    BEFORE = re.compile(
+        rf"(?:(?i:căn hộ|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|phòng|tầng|lầu|block|lô|p\.|ngõ|ngách|hẻm) (?:{_NAME}|[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}})(?: [A-Z]?[0-9]{{1,3}})?,? ){{1,4}}\Z"
+    )
+    INTRODUCED = re.compile(
+        r"(?:địa chỉ|đ/c|dia chi|(?<!\w)(?:ở|tại|đến|tới|giao|gửi|nhà|sống|sinh sống|ship|về|o|tai|den|nha)(?!\w))[^0-9.!?\n]{0,20}\Z",
+        re.IGNORECASE,
+    )
+
+    STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
+
+    OTHERWISE = re.compile(
+        r"(?<!\w)(?:ngày|ngay|mùng|lễ|top|lớp|năm|tháng|thứ|lúc|hạng|bài|chương|khóa|tuổi|xe|tuyến|cúp|giải|vòng) \Z",
+        re.IGNORECASE,
+    )
+    """Words after which the number is a date, a rank or the like."""
+
+    RURAL = re.compile(
+        rf"(?<!\w)(?i:thôn|thon|ấp|ap|xóm|xom|tổ|to|khu phố|bản|buôn|đội|khóm) (?:[0-9]{{1,3}}[A-Z]?|{_NAME})(?=,)"
+    )
+
+    NOT_STREETS = re.compile(r"Việt Nam|Viet Nam|Vietnam|Tháng|Thế Giới|Châu|Asia|Hà Nội|Sài Gòn|Đông Nam")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        text, lowered = view.derived(without_ideographs), view.lowered
+        if not DIGIT.search(text):
+            return
+        if any(hint in lowered for hint in self.STREETS):
+            yield from self.each(self.WITH_STREET, text, self.judge)
+            yield from self.each(self.WITH_LANE, text, self.judge)
+        yield from self.each(self.WITH_NAME, text, self.judge)
+        if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
+            yield from self.each(self.SMALL, text, self.judge_small)
+        if any(
+            hint in lowered for hint in ("thôn", "thon", "ấp", "xóm", "xom", "khu phố", "bản", "buôn", "khóm", "tổ")
+        ):
+            yield from self.each(self.RURAL, text, self.judge_rural)
+        if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
+            yield from self.each(self.FLAT, text, self.judge_flat)
+
+    def opening(self, text: str, start: int) -> int:
+        """Return where the address begins; a flat or building before the number ends in a comma."""
+        return super().opening(text, start) if text[max(0, start - 2) : start] == ", " else start
+
+    def judge(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address with a house number."""
+        opening = self.opening(match.string, match.start())
+        if self.OTHERWISE.search(match.string, max(0, opening - 8), opening):
+            return None
+        end, firm = self.closing(match.string, match.end())
+        return (opening, end) if opening < match.start() or self.holds(match, end, firm=firm) else None
+
+    def judge_small(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address in small letters."""
+        text, start = match.string, match.start()
+        telling = match["so"] or match["lanes"] or match["street"] or "/" in match["house"]
+        if not telling or self.OTHERWISE.search(text, max(0, start - 8), start):
+            return None
+        return self.opening(text, start), self.closing(text, match.end())[0]
+
+    def judge_rural(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address without a house number: hamlet, commune, district, province."""
+        end, firm = self.closing(match.string, match.end())
+        return (match.start(), end) if firm and match.string.count(",", match.end(), end) > 1 else None
+
+    def judge_flat(self, match: re.Match[str]) -> Span | None:
+        """Return the span of an address that begins with a flat or a building."""
+        end, firm = self.closing(match.string, match.end())
+        return (match.start(), end) if firm and DIGIT.search(match[0]) else None
+
+    def holds(self, match: re.Match[str], end: int, *, firm: bool) -> bool:
+        """Tell an address from an amount, a rank or a player's number."""
+        text = match.string
+        if match.re is self.WITH_STREET:
+            return True
+        if match.re is self.WITH_LANE:
+            return bool(match["so"]) or firm or self.introduced(text, match.start())
+        if self.NOT_STREETS.match(match["name"]):
+            return False
+        if match["lanes"] or firm:
+            return " " in match["name"] or bool(match["lanes"] or match["so"] or "," in text[match.end() : end])
+        slashed = "/" in match["house"]
+        return (
+            (slashed or bool(match["so"]))
+            and " " in match["name"]
+            and (end > match.end() or self.introduced(text, match.start()))
+        )
+
+    def introduced(self, text: str, start: int) -> bool:
+        """Tell whether words that introduce an address stand before `start`."""
+        return self.INTRODUCED.search(text, max(0, start - 40), start) is not None

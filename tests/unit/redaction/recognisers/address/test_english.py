@@ -1,0 +1,140 @@
+import pytest
+
+from discreet.redaction import Redactor
+from discreet.redaction.recognisers import EnglishAddressRecogniser
+
+REDACTOR = Redactor(recognisers=[EnglishAddressRecogniser()])
+
+
+@pytest.mark.parametrize(
+    ("before", "address", "after"),
+    [  # suffixes: USPS Publication 28, appendix C1; military mail: Publication 28, section 225
+        ("I live at ", "42 Wallaby Way, Sydney NSW 2000", "."),
+        ("Ship it to ", "1600 Pennsylvania Ave NW, Washington, DC 20500", " please"),
+        ("my address is ", "350 Fifth Avenue, New York, NY 10118, USA", " ok"),
+        ("We moved to ", "77 Massachusetts Avenue", " last week"),
+        ("", "221B Baker Street, London NW1 6XE", ""),
+        ("", "Flat 3, 14 High Street, Leeds LS1 4DY, United Kingdom", ""),
+        ("", "Unit 5/12 Smith Street, Fitzroy VIC 3065", ""),
+        ("Send it to ", "P.O. Box 1234, Austin, TX 78701", "."),
+        ("", "PO Box 77", " is where I get mail"),
+        ("Deliver to ", "123 N Main St Apt 4B\nSpringfield, IL 62704", "\nThanks"),
+        ("", "100 King St W, Toronto, ON M5X 1A9", ""),
+        ("", "789 Martin Luther King Jr Blvd, Suite 200, Atlanta, Georgia 30303", ""),
+        ("", "4500 County Road 12, Boulder, CO 80301", ""),
+        ("", "1 Infinite Loop, Cupertino, CA 95014", ""),
+        ("i live at ", "45 oak avenue apt 3", " with my dog"),
+        ("Address: ", "55 The Grove, Dublin 4, Ireland", ""),
+        ("", "10 Downing Street", ""),
+        ("", "8 Rosewood Close, Bristol BS8 1TH", ""),
+        ("", "99 Queens Road, Hong Kong", ""),
+        ("I grew up at ", "17 Cherry Tree Lane", " in a small town"),
+        ("", "1420 Broadway, Apt 12, New York, NY 10018", ""),
+        ("", "2200 S 5th St, Philadelphia, PA 19148", ""),
+        ("My parents' house is ", "318 Elm Street", ", they love it"),
+        ("ship to ", "PSC 2581, Box 0041\nAPO AP 32376", " please"),
+        ("", "USNV Botolen\nFPO AE 12382", ""),
+        ("", "Unit 8505 Box 9220\nDPO AE 90744", ""),
+        ("a|", "4759 Dogwood Drive, Lexington, MI 34459", "|4000"),
+        ('"', "6906 Birch Court, Dover, OH 36606", '",1991-03-07'),
+        ("Springfield is nice; ", "Austin, TX 78701", " too"),
+    ],
+)
+def test_addresses_are_found_from_end_to_end(before, address, after):
+    assert REDACTOR.redact(before + address + after) == f"{before}<ADDRESS>{after}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我住在42 Elm Street, Dover, OH 36606。", "我住在<ADDRESS>。"),
+        ("адрес 42 Elm Street, Dover, OH 36606, да", "адрес <ADDRESS>, да"),
+        ("Tôi ở 42 Elm Street, Dover, OH 36606 nhé", "Tôi ở <ADDRESS> nhé"),
+    ],
+)
+def test_words_of_other_scripts_may_touch_it(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in London and work in Paris.",
+        "I love walking on 5th Avenue.",
+        "Take exit 23A onto I-95 N for 12.5 miles.",
+        "Room 101 is the scariest.",
+        "I gave 5 stars in Park Plaza.",
+        "2 drops a day, please.",
+        "In 2008 Wall Street crashed.",
+        "By 2020 Sesame Street had aired 50 seasons.",
+        "The top 10 Wall Street firms made billions.",
+        "3 Supreme Court rulings came out today.",
+        "I watched 2 Broadway shows last night.",
+        "On May 5 Market Street will be closed.",
+        "We drove 5 miles down the road.",
+        "It is 10 minutes down the street.",
+        "There were 3 cars in our street.",
+        "I have 2 places to visit.",
+        "She has 12 Best Buy gift cards.",
+        "We need 5 Main Course dishes.",
+        "The 20 Park Rangers met us.",
+        "I read 3 Harry Potter books on the way.",
+        "2 Dr Pepper cans, please.",
+        "I ordered 6 Diet Dr Pepper.",
+        "Chapter 5 Road to Ruin was great.",
+        "Windows 11 Home and Office 365 Business.",
+        "Apollo 11 landed on the Moon; Area 51 did not.",
+        "The Route 66 trip took 14 days.",
+        "Take Highway 101 north to San Francisco.",
+        "I-80 and US 50 are closed.",
+        "Game 7 Court side seats cost 500 dollars.",
+        "He scored 30 points in Madison Square Garden.",
+        "Flight 370 left at 5 PM.",
+        "At 9 AM I meet Bob.",
+        "I meet you at 5 Saturday.",
+        "Meet me at 7 Eleven.",
+        "Level 5 Boss Fight was hard.",
+        "I have lived in 3 cities and 2 countries.",
+        "I lived in 5 Asian countries.",
+        "We stayed at 4 hotels in Rome.",
+        "He lives in Apartment complex number nine.",
+        "I need 2 units of insulin.",
+        "Unit 5 covers fractions, Unit 6 covers decimals.",
+        "Our team won 3-2 at St. James Park.",
+        "My flat is on floor 12.",
+        "The suite costs $300 per night.",
+        "Suite 200 was nice but Suite 300 was nicer.",
+        "We booked 2 rooms at Hilton Park Lane.",
+        "In 1999 Park Chan-wook made a film.",
+        "I saw 12 Angry Men on Main Street.",
+        "Formula 1 Grand Prix Circuit in Monaco",
+        "I ran 10 km around Central Park.",
+        "The 7 Habits of Highly Effective People is on my shelf.",
+        "There are 50 States and 1 District.",
+        "The 3 Little Pigs lived on a hill.",
+        "Version 2 Final Release Notes",
+        "Top 5 Places to Visit in Spain",
+        "Add 2 cups flour, 3 eggs, 1 tbsp sugar.",
+        "iPhone 15 Pro Max and Galaxy S24 Ultra",
+        "The 2024 Olympic Park opened.",
+        "Mark 12 Drive was a hyperdrive.",
+        "Only 4 Way stops here.",
+        "At 10 Bob called me.",
+        "Section 8 Housing Act",
+        "Psalm 23 Valley of the shadow",
+        "GTA 5 Drive mode",
+        "He turned 30 Friday and she turns 25 Monday.",
+        "My house has 3 bedrooms and 2 baths on Elm Street.",
+        "The 101 Dalmatians live in London.",
+        "I paid 20 dollars on Bleecker Street.",
+        "On 3 April Court will decide.",
+        "I have 100 Green Park tickets.",
+        "That's 1 Way to do it.",
+        "I have an address book with 300 names.",
+        "Please address 3 issues today.",
+        "The address is easy to remember.",
+        "I work from home 3 days a week.",
+    ],
+)
+def test_what_only_looks_like_an_address_stays(text):
+    assert REDACTOR.redact(text) == text
