@@ -15,15 +15,21 @@ from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
+from discreet.redaction.recognisers.iban import IbanRecogniser
+from discreet.redaction.recognisers.internal_id import InternalIdRecogniser
+from discreet.redaction.recognisers.ip import IpRecogniser
+from discreet.redaction.recognisers.national_id import NATIONAL_IDS
 from discreet.redaction.recognisers.obfuscated_email import ObfuscatedEmailRecogniser
 from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
+from discreet.redaction.recognisers.url import UrlRecogniser
 from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
 from discreet.redaction.view import Span, View
 
 __all__ = [
     "DEFAULT",
+    "NATIONAL_IDS",
     "AssignmentRecogniser",
     "AuthorizationRecogniser",
     "CardRecogniser",
@@ -33,6 +39,9 @@ __all__ = [
     "EmailRecogniser",
     "EnglishAddressRecogniser",
     "EuropeanAddressRecogniser",
+    "IbanRecogniser",
+    "InternalIdRecogniser",
+    "IpRecogniser",
     "ObfuscatedEmailRecogniser",
     "PhoneRecogniser",
     "PrivateKeyRecogniser",
@@ -40,6 +49,7 @@ __all__ = [
     "RussianAddressRecogniser",
     "Span",
     "SpokenSecretRecogniser",
+    "UrlRecogniser",
     "VendorTokenRecogniser",
     "VietnameseAddressRecogniser",
     "View",
@@ -64,5 +74,10 @@ DEFAULT: tuple[Recogniser, ...] = (
     RussianAddressRecogniser(),
     ChineseAddressRecogniser(),
     EastAsianAddressRecogniser(),
+    IbanRecogniser(),
+    *NATIONAL_IDS,
+    InternalIdRecogniser(),
+    IpRecogniser(),
+    UrlRecogniser(),
 )
 """What a `Redactor` looks for unless told otherwise."""

@@ -1,0 +1,135 @@
+"""Ids that organisations give: of employees, customers, patients, policies, contracts, accounts."""
+
+# ruff: noqa: RUF001 - the prefixes are written in their own letters
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.redaction.recognisers.context import lead
+from discreet.redaction.recognisers.identifiers import CLOSE, identifiers
+from discreet.redaction.recognisers.internal_id_words import (
+    ALONE,
+    ALWAYS,
+    LINKS,
+    MOST_LINKS,
+    NUMBER_BEFORE,
+    NUMBER_WORDS,
+    SEPARATORS,
+    WITH_NUMBER,
+)
+from discreet.redaction.view import Span, View
+
+MOST_CHARS = 40
+"""Longer ones are keys and digests."""
+
+LEAST_ACCOUNT_DIGITS = 7
+"""Shorter numbers after `account` alone are as likely amounts."""
+
+MOST_PATTERN_MEMORY = 8 << 20
+"""Bytes that RE2 may use for one pattern, its own default."""
+
+
+class InternalIdRecogniser:
+    """Finds ids by the words before them, by prefixes that tell their kind, and by an organisation's own `patterns`.
+
+    `patterns` are RE2 expressions (https://github.com/google/re2/wiki/Syntax): RE2 takes linear time for every input. All
+    that one matches is masked, or its first group if it has one.
+
+    Raises:
+        MissingDependencyError: there are patterns, and google-re2 is not installed.
+        ConfigurationError: a pattern can't be compiled.
+
+    Example:
+        >>> from discreet.redaction import Redactor
+        >>> Redactor(recognisers=[InternalIdRecogniser()]).redact("employee id E-20417, order 20417")
+        'employee id <INTERNAL_ID>, order 20417'
+    """
+
+    type = "INTERNAL_ID"
+
+    PREFIXED = re.compile(
+        r"(?<![A-Za-z0-9-])(?:"
+        r"(?:MRN|EMP|EMPL|STAFF|INS|POL|POLICY|CUST|CUS|CLIENT|CLM|CLAIM|PAT|PT|PID|MEM|MBR|MEMBER|ACC|ACCT|STU|STD|SID|CASE|TKT"
+        r"|TICKET|INC|RITM|CHG|NH|NV|KH|BN|BA|SV|HS|HD|HĐ|BHYT|GD|TK|EID|CID|UID|CNT|CTR|MED|HIC|SUB|GRP)"
+        r"[-_#]{1,2}[0-9]{4,14}(?:-[0-9]{1,6})?"
+        r"|(?:MRN|EMP|CUST|PAT|CLM|POL|INS|MBR|MEM)[ :]?[0-9]{5,12}|INC[0-9]{7,10}|RITM[0-9]{7}|NV[0-9]{5,6}"
+        r"|(?:ДГ|ДОГ|КЛ|СОТР|ТН|ЛС|ПОЛ|ДМС|ПЦ|ИБ|КП)[-№ ]?[0-9]{4,12}"
+        r"|(?:ХХХ|XXX|ЕЕЕ|EEE|ККК|МММ|ННН|РРР|ССС|ТТТ|ААВ|ААС)[ №]{0,3}[0-9]{10}"  # Russian motor insurance (OSAGO)
+        r")(?![A-Za-z0-9]|-[0-9])"
+    )
+    """Prefixes that say whose number it is (ServiceNow's INC among them)."""
+
+    LETTERED = re.compile("[A-ZА-ЯЁĐ]{1,5}[-_#]?[0-9]")
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        self._patterns = tuple(_compile(number, pattern) for number, pattern in enumerate(patterns, start=1))
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all ids."""
+        text = view.text
+        for pattern in self._patterns:
+            for match in pattern.finditer(text):
+                start, end = match.span(1 if pattern.groups and match.start(1) >= 0 else 0)
+                if start < end:
+                    yield start, end
+        if not CLOSE.search(text):
+            return
+        yield from (match.span() for match in self.PREFIXED.finditer(text))
+        for start, end in view.derived(identifiers):
+            if end - start <= MOST_CHARS and self.validate(text[start:end], lead(text, start)):
+                yield start, end
+
+    def validate(self, token: str, before: str) -> bool:
+        """Tell whether words make a token somebody's id."""
+        if not before:
+            return False
+        bare = before.lower().replace("_", " ").rstrip(SEPARATORS)
+        phrase, numbered = _phrase(before)
+        if ALWAYS.before(phrase) is not None or ALWAYS.before(bare) is not None:
+            return True
+        kind = WITH_NUMBER.before(phrase)
+        if kind is not None and (numbered or kind.endswith(NUMBER_BEFORE)):
+            return True
+        if ALONE.before(phrase) is None and ALONE.before(bare) is None:
+            return False
+        digits = token.replace(" ", "").replace("-", "")
+        return self.LETTERED.match(token) is not None or (digits.isdecimal() and len(digits) >= LEAST_ACCOUNT_DIGITS)
+
+
+def _phrase(before: str) -> tuple[str, bool]:
+    """Return what precedes the separators and small words at the end of `before`; and whether one of them was "number"."""
+    rest = " " + before.lower().replace("_", " ").replace("ё", "е").rstrip(SEPARATORS)
+    numbered = False
+    for _ in range(MOST_LINKS):
+        ending = next((each for each in LINKS if rest.endswith(each)), "")
+        if not ending:
+            ending = next((each for each in NUMBER_WORDS if rest.endswith(each)), "")
+            numbered = numbered or bool(ending)
+        if not ending:
+            break
+        rest = rest.removesuffix(ending).rstrip(SEPARATORS)
+    return rest, numbered
+
+
+def _compile(number: int, pattern: str) -> Any:
+    """Return the pattern compiled by RE2. An error names it by its place among the others."""
+    try:
+        re2 = importlib.import_module("re2")
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            "Patterns for internal ids need google-re2: pip install 'discreet[patterns]'."
+        ) from error
+    options = re2.Options()
+    options.max_mem = MOST_PATTERN_MEMORY
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "it is no regular expression"
+        written = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise ConfigurationError(f"Pattern {number} for internal ids can't be compiled: {written}.") from error

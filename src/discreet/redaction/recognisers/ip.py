@@ -1,0 +1,97 @@
+"""Internet addresses, of both versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+from discreet.redaction.view import Span, View
+
+CONTEXT_CHARS = 32
+"""How far before an address words count."""
+
+LEAST_OCTET = 10
+"""Four octets that are all smaller read as a version or a section, unless words or a port say otherwise."""
+
+
+class IpRecogniser:
+    """Finds IPv4 and IPv6 addresses with port, prefix length and zone. Loopback, unspecified and netmasks stay."""
+
+    type = "IP"
+
+    V4 = re.compile(
+        r"[0-9](?<![0-9.][0-9])[0-9]{0,2}(?:(?:\.|\[\.\]|\(\.\)| \. )[0-9]{1,3}){3}(?![0-9]|\.[0-9])"
+        r"(?P<suffix>:[0-9]{1,5}(?![0-9])|/[0-9]{1,2}(?![0-9]))?"
+    )
+
+    V6 = re.compile(
+        r"(?:(?<![0-9A-Za-z:.])|(?<=[G-Zg-z]:)(?=[0-9A-Fa-f]))"
+        r"(?P<bracket>\[)?(?P<address>(?:[0-9A-Fa-f]{0,4}:){2,7}(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{1,4})?)(?![0-9A-Za-z])"
+        r"(?:%[A-Za-z0-9_.-]{1,32})?(?(bracket)\](?::[0-9]{1,5})?|(?:/[0-9]{1,3}|(?::[0-9]{1,5})(?![0-9A-Za-z:]))?)"
+        r"(?!:?[0-9A-Fa-f]|::)"
+    )
+    """RFC 4291, section 2.2; zones RFC 4007; ports after brackets RFC 3986, and without them as people write."""
+
+    COLONS = re.compile(":[0-9A-Fa-f]{0,4}:")
+    """Two of them near each other: without, there is no IPv6 address."""
+
+    VERSION = re.compile(
+        r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
+        r"|(?:(?:up|down)grade|update)[ds]? (?:to|from(?: [0-9.]{7,15} to)?)|section|chapter|clause|figure|table|article|rule|part|item|step|oid)"
+        r"|phiên bản|bản cập nhật|bản|nâng cấp lên|trình điều khiển|chương|mục|điều|hình|bảng"
+        r"|верси[яюией]{1,2}|драйвер\w{0,2}|релиз\w{0,2}|прошивк[аиуе]|сборк[аиуе]|обнов\w{2,8} до|раздел\w{0,2}|глав[аеы]|пункт\w{0,2}|п\."
+        r"|版本|版|韌體|固件|驅動程式|驅動|驱动|升級到|升级到|更新到|章|節|节|第|條|条)"
+        r"(?: ?(?:is|to|number|no\.?|là|số|номер|это|為|为|是|号|號))?[ .:#=(_-]{0,3}\Z"
+        r"|§ ?\Z|(?<![a-z:/])(?!ip|addr|host|inet)[a-z][a-z0-9_.+-]{0,24}/\Z",
+        re.IGNORECASE,
+    )
+    """Words right before four numbers that are no address; the last one is `product/1.2.3.4`."""
+
+    ADDRESS = re.compile(
+        r"(?:(?<![a-z])(?:ip|ipv4|addr|address|host|server|ping|ssh|dns|gateway|subnet|proxy|router)(?![a-z])"
+        r"|địa chỉ|máy chủ|адрес|сервер|хост|шлюз|地址|位址|伺服器|服务器|主機|主机)[^.!?\n]{0,20}\Z|@\Z|//\Z",
+        re.IGNORECASE,
+    )
+    """Words after which even `1.2.3.4` is an address."""
+
+    NOBODY = re.compile(r"127\.0\.|0\.0\.0\.0\Z|255\.(?:0|128|19[2]|224|240|248|25[245])\.[0-9.]{3,7}\Z")
+    """Loopback, unspecified, netmasks."""
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        text = view.text
+        for match in self.V4.finditer(text):
+            if self.is_v4(match):
+                yield match.span()
+        if self.COLONS.search(text):
+            for match in self.V6.finditer(text):
+                if self.is_v6(match["address"]):
+                    yield match.span()
+
+    def is_v4(self, match: re.Match[str]) -> bool:
+        """Tell an address from a version, a section number or an address that is everybody's."""
+        octets = [int(octet) for octet in re.findall("[0-9]+", match[0])[:4]]
+        written = ".".join(map(str, octets))
+        try:
+            IPv4Address(written)
+        except AddressValueError:
+            return False
+        before = match.string[max(0, match.start() - CONTEXT_CHARS) : match.start()]
+        if self.NOBODY.match(written) or self.VERSION.search(before):
+            return False
+        return max(octets) >= LEAST_OCTET or match["suffix"] is not None or self.ADDRESS.search(before) is not None
+
+    def is_v6(self, written: str) -> bool:
+        """Tell an address from a time, a scope operator or eight bytes in hexadecimal."""
+        try:
+            address = IPv6Address(written)
+        except AddressValueError:
+            return False
+        groups = [group for group in written.split(":") if group]
+        if address.is_loopback or address.is_unspecified or all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
+            return False
+        if "::" not in written:
+            return True
+        several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
+        return several and any(map(str.isdigit, written))

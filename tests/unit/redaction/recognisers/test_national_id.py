@@ -1,0 +1,145 @@
+import pytest
+
+from discreet.redaction import Redactor
+from discreet.redaction.recognisers import NATIONAL_IDS
+
+REDACTOR = Redactor(recognisers=NATIONAL_IDS)
+
+
+def check(text):
+    before, rest = text.split("⟦")
+    assert REDACTOR.redact(text.replace("⟦", "").replace("⟧", "")) == f"{before}<NATIONAL_ID>{rest.split('⟧')[1]}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [  # specimens that authorities publish, or numbers made up to the formula
+        "SSN: ⟦219-09-9999⟧",
+        ",⟦845-19-1438⟧,Marketing",  # never assigned, as made-up ones are
+        "⟦219 09 9999⟧ ok",
+        'my SSN is {"to": "⟦2 1 9 0 9 9 9 9 9⟧"}',
+        "ssn=⟦219099999⟧&x",
+        "номер⟦219 09 9999⟧запомни",
+        "abc⟦219-09-9999⟧xyz",
+        "EIN: ⟦61-4982372⟧",
+        "(⟦AB 12 34 56 C⟧)",
+        "NINO ⟦QQ 12 34 56 C⟧",
+        "(⟦ab123456c⟧)",
+        "my NHS no. is ⟦943 476 5919⟧",
+        "⟦MORGA657054SM9IJ⟧",
+        "số CCCD của tôi là ⟦079 203 012 345⟧",
+        "_⟦001195159583⟧_",
+        "Bạn ghi lại ⟦017075476⟧ nha",
+        "CMND: ⟦380363568⟧",
+        "hộ chiếu ⟦B9584094⟧",
+        "MST: ⟦0101243150-001⟧",
+        "⟦4504 472187⟧",
+        "паспорт серия ⟦45 10 № 123456⟧",
+        "паспорт ⟦4504472187⟧",
+        "_⟦112-233-445 95⟧_",  # https://ru.wikipedia.org/wiki/СНИЛС
+        "СНИЛС ⟦112-233-445 96⟧",  # a typing error
+        "Привет, ⟦500100732259⟧ спасибо",  # https://ru.wikipedia.org/wiki/ИНН
+        "ИНН ⟦7707083893⟧",
+        "полис ОМС ⟦1234567890123456⟧",
+        "記住⟦A123456789⟧喔",
+        "身分證 ⟦a123456789⟧",
+        "居留證號⟦AC01234567⟧",
+        "護照號碼⟦110379607⟧",
+        "健保卡號⟦000012345678⟧",
+        "⟦11010519491231002X⟧是我的",  # GB 11643, annex
+        "身份证 ⟦440524188001010014⟧",
+        "⟦A123456(3)⟧",
+        "台胞证⟦12345678⟧",
+        "Steuer-ID ⟦86 095 742 719⟧",
+        "notez ⟦2 55 08 14 168 025 38⟧ svp",  # https://fr.wikipedia.org, numéro de sécurité sociale
+        "⟦1234 5678 9018⟧を覚えて",
+        "⟦900710-2110105⟧ 입니다",
+        "recuerda ⟦12345678Z⟧",
+        "⟦RSSMRA85T10A562S⟧",
+        "PESEL ⟦44051401359⟧",
+        "⟦529.982.247-25⟧",
+        "⟦2341 2341 2346⟧",
+        "⟦ABCPE1234F⟧",
+        "⟦HEGG560427MVZRRL04⟧",
+    ],
+)
+def test_ids_are_found(text):
+    check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "passport no. ⟦C79745814⟧;",
+        '{"passportNumber": "⟦N1234567⟧"}',
+        "my driver's license number is ⟦2270-66-1551⟧",
+        "Insurance: ⟦NID-900184135⟧.",
+        "|⟦P9T124459⟧|x",
+        "License: ⟦DL-Z21985-85⟧ |",
+        "shows ⟦D123-4567-8901⟧.",
+        "giấy phép lái xe số ⟦790123456789⟧",
+        "водительское удостоверение ⟦77 12 123456⟧",
+        "驾驶证号 ⟦110105194912310021⟧",
+    ],
+)
+def test_documents_are_found_by_words_and_common_forms(text):
+    check(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The speed of light is 299792458 m/s.",
+        "He scored 24-17-31, final 103-98.",
+        "part no. 90-1234-5678-01 rev C",
+        "EAN 4006381333931, ISBN 978-3-16-148410-0",
+        "Timestamps 1700000000 and 1712345678901",
+        "Order #123456789012 and tracking 1Z999AA10123456784",
+        "gpt-4o-2024-08-06, claude-3-5-sonnet-20241022",
+        "1024 2048 4096, 1990 2000 2010",
+        "1 2 3 4 5 6 7 8 9 10 11 12 13",
+        "paid 250000 a year, or 123456 a month",
+        "passport photo, 35x45 mm; passport costs 130000 won, expires in 2027",
+        "the visa fee is 18500 for 90 days",
+        "48.858370, 2.294481",
+        "IMG_20240517_123045.jpg",
+        "KB5034441 and PO1234567",
+        "Đơn hàng số 240517ABC123; giá 1.250.000 đồng",
+        "Hộ chiếu của tôi hết hạn năm 2027, phí 200000 đồng",
+        "Thông tin 123456789",
+        "Номер заказа 58392017-0001 в пути",
+        "Паспорт выдан 12.05.2010, стоит 5000 рублей",
+        "Passports of 12500 people, 48000 visas; NHS budget 1528000000 pounds",
+        "cấp thị thực cho 45000 người, hộ chiếu cho 1250000 người",
+        "Визы получили 45000 человек, права есть у 60000000 россиян",
+        "簽證發出1250000份，駕照持有人15000000人",
+        "2450 3120 1870",
+        "старинный дом 1234567890",
+        "訂單編號202405171234已出貨",
+        "統一發票中獎號碼12345678",
+        "護照2027年到期，費用1300元",
+        "1234567890是連續數字",
+    ],
+)
+def test_other_numbers_stay(text):
+    assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("500100732259", "500100732258"),
+        ("112-233-445 95", "112-233-445 94"),
+        ("11010519491231002X", "110105194912310021"),
+        ("a123456789", "a123456788"),
+        ("86095742719", "86095742718"),
+        ("12345678Z", "12345678A"),
+        ("44051401359", "44051401358"),
+        ("52998224725", "52998224724"),
+        ("A123456(3)", "A123456(4)"),
+        ("2341-2341-2346", "2341-2341-2345"),
+    ],
+)
+def test_check_digits_decide_where_nothing_else_speaks(right, wrong):
+    assert REDACTOR.redact(right) == "<NATIONAL_ID>"
+    assert REDACTOR.redact(wrong) == wrong
