@@ -9,7 +9,7 @@ from functools import cache
 from discreet.errors import ConfigurationError
 from discreet.redaction.engine import Redactor
 from discreet.redaction.placeholder_key import load_placeholder_key
-from discreet.redaction.recognisers import DEFAULT, PhoneRecogniser, Recogniser
+from discreet.redaction.recognisers import DEFAULT, InternalIdRecogniser, PhoneRecogniser, Recogniser
 from discreet.settings import Settings, load_settings
 
 SHORT_NAMES = {
@@ -50,6 +50,8 @@ def _built_in(settings: Settings) -> Iterator[Recogniser]:
     for recogniser in DEFAULT:
         if isinstance(recogniser, PhoneRecogniser) and settings.phone_regions:
             yield PhoneRecogniser(regions=settings.phone_regions)
+        elif isinstance(recogniser, InternalIdRecogniser) and settings.internal_id_patterns:
+            yield InternalIdRecogniser(settings.internal_id_patterns)
         else:
             yield recogniser
 

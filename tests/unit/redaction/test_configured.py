@@ -69,3 +69,13 @@ def test_regions_of_telephone_numbers(configured):
 def test_a_setting_that_is_no_list_names_its_variable(configured):
     with pytest.raises(ConfigurationError, match="DISCREET_RECOGNISERS"):
         configured(RECOGNISERS="users_own:polly")
+
+
+def test_patterns_of_ones_own_ids(configured):
+    redactor = configured(INTERNAL_ID_PATTERNS='["ACME-[0-9]{6}"]')
+    assert redactor.redact("see ACME-123456, MRN-1234567") == "see <INTERNAL_ID>, <INTERNAL_ID>"
+
+
+def test_a_pattern_that_can_not_be_used_is_refused(configured):
+    with pytest.raises(ConfigurationError, match="Pattern 1"):
+        configured(INTERNAL_ID_PATTERNS='["ACME-[0-9"]')

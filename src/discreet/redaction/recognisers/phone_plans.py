@@ -24,7 +24,7 @@ BARE = {
 KINDS = ("fixed_line", "mobile", "toll_free", "shared_cost", "premium_rate", "personal_number", "pager", "voip", "uan")
 """Kinds of numbers in phonenumbers' metadata that one can dial."""
 
-GROUPS = {
+GROUPS: dict[int, set[tuple[int, ...]]] = {
     NANP: {(10,), (11,), (3, 7), (6, 4), (3, 3, 4), (1, 10), (1, 3, 7), (1, 3, 3, 4), (4, 3, 4), (4, 4, 3), (3, 4, 3)},
     34: {(3, 2, 2, 2)},
 }
