@@ -13,8 +13,10 @@ from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
 from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
+from discreet.redaction.recognisers.command_line import CommandLineRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
+from discreet.redaction.recognisers.entropy import EntropyRecogniser
 from discreet.redaction.recognisers.iban import IbanRecogniser
 from discreet.redaction.recognisers.internal_id import InternalIdRecogniser
 from discreet.redaction.recognisers.ip import IpRecogniser
@@ -22,7 +24,10 @@ from discreet.redaction.recognisers.national_id import NATIONAL_IDS
 from discreet.redaction.recognisers.obfuscated_email import ObfuscatedEmailRecogniser
 from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
+from discreet.redaction.recognisers.security_answer import SecurityAnswerRecogniser
+from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
 from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
+from discreet.redaction.recognisers.told_code import ToldCodeRecogniser
 from discreet.redaction.recognisers.url import UrlRecogniser
 from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
 from discreet.redaction.view import Span, View
@@ -34,10 +39,12 @@ __all__ = [
     "AuthorizationRecogniser",
     "CardRecogniser",
     "ChineseAddressRecogniser",
+    "CommandLineRecogniser",
     "ConnectionStringRecogniser",
     "EastAsianAddressRecogniser",
     "EmailRecogniser",
     "EnglishAddressRecogniser",
+    "EntropyRecogniser",
     "EuropeanAddressRecogniser",
     "IbanRecogniser",
     "InternalIdRecogniser",
@@ -47,8 +54,11 @@ __all__ = [
     "PrivateKeyRecogniser",
     "Recogniser",
     "RussianAddressRecogniser",
+    "SecurityAnswerRecogniser",
+    "SeedPhraseRecogniser",
     "Span",
     "SpokenSecretRecogniser",
+    "ToldCodeRecogniser",
     "UrlRecogniser",
     "VendorTokenRecogniser",
     "VietnameseAddressRecogniser",
@@ -60,9 +70,14 @@ DEFAULT: tuple[Recogniser, ...] = (
     PrivateKeyRecogniser(),
     VendorTokenRecogniser(),
     AuthorizationRecogniser(),
+    CommandLineRecogniser(),
     ConnectionStringRecogniser(),
     AssignmentRecogniser(),
     SpokenSecretRecogniser(),
+    ToldCodeRecogniser(),
+    SeedPhraseRecogniser(),
+    SecurityAnswerRecogniser(),
+    EntropyRecogniser(),
     EmailRecogniser(),
     ObfuscatedEmailRecogniser(),
     CardRecogniser(),

@@ -1,43 +1,247 @@
-"""Secrets assigned to a name: `password=…`, `"api_key": "…"`, `DB_PASSWORD: …`."""
+"""Secrets assigned to a name: `password=…`, `"api_key": "…"`, `DB_PASSWORD: …`, `<token>…</token>`."""
+
+# ruff: noqa: RUF001 - the words are written in their own letters
+# ruff: noqa: PLR0911 - each line rules one kind of text out
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from discreet.redaction.recognisers.base import PatternRecogniser
+from discreet.redaction.recognisers.runs import Hints, small
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.view import Span, View
 
 LEAST_KEY_CHARS = 8
 """No key or token is shorter; values that are, such as `token: 42`, are something else."""
+LEAST_PLAIN_KEY_CHARS = 16
+"""The same where the name is only "key", which names much else."""
+MOST_VALUE_CHARS = 16_000
+MOST_LOOKED_AT = 200
+"""So much of a value tells whether it is one; a bound, so that many names in a row stay linear."""
 
 
-class AssignmentRecogniser(PatternRecogniser):
-    """Finds the value after a telling name and `=`, `:` or `=>`."""
+class AssignmentRecogniser:
+    """Finds the value after a telling name and `=`, `:`, `=>` and what else programs and files write between them.
+
+    Walks from name to name: where a name has no value, the search goes on right behind it.
+    """
 
     type = "SECRET"
-    HINTS = ("pass", "pwd", "mật khẩu", "пароль", "密碼", "密码", "口令", "secret", "token", "credential", "key")
-
-    PATTERNS = (
-        re.compile(
-            r"(?:(?P<password>pass(?:word|wd|phrase|code)|pwd|mật khẩu|пароль|密碼|密码|口令)"
-            r"|(?:secret|token|credential|(?:api|access|secret|private|account|auth|encryption|signing)[ _-]?key)s?)"
-            r"(?:[_-]?(?:id|key|value|hash))?[\\\"'\]]{0,3}[ \t]{0,3}(?P<operator>=>|:=|==?|:)[ \t]{0,3}"
-            r"(?P<quote>\\?[\"'`])?(?P<value>(?(quote)(?:(?!(?P=quote))[^\r\n\0]){1,4000}|"
-            r"(?:[^\s\"'`<>&;,\0]|[&;,](?![\w.-]{0,40}=|[\s\"']|[^!-~]|\Z)){1,4000}))",
-            re.IGNORECASE,
-        ),
+    HINTS = Hints(
+        *[
+            "pass",
+            "pwd",
+            "psw",
+            "pw:",
+            "pw=",
+            "mk:",
+            "secret",
+            "token",
+            "cred",
+            "key",
+            "auth",
+            "jwt",
+            "sess",
+            "sid=",
+            "sid:",
+            "sig",
+            "csrf",
+            "cookie",
+            "otp",
+            "dsn",
+            "cvv",
+            "pin=",
+            "pin:",
+            "salt",
+            "hash",
+            "xsrf",
+        ],
+        *[
+            "mật khẩu",
+            "mật mã",
+            "khóa",
+            "парол",
+            "ключ",
+            "токен",
+            "секрет",
+            "密",
+            "口令",
+            "金鑰",
+            "令牌",
+            "權杖",
+            "权杖",
+            "私钥",
+            "私鑰",
+        ],
     )
 
-    END = re.compile(r"[ \t]{0,8}(?:[\r\n,;&]|\Z)")
-    """What follows a value that is the only word: "Password: hunter", not "Password: must be long"."""
+    NAME = re.compile(
+        r"(?:"
+        r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|pwd|mật khẩu|mật mã|парол[ья]"
+        r"|密碼|密码|口令)"
+        r"|(?P<plain>keys?(?![a-z])|ключ|khóa|(?<![a-z])(?:auth|sig|hash|salt|cookie|cred|dsn)(?![a-z]))"
+        r"|secret|token|credentials?|creds|jwt|signature|[cx]srf|(?<![a-z])(?:sid|otp|cvv|pin)(?![a-z])|sess(?:ion)?[ _-]?id|session|(?:php)?sessid"
+        r"|токен|секрет|密鑰|密钥|金鑰|令牌|權杖|权杖|私钥|私鑰"
+        r")"
+        r"(?:s|[0-9]{1,2})?(?P<suffix>(?:[_.-][A-Za-z0-9]{1,20}){0,3}|(?-i:[A-Z][A-Za-z0-9]{1,20})?)(?![a-z])",
+        re.IGNORECASE,
+    )
 
-    def validate(self, match: re.Match[str]) -> bool:
+    SPOT = re.compile(
+        "pass|pwd|psw|pw|mk|m[ậạ]t|парол|密|口令|key|ключ|khóa|auth|sig|hash|salt|cookie|cred|dsn|secret|token|jwt|[cx]srf|sid|otp(?!ass)|cvv|pin|sess|phpsess"
+        "|токен|секрет|金鑰|令牌|權杖|权杖|私"
+    )
+    """How names begin, in small letters: without regard to case this would be ten times slower."""
+
+    QUALIFIED = re.compile(
+        r"(?:[A-Za-z0-9][_-]?|(?:api|access|secret|private|auth|encryption|signing|master|account|license|licence|app|deploy|service|subscription|webhook) |api[- ]|(?:секретный|приватный) )\Z",
+        re.IGNORECASE,
+    )
+    """What before "key" says that it is no plain one."""
+    OTHER_KEY = re.compile(
+        r"(?:public|primary|foreign|partition|sort|cache|host|hot|short|idempotency|idem|row|index|group|map|object|s3|mon|tur|don|i18n|routing|translation)[ _-]?\Z",
+        re.IGNORECASE,
+    )
+
+    ABOUT = re.compile(
+        r"type|field|count|size|name|len|limit|ur[il]|expir|ttl|file|path|polic|reset|format|label|hint|column|min|max|regex|usage"
+        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength",
+        re.IGNORECASE,
+    )
+    """Ends of names that make them names of something about a secret."""
+
+    OPERATOR = re.compile(
+        r"(?P<closed>[\\\"'`\])*_]{0,4})(?:(?::[ ]?|[ ])(?:str|string|String|SecretStr|char\*?|text|final|const)(?=[ ]?[=:]))?[ \t]{0,4}"
+        r"(?:"
+        r"(?P<value>[\"'\s,;/{(>]{0,12}(?:value|default|val|content)[\"']?\s{0,3}[:=]\s{0,3})"
+        r"|(?P<block>[:=][ \t]{0,3}[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,12})"
+        r"|(?P<element>>\s{0,20})"
+        r"|(?P<strong>=>|->|:{1,3}=|[?+.]=|={1,3}|:)[ \t]{0,4}"
+        r"|(?P<weak>[ \t]{0,3}[,|(][ \t]{0,3}|[ ]{0,3}\t[ \t]{0,3})"
+        r"|(?P<space>[ ]{1,3})"
+        r")"
+    )
+    FOLLOWS = frozenset(":=|,(>?+.<-;/{vdcsStfC\n\r\t")
+    """What can begin an operator, or a word between it and the name."""
+    OPTION = re.compile(
+        r"(?:(?<![\w-])--?[a-z0-9-]{0,30}|(?<!\w)(?:env|arg|setx?|export|config set) [a-z0-9_.-]{0,30})\Z",
+        re.IGNORECASE,
+    )
+    """What makes a space after the name an assignment: `--password x`, `ENV TOKEN x`."""
+
+    QUOTED = re.compile(
+        r"\\?(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\0\\]|\\(?!(?P=quote))[^\r\n\0]?){1,16000}+)"
+    )
+    TYPOGRAPHIC = re.compile(r"[“”«„「『‘](?P<value>[^“”»「」『』’\r\n\0]{1,200})[“”»」』’]")
+    BARE = re.compile(r"(?P<value>[^\s\"'`<>\0\u2000-\u206f\u3000-\u303f\u3400-\u9fff\uff00-\uffef]{1,16000}+)")
+    FIELD = re.compile(r"[^,|]{1,200}")
+    NEXT_PAIR = re.compile(r"&(?=[\w.-]{1,40}=)|[;,](?=[\w. -]{0,40}=|[\"']|\Z)|&amp;|[;,]\Z|\\[nrt]")
+    """Where a value without quotes ends, because another name follows."""
+    END = re.compile(r"[ \t]{0,8}(?:[\r\n,;&<|]|\Z)")
+    """What follows a value that is the only word: "Password: hunter", not "Password: must be long"."""
+    CELL = re.compile(r"[ \t]{0,8}(?:[|,](?:[ \t]{0,8}(?:[\r\n]|\Z))?|[\r\n]|\Z)")
+    ROW = re.compile(r"(?:^|[\r\n])(?:[|][ \t*]{0,8})?[\w.-]{0,30}\Z")
+    """Nothing but a name before a comma, a tab or a bar: a row of a table."""
+    CLOSING = re.compile(r"\s{0,20}</|<")
+    CALLED = re.compile(r"\(\s{0,3}[\"'][\w.]{0,40}\Z")
+    """A name as first argument: `define('DB_PASS', …)`, unlike one in a list of names."""
+    NAME_ITSELF = re.compile(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20}){0,6}[0-9]{0,2}")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all values."""
+        text = view.text
+        if not self.HINTS.found_in(view):
+            return
+        place = 0
+        for spot in self.SPOT.finditer(view.derived(small)):
+            if spot.start() < place or (name := self.NAME.match(text, spot.start())) is None:
+                continue
+            place = name.end()
+            follows = text[place : place + 8].lstrip(" \"'`\\])*_")[:1]
+            if follows and follows not in self.FOLLOWS and not self.is_option(text, name):
+                continue
+            operator = self.OPERATOR.match(text, place)
+            if operator is None or not self.is_assignment(text, name, operator):
+                continue
+            value = self.value(text, operator.end(), MOST_LOOKED_AT)
+            if value and operator["weak"] and not value[2]:
+                cell = self.FIELD.match(text, value[0], value[1])
+                value = (value[0], cell.end(), False) if cell else None
+            if value is None or not self.is_secret(text, name, operator, value):
+                continue
+            if value[1] - value[0] >= MOST_LOOKED_AT - 2:
+                value = self.value(text, operator.end(), MOST_VALUE_CHARS) or value
+            yield value[0], value[1]
+            place = value[1]
+
+    def is_assignment(self, text: str, name: re.Match[str], operator: re.Match[str]) -> bool:
+        """Tell from what stands around the operator whether it assigns."""
+        if name["suffix"] and self.ABOUT.search(name["suffix"]):
+            return False
+        return operator["space"] is None or self.is_option(text, name)
+
+    def is_option(self, text: str, name: re.Match[str]) -> bool:
+        """Tell whether the name is an option of a command, whose value needs no operator."""
+        before = text[max(0, name.start() - 40) : name.start()]
+        return before[-1:] in ("-", "_", " ") and self.OPTION.search(before) is not None
+
+    def value(self, text: str, start: int, most: int) -> tuple[int, int, bool] | None:
+        """Return start and end of the value at `start`, and whether it is quoted; None if there is none."""
+        stop = min(len(text), start + most)
+        quoted = self.QUOTED.match(text, start, stop) or self.TYPOGRAPHIC.match(text, start, stop)
+        if quoted:
+            return *quoted.span("value"), True
+        bare = self.BARE.match(text, start, stop)
+        if bare is None:
+            return None
+        value = bare["value"]
+        if cut := self.NEXT_PAIR.search(value):
+            value = value[: cut.start()]
+        for opening, closing in ("()", "[]", "{}"):
+            if value.endswith(closing) and opening not in value and opening in text[max(0, start - 60) : start]:
+                value = value.rstrip(closing)
+        value = value.rstrip(".,;:|*") or value
+        return (start, start + len(value), False) if value else None
+
+    def is_secret(self, text: str, name: re.Match[str], operator: re.Match[str], found: tuple[int, int, bool]) -> bool:
         """Tell a literal value from prose, a reference, or a number beside the word "token"."""
-        value = match["value"]
+        start, end, quoted = found
+        value = text[start:end]
         if not names_a_value(value):
             return False
-        if not match["password"]:
-            return len(value) >= LEAST_KEY_CHARS and looks_random(value)
-        if match["quote"] or match["operator"] != ":":
+        random = looks_random(value)
+        if operator["element"] and not self.CLOSING.match(text, end):
+            return False
+        if operator["weak"] and not quoted and not (random and len(value) >= LEAST_KEY_CHARS):
+            return name["password"] is not None and self.is_cell(text, name, end)
+        if operator["strong"] in ("==", "===") and not quoted:
+            return False
+        if not name["password"]:
+            return len(value) >= self.least(text, name) and " " not in value and self.is_key(value)
+        if operator["weak"] and quoted and "(" not in operator["weak"]:
+            return random or self.CALLED.search(text, max(0, name.start() - 44), name.start()) is not None
+        if quoted or operator["strong"] != ":":
             return True
-        return looks_random(value) or self.END.match(match.string, match.end()) is not None
+        return random or self.END.match(text, end) is not None
+
+    def is_cell(self, text: str, name: re.Match[str], end: int) -> bool:
+        """Tell whether name and value are a row of a table."""
+        return bool(self.CELL.match(text, end) and self.ROW.search(text, max(0, name.start() - 40), name.start()))
+
+    def least(self, text: str, name: re.Match[str]) -> int:
+        """Return how long a key or token of that name is at least."""
+        if not name["plain"] or re.search("token|secret|key", name["suffix"] or "", re.IGNORECASE):
+            return LEAST_KEY_CHARS
+        before = text[max(0, name.start() - 24) : name.start()]
+        return (
+            LEAST_KEY_CHARS
+            if self.QUALIFIED.search(before) and not self.OTHER_KEY.search(before)
+            else LEAST_PLAIN_KEY_CHARS
+        )
+
+    def is_key(self, value: str) -> bool:
+        """Tell a key from the name of a column, a function or a file."""
+        if self.NAME_ITSELF.fullmatch(value):
+            return re.search("[a-z]{24}|(?:[a-z][A-Z]{1,3}){3}|[A-Z]{16}", value) is not None
+        return looks_random(value)

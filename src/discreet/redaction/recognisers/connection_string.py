@@ -1,21 +1,71 @@
-"""Passwords in the user information of a URL."""
+"""Connection strings with a password: URLs with user information, and `key=value;` pairs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from discreet.redaction.recognisers.base import PatternRecogniser
 from discreet.redaction.recognisers.secrecy import names_a_value
+from discreet.redaction.view import Span, View
+
+SCHEME_SHARE = 0.2
+"""Most of a string that may stay readable: a secret is gone when four fifths of its letters and digits are."""
 
 
-class ConnectionStringRecogniser(PatternRecogniser):
-    """Finds `scheme://user:password@host` (RFC 3986, section 3.2.1); only the password is the value."""
+class ConnectionStringRecogniser:
+    """Finds `scheme://user:password@host/path` (RFC 3986, section 3.2.1), ODBC and ADO.NET strings.
+
+    User, host and database go with the password, as they tell where it fits; only the scheme stays, if it is short.
+    """
 
     type = "SECRET"
-    HINTS = ("://",)
 
-    PATTERNS = (re.compile(r"[A-Za-z0-9+.-]://[^\s/:@\"'<>\0]{0,128}:(?P<value>[^\s/@\"'<>\0]{1,256})@(?=[\w\[.-])"),)
+    URL = re.compile(
+        r"(?<![A-Za-z0-9])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,30}://)"
+        r"(?P<rest>[^\s/:@\"'`<>\0]{0,128}:(?![0-9]{1,5}[/?#])(?P<password>[^\s@\"'`<>\0]{1,256})@(?=[\w\[.-])"
+        r"[!#-&(-;=?-_a-~]{1,1000}+)"
+    )
+    TRAILING = ".,;:!?)]}*_~|\\"
+    """What ends a sentence or the markup around a URL rather than the URL."""
 
-    def validate(self, match: re.Match[str]) -> bool:
-        """Reject references such as `${DB_PASSWORD}`."""
-        return names_a_value(match["value"]) or len(match["value"]) == 1
+    ORACLE = re.compile(
+        r"(?:thin:|sqlplus )[A-Za-z0-9_]{1,64}/(?P<rest>(?P<password>[^\s@/\"'<>\0]{1,128})@[!#-&(-;=?-_a-~]{1,300}+)"
+    )
+
+    PAIRS = re.compile(
+        r"(?<![A-Za-z])(?:[A-Za-z]{2,30}(?: (?:id|source|catalog|security|timeout|info|name|address))? ?= ?"
+        r"(?:\{[^{}\r\n\0]{0,200}\}|[^;\s\"'<>\0]{0,400}+) ?; ?){1,30}+"
+        r"(?:[A-Za-z]{2,30}(?: (?:id|source|catalog|security|timeout|info|name|address))? ?= ?[^;\s\"'<>\0]{1,400}+)?",
+        re.IGNORECASE,
+    )
+    SECRET_PAIR = re.compile(
+        r"(?:password|pwd|accountkey|sharedaccesskey|sharedaccesssignature|accesskey) ?= ?(?P<password>[^;\s\"'<>\0]{1,400})",
+        re.IGNORECASE,
+    )
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all strings that have a literal password."""
+        text = view.text
+        if "://" in text or "thin:" in text or "sqlplus" in text:
+            for pattern in (self.URL, self.ORACLE):
+                for match in pattern.finditer(text):
+                    if names_a_value(match["password"]) or len(match["password"]) == 1:
+                        yield self.without_scheme(match)
+        if (
+            ";" in text
+            and "=" in text
+            and any(hint in view.lowered for hint in ("password", "pwd", "access", "accountkey"))
+        ):
+            for match in self.PAIRS.finditer(text):
+                secret = self.SECRET_PAIR.search(match[0])
+                if secret and match[0].count("=") > 1 and names_a_value(secret["password"]):
+                    yield match.span()
+
+    def without_scheme(self, match: re.Match[str]) -> Span:
+        """Return the span of a URL without what follows it and, if that is little, without its scheme."""
+        end = match.start() + len(
+            match[0].rstrip(self.TRAILING if "[" not in match[0] else self.TRAILING.replace("]", ""))
+        )
+        scheme = sum(map(str.isalnum, match.string[match.start() : match.start("rest")]))
+        rest = sum(map(str.isalnum, match.string[match.start("rest") : end]))
+        return match.start("rest") if scheme <= SCHEME_SHARE * (scheme + rest) else match.start(), end

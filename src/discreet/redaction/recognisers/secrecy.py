@@ -4,32 +4,232 @@ from __future__ import annotations
 
 import re
 
-NOT_A_VALUE = re.compile(
-    r"(?:true|false|null|nil|none|undefined|yes|no|on|off|required|optional|string|hidden|redacted|masked|unset|empty|changeme"
-    r"|here|there|this|that|what|which|wrong|right|correct|incorrect|invalid|valid|expired|weak|strong|safe|secure|secret"
-    r"|missing|unknown|forgotten|lost|reset|changed|private|public|important|needed|ready|fine|good|great|long|short)",
-    re.IGNORECASE,
+NOT_A_VALUE = frozenset(
+    [
+        "a",
+        "admin/",
+        "also",
+        "always",
+        "an",
+        "and",
+        "any",
+        "anything",
+        "are",
+        "as",
+        "at",
+        "available",
+        "bad",
+        "basic",
+        "be",
+        "bearer",
+        "being",
+        "best",
+        "better",
+        "blank",
+        "bool",
+        "broken",
+        "but",
+        "by",
+        "bytes",
+        "can",
+        "case",
+        "case-sensitive",
+        "changed",
+        "changeme",
+        "characters",
+        "complex",
+        "correct",
+        "default",
+        "deprecated",
+        "different",
+        "digits",
+        "easy",
+        "email",
+        "empty",
+        "encrypted",
+        "everything",
+        "example",
+        "expired",
+        "false",
+        "field",
+        "fine",
+        "for",
+        "forgotten",
+        "from",
+        "gone",
+        "good",
+        "great",
+        "hard",
+        "hash",
+        "hashed",
+        "her",
+        "here",
+        "hidden",
+        "his",
+        "how",
+        "i",
+        "if",
+        "important",
+        "in",
+        "incorrect",
+        "int",
+        "invalid",
+        "is",
+        "it",
+        "its",
+        "just",
+        "leaked",
+        "letters",
+        "login",
+        "long",
+        "lost",
+        "manager",
+        "managers",
+        "masked",
+        "may",
+        "me",
+        "missing",
+        "more",
+        "must",
+        "my",
+        "n/a",
+        "needed",
+        "never",
+        "new",
+        "nil",
+        "no",
+        "none",
+        "not",
+        "nothing",
+        "now",
+        "null",
+        "of",
+        "off",
+        "ok",
+        "okay",
+        "old",
+        "on",
+        "only",
+        "optional",
+        "or",
+        "our",
+        "passwd",
+        "password",
+        "passwords",
+        "policy",
+        "private",
+        "protected",
+        "protection",
+        "public",
+        "pwd",
+        "random",
+        "ready",
+        "redacted",
+        "required",
+        "reset",
+        "right",
+        "safe",
+        "same",
+        "saved",
+        "secret",
+        "secure",
+        "sent",
+        "set",
+        "shared",
+        "short",
+        "should",
+        "shown",
+        "simple",
+        "so",
+        "something",
+        "still",
+        "stolen",
+        "stored",
+        "str",
+        "string",
+        "strong",
+        "stuff",
+        "tbd",
+        "text",
+        "than",
+        "that",
+        "the",
+        "their",
+        "there",
+        "they",
+        "this",
+        "to",
+        "todo",
+        "token",
+        "too",
+        "true",
+        "undefined",
+        "unique",
+        "unknown",
+        "unset",
+        "used",
+        "user",
+        "username",
+        "using",
+        "valid",
+        "very",
+        "visible",
+        "was",
+        "we",
+        "weak",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "why",
+        "with",
+        "working",
+        "wrong",
+        "yes",
+        "you",
+        "your",
+    ]
 )
 """Words that stand where a password would, and say something about it."""
 
 REFERENCE = re.compile(
-    r"\$[({]?[A-Za-z_]{1,80}[)}]?|\$[({]?[A-Z_][A-Z0-9_]{0,80}[)}]?"  # $TOKEN, ${API_KEY}
-    r"|%[A-Z_]{1,80}%|\{\{?[\w .-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?"  # %TOKEN%, {{ token }}, [token]
-    r"|[A-Za-z_][\w.]{0,80}\([\w., ]{0,80}\)?"  # get_token(user)
-    r"|(?:os|process|env|config|settings|self|secrets?|vars)\.[a-z_.]{1,80}[(\[]?"  # os.environ[
-    r"|[*.…•x]{2,80}",  # a mask
+    r"\$[A-Za-z_]{1,80}|\$\{?(?-i:[A-Z_][A-Z0-9_]{0,80})\}?|\$[({]{1,2}[\w. :?-]{1,80}[)}]{0,2}"  # $TOKEN, ${API_KEY}, ${{ secrets.TOKEN }}
+    r"|%[A-Za-z_]{1,80}%|\{\{?[\w .$-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?|<[^<>]{0,80}>?"  # %T%, {{ t }}, [t]
+    r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
+    r"|[A-Za-z_]\w{0,40}(?:\.\w{1,40}){0,4}\[.{0,80}"  # request.headers["x"]
+    r"|(?:os|process|env|config|settings|self|this|secrets?|vars?|params?|args|options|req|request|response|data|local|input|kwargs|ctx)"
+    r"\.[A-Za-z_.]{1,80}[(\[]?.{0,80}"  # os.environ[
+    r"|[*.…•x#_?X-]{2,80}"  # a mask
+    r"|(?:your|my|insert|enter|put|the|some|replace|example|sample|dummy|test|placeholder)[_ -][A-Za-z_ -]{2,60}(?:here)?"  # YOUR_API_KEY
+    r"|(?:[A-Za-z]{1,30}[_.]){0,5}(?:password|passwd|pwd|secret|token|apikey|api_key|key)(?:[_.][A-Za-z]{1,30}){0,3}",  # user.password
+    re.IGNORECASE,
 )
 """A variable, a call or a mask in the place of a value."""
 
-UNLIKE_WORDS = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'-]")
+HEX_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
+"""CSS Color Module Level 4, section 5.2."""
+
+OTHERWISE = re.compile(
+    r"[a-z][a-z0-9+.-]{1,20}://.{0,4000}"  # an address
+    r"|[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:T.{0,30})?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:am|pm)?"  # a date, a time
+    r"|v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,3}|[0-9]{1,3}(?:[.,][0-9]{3}){1,4}"  # a version, an amount
+    r"|[0-9]{1,12}(?:[.,][0-9]{1,4})?(?:%|°|x|px|em|k|kb|mb|gb|ms|s|sec|m|min|h|d|day|days|cm|mm|km|kg|g|ml|l|pm|am|st|nd|rd|th|\$|€|₫|đ|mah)"
+    r"|[$€£¥₫][0-9][0-9.,]{0,15}k?",
+    re.IGNORECASE,
+)
+"""Something with digits that is no password."""
+
+UNLIKE_WORDS = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'’/,;:-]")
 """What words lack."""
 
 
 def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
-    return len(text) > 1 and not NOT_A_VALUE.fullmatch(text.rstrip(".,;!?")) and not REFERENCE.fullmatch(text)
+    return len(text) > 1 and text.rstrip(".,;!?").lower() not in NOT_A_VALUE and not REFERENCE.fullmatch(text)
 
 
 def looks_random(text: str) -> bool:
-    """Tell whether `text` has digits, symbols inside, or capitals among small letters."""
-    return UNLIKE_WORDS.search(text.rstrip(".,;:!?)\"'")) is not None
+    """Tell whether `text` has digits, symbols inside, or capitals among small letters, and is no date, amount or address."""
+    text = text.rstrip(".,;:!?)\"'")
+    return UNLIKE_WORDS.search(text) is not None and not OTHERWISE.fullmatch(text) and not HEX_COLOUR.fullmatch(text)

@@ -1,71 +1,329 @@
-"""Passwords that people tell: "my password is …" in English, Vietnamese, Russian and Chinese."""
+"""Passwords, keys and tokens that people tell: "my password is …" in English, Vietnamese, Russian and Chinese."""
 
 # ruff: noqa: RUF001 - the words are written in their own letters
+# ruff: noqa: C901, PLR0911, PLR0912, PLR0917, PLR2004 - each line of a walk through a sentence rules one kind of it out
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from discreet.redaction.recognisers.base import PatternRecogniser
+from discreet.redaction.recognisers.runs import Hints, small
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.view import Span, View
 
-_VALUE = r"[\"'`«“「]{0,2}(?P<value>[!-~]{3,128}(?<![.,;:?)\"'`]))"
-"""One word of ASCII, which is what people type as a password in every country, without the sentence's punctuation."""
+MOST_WORDS_BETWEEN = 7
+"""Words that stand between "password" and the password at most: "the password for my sister's old laptop is …"."""
+LEAST_KEY_CHARS = 12
+"""Keys and tokens are longer than passwords."""
+LEAST_BARE_KEY_CHARS = 16
+"""The same where the sentence doesn't say that the key comes next."""
+LEAST_WORD_CHARS = 6
+"""An ASCII word of that many letters at the end of a Vietnamese, Russian or Chinese sentence is not the name of a thing."""
+MOST_QUOTED_WORDS = 10
+"""More are a quotation."""
+MOST_CLAUSE_CHARS = 160
 
 
-class SpokenSecretRecogniser(PatternRecogniser):
-    """Finds the word after "my password is"."""
+class SpokenSecretRecogniser:
+    """Looks from a telling word through the words behind it for one that is no word, or that the sentence ends with.
+
+    A word of letters only counts as a password where the sentence says so ("… is opensesame."); what looks random counts
+    anywhere near. Also finds the password that stands before: "opensesame is my password".
+    """
 
     type = "SECRET"
-    HINTS = (
-        "pass",
-        "pin",
-        "otp",
-        "key",
-        "code",
-        "token",
-        "mật khẩu",
-        "mã ",
-        "парол",
-        "код",
-        "密碼",
-        "密码",
-        "口令",
-        "驗證碼",
-        "验证码",
+    HINTS = Hints(
+        *["pass", "pwd", "pw", "key", "token", "secret", "cred", "login", "log in", "user", "mk", "mat khau", "tk:"],
+        *[
+            "jelsz",
+            "contrase",
+            "mot de passe",
+            "kennwort",
+            "senha",
+            "hasł",
+            "şifre",
+            "パスワ",
+            "暗証",
+            "비밀",
+            "비번",
+            "mật",
+            "khóa",
+            "khoá",
+            "парол",
+            "пасс",
+            "ключ",
+            "токен",
+            "секрет",
+            "логин",
+            "фраз",
+            "密",
+            "口令",
+            "金鑰",
+            "令牌",
+            "權杖",
+            "权杖",
+            "私钥",
+            "私鑰",
+            "暗号",
+            "暗號",
+        ],
     )
 
-    PATTERNS = (
-        re.compile(
-            r"(?<![A-Za-z])(?:password|passcode|passphrase|pin|otp|(?:api|secret|access|verification|security)[ -](?:key|code|token))"
-            r"(?: (?:code|number))?(?: (?:for|of|to|on)(?: \w{1,20}){1,3})?"
-            r"(?P<verb> (?:is|was|will be)(?: now| still)?|:| to)[: ]{1,3}" + _VALUE,
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"(?:mật khẩu|mã pin|mã otp|mã bảo mật|mã xác nhận)(?: \w{1,12}){0,5}? (?P<verb>là|thành)[: ]{1,3}"
-            + _VALUE,
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"(?:парол[ья]|пин-?код|код подтверждения)(?: \w{1,20}){0,3}?(?P<verb> ?[:-]| это| такой| теперь)?[: ]{1,3}"
-            + _VALUE,
-            re.IGNORECASE,
-        ),
-        re.compile(
-            r"(?:密碼|密码|口令|驗證碼|验证码)(?:\w{0,6}?(?P<verb>是|為|为|改成|設成|设成))?[: ]{0,3}" + _VALUE,
-            re.IGNORECASE,
-        ),
+    NAME = re.compile(
+        r"(?:"
+        r"(?P<pair>(?<![a-z])(?:login|creds?|credentials?|log ?in|user(?:name)?)(?: ?(?:/|and|&) ?(?:pass(?:word)?|pwd?))?(?![a-z])|логин(?: ?(?:/|и) ?пароль)?"
+        r"|帳密|账密|[帳账帐][號号戶户]?(?:密碼|密码)|(?:tài khoản|tk|user) ?(?:/|và) ?(?:mật khẩu|mk|pass))"
+        r"|(?P<password>(?<![a-z])(?:pass(?:word|wort|wd|code|phrase)s?|pwd|psw)(?:'s)?(?![a-z])|(?<![a-z])(?:pass|pw|mk)(?![a-z])"
+        r"|jelsz[óo]|contraseña|mot de passe|kennwort|senha|hasło|şifre|パスワード|暗証番号|비밀번호|비번|mật khẩu|mat khau|mật mã|(?:кодов|парольн)(?:ая|ую|ой) фраз[аыу]|парол(?:ь|я|ем|ю|и)|пасс(?![а-я])"
+        r"|(?:密碼|密码)(?:短語|短语)?|口令|暗号|暗號)"
+        r"|(?P<token>(?<![a-z])(?:api[ _-]?keys?|keys?|tokens?|secret|credentials?)(?![a-z])"
+        r"|kh(?:óa|oá|oa) (?:api|bí mật|riêng|truy cập)|khóa|mã token|ключ(?:ом|а|и)?(?![а-я])|токен(?:ом|а|ы)?(?![а-я])|секрет(?![а-я])"
+        r"|金鑰|密钥|密鑰|令牌|權杖|权杖|私钥|私鑰)"
+        r")",
+        re.IGNORECASE,
     )
 
-    END = re.compile(r"[\"'`»”」]{0,2}[ ]{0,3}(?:[.,;:?)。，！？\r\n]|\Z)")
+    SPOT = re.compile(
+        "pass|wpa|wi-?fi|network|jelsz|contrase|mot de|kennw|senha|hasł|şifre|パスワ|暗証|비밀|비번|pwd|psw|pw|mk|log ?in|cred|user|api|key|token|secret|m[ậạ]t|mat khau|kh[oóa]|mã token|парол|пасс|кодов|логин|ключ|токен|секрет|帳|账|帐|密|口令|暗|tài kho|tk"
+        "|金鑰|令牌|權杖|权杖|私"
+    )
+    """How names begin, in small letters: without regard to case this would be ten times slower."""
+
+    PIECE = re.compile(
+        r"[\"'`“”«»「」『』‘’(\[|,;]{0,4}(?P<word>[!#-&*-~\u00c0-\u024f\u1e00-\u1eff][!-~\u00c0-\u024f\u1e00-\u1eff]{0,200}|[^\W0-9A-Za-z_]{1,40}|\S)"
+    )
+    """A word: of ASCII and Latin letters with marks, which people type, or of another script."""
+    GLUED_OPERATOR = re.compile(r"(?:[:=]|->|=>|:=){1,2}[*_]{0,3}(?=[^\s]|\Z)|[*_]{1,3}(?=[:=])|[*_]{2,3}\Z")
+    COPULA = re.compile(
+        r"(?:is|was|be|are|es|est|ist|é|は|は、|는|은|:|=|->|=>|-|to|as|into|'s|is:|là|là:|thành|это|такой|такая|такой:|теперь|стал|на|будет|будет:"
+        r"|[^!-~]{0,12}[是為为成叫即])",
+        re.IGNORECASE,
+    )
+    """Words that say that the next is the password."""
+    WEAK_COPULAS = ("to", "as", "into", "-", "на")
+    """Those that may lead elsewhere: "the password to my laptop"."""
+    COPULA_NEXT = re.compile(r"[\"'`*]{0,2} ?(?:(?:is|was|are|là|это)(?![a-z])|[:=]|是|為|为)", re.IGNORECASE)
+    ADVERB = re.compile(
+        r"(?:still|now|actually|just|simply|currently|probably|the|this|one|following|set|called|like|something|like|always|to|mới|đây|nè|như|sau|теперь|вот|такой"
+        r"|сейчас|всё|еще|ещё|следующий|простой|очень|новый|這個|这个|如下|目前)[:,]?",
+        re.IGNORECASE,
+    )
+    ABOUT = re.compile(
+        r"(?<![a-zа-я])(?:must|should|can|cannot|can't|may|needs?|requires?|requirements?|contains?|has|have|expire[sd]?|managers?|policy|resets?|fields?|protect\w{0,3}|hash\w{0,3}"
+        r"|encrypt\w{0,3}|forg\w{1,5}|incorrect|wrong|lost|phải|được|bị|gồm|hết|quên|долж\w{1,3}|нужно|хран\w{1,5}|зашифр\w{1,8}|состо\w{1,4}|забы\w{1,3})(?![a-zа-я])"
+        r"|必須|必须|應|应|不要|不能|加密|管理|錯|错|太|過期|过期|忘|長度|长度|至少",
+        re.IGNORECASE,
+    )
+    """Words of sentences about passwords."""
+    STOP = re.compile(r"[。!?！？]|\.(?=\s|\Z)|[\r\n]")
+    QUOTED = re.compile(
+        r"(?:[: ]{1,3}[\"'`]|[: ]{0,3}[“«「『‘])(?P<value>[^\"“”«»「」『』\r\n\0`]{3,100})[\"”»」』’'`]"
+    )
+    END = re.compile(
+        r"[\"'`»”」』’*_)]{0,3}[ ]{0,3}(?:[.,;:?!)。，！？|]|[\r\n]|\Z|(?:nhé|nha|ạ|đó|nhe|nhá|nè|okay?|now|pls|please|thanks|thx|and|but|don't|btw|so|if|yesterday|today|tại|và|nhưng|và"
+        r"|и|но|а|если|了|吧|喔|哦|登|来|來|就|謝|谢|請|请|記|记|啊|呢)(?![a-z]))",
+        re.IGNORECASE,
+    )
     """What follows the last word of a sentence."""
+    TRAILING = ".,;:!?)]}\"'`»”」』’*|>"
+    UNIT = re.compile(
+        r" ?(?:[A-Za-z%]{1,3}(?![A-Za-z])|characters|digits|minutes|hours|times|days|users|символ|знак|цифр|мин|ký tự|chữ số|phút|lần|位|個|个|字|分|次|天)"
+    )
+    BRAND = re.compile(
+        r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?mail|icloud|apple|windows|netflix|insta(?:gram)?|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
+        r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word|pdf|zip|database|db)",
+        re.IGNORECASE,
+    )
+    """What passwords are for."""
+    PREPOSITION = re.compile(
+        r"(?:for|to|of|on|at|in|i|we|from|here|here's|that|my|от|для|к|ко|в|из|с|по|у|cho|của|ở|từ|trên|vào)",
+        re.IGNORECASE,
+    )
+    LOST = re.compile(
+        r"quên|mất|đổi|lấy lại|đặt lại|reset|забы|сброс|смен|восстанов|измен|忘|重設|重置|找回|更改|修改|forgot",
+        re.IGNORECASE,
+    )
+    WEAK_NAMES = frozenset({"pass", "pw", "mk", "пасс"})
+    FILE = re.compile(r"[\w./\\-]{1,100}\.[a-z]{2,5}[0-9]?|[/~.][\w./-]{1,100}", re.IGNORECASE)
+    PHRASE_NAME = re.compile(
+        r"passphrase|(?:кодов|парольн)(?:ая|ую|ой) фраз[аыу]|(?:密碼|密码)(?:短語|短语)", re.IGNORECASE
+    )
+    PHRASE = re.compile(
+        r"(?: is| -)?[: =]{1,3}(?P<value>(?!(?:a|an|the|not|too|very|must|should|is|to|use|never)(?![a-z]))[a-z]{3,12}(?:[ -](?!(?:the|and|for|with|must|that|was|is|to|of|you|your)(?![a-z]))[a-z]{3,12}){2,9})(?=[.,;!]?(?:\s*\Z|\n))"
+    )
+    """Words of a phrase up to the end of the line."""
 
-    def validate(self, match: re.Match[str]) -> bool:
-        """Tell a password from a sentence about one: "my password is too long", "пароль от Gmail"."""
-        value = match["value"]
-        if not names_a_value(value):
+    PAIR = re.compile(
+        r"(?: is| are|'s|:|=|為|为|是|là)?[ :]{0,3}(?P<user>[A-Za-z0-9._@+-]{2,60})(?:[ ]{0,2}(?P<sign>[/:|])[ ]{0,2}|[ ]{1,2}(?:and |with |и )?)"
+        r"(?:(?:pass(?:word)?|pwd?|пароль|mk|mật khẩu|密碼|密码)[ :=]{1,3}|)(?P<value>[!-~]{4,100})",
+        re.IGNORECASE,
+    )
+    """`bob / hunter2`, after "login" or "creds"."""
+    DICTIONARY = re.compile(
+        r"(?:page|form|screen|button|and|or|is|was|not|to|the|failed|error|user|name|username|password|at|with|via|for|time|date)",
+        re.IGNORECASE,
+    )
+
+    BEFORE = (
+        re.compile(
+            r"(?<![A-Za-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)",
+            re.IGNORECASE,
+        ),
+        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2} (?:is|was|will be|as) (?:my|the|your|our|his|her)(?: [\w'-]{1,20}){0,3} (?:password|passcode|passphrase|pwd|(?:api|access|secret) (?:key|token)|token)(?![a-z])", re.IGNORECASE),
+        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2} là (?:mật khẩu|pass|mã token|api key|token)", re.IGNORECASE),
+        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2}[ ]{1,2}(?:- )?(?:это )?(?:мой|твой|ваш|наш)(?: \w{1,20}){0,2} (?:пароль|токен|ключ)", re.IGNORECASE),
+        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»」]{0,2}[ ]?是(?:我|你|您|他|她)?們?们?的?\w{0,8}?(?:密碼|密码|口令|密钥|金鑰|令牌)"),
+        re.compile(r"(?<![A-Za-z])(?:use|try|with|enter|type) [\"'`“]?(?P<value>[!-~]{4,128})[\"'`”]? (?:as|for) (?:my|the|your|our)(?: [\w'-]{1,20}){0,2} (?:password|passcode|passphrase|token|key)(?![a-z])", re.IGNORECASE),
+    )  # fmt: skip
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all that is told."""
+        text = view.text
+        if not self.HINTS.found_in(view):
+            return
+        place = 0
+        for spot in self.SPOT.finditer(view.derived(small)):
+            if spot.start() < place or (name := self.NAME.match(text, spot.start())) is None:
+                continue
+            place = name.end()
+            if found := self.told(text, name):
+                yield found
+                place = max(place, found[1])
+        for pattern in self.BEFORE:
+            for match in pattern.finditer(text):
+                value = match["value"].strip(self.TRAILING)
+                if self.stands_before(match, value):
+                    start = text.index(value, match.start("value"))
+                    yield start, start + len(value)
+
+    def stands_before(self, match: re.Match[str], value: str) -> bool:
+        """Tell the password of "opensesame is my password" from "this is my password"."""
+        if (
+            len(value) < 4
+            or not names_a_value(value)
+            or match.string[match.end() :].startswith((" manager", " policy", "管理"))
+        ):
             return False
-        if match["verb"] is None:
-            return re.search("[0-9]", value) is not None
-        return looks_random(value) or self.END.match(match.string, match.end()) is not None
+        opening = (
+            not match.string[: match.start("value")].strip()
+            or match.string[: match.start("value")].rstrip()[-1:] in ".:!?\n"
+        )
+        return looks_random(value) or (len(value) >= LEAST_WORD_CHARS and value.islower() and opening)
+
+    def told(self, text: str, name: re.Match[str]) -> Span | None:
+        """Return the span of what the words behind `name` tell; None if they tell nothing."""
+        limit = min(len(text), name.end() + MOST_CLAUSE_CHARS)
+        if name["pair"]:
+            return self.of_pair(text, name.end(), limit)
+        place, said = name.end(), ""
+        between: list[str] = []
+        if self.PHRASE_NAME.fullmatch(name[0]) and (phrase := self.PHRASE.match(text, place, limit)):
+            return phrase.span("value")
+        if not name["token"] and (quoted := self.quoted(text, place, limit)):
+            return quoted
+        if name.string.startswith(("=", "_", "|", ">", "\t", ";", '">', "'>"), place):
+            return None  # an assignment, which another recogniser looks at
+        while piece := self.PIECE.search(text, place, limit):
+            if self.STOP.search(text, place, piece.start("word")) or len(between) > MOST_WORDS_BETWEEN:
+                return None
+            word, place = piece["word"], piece.end("word")
+            if self.NAME.match(text, piece.start("word") + (2 if word.startswith("--") else 0)):
+                return None  # which will be looked at by itself
+            if not word.isascii() and self.SPOT.search(word):
+                return None
+            if glued := self.GLUED_OPERATOR.match(word):
+                place = piece.start("word") + glued.end()
+                said = glued[0].strip("*") or said
+                if not name["token"] and (quoted := self.quoted(text, place, limit)):
+                    return quoted
+                continue
+            if self.COPULA.fullmatch(word):
+                said = word
+                if not name["token"] and (quoted := self.quoted(text, place, limit)):
+                    return quoted
+                continue
+            value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(self.TRAILING)
+            start = piece.start("word")
+            end = start + len(value)
+            if self.accepts(text, name, value, end, said, between):
+                kept = 1 if text[end : end + 1] in ("!", "?") and looks_random(value) and text[end : end + 1] else 0
+                return start, end + kept
+            if self.ABOUT.search(word) or (said and said not in self.WEAK_COPULAS and not self.ADVERB.fullmatch(word)):
+                return None
+            if word[-1] in ".?!;" or self.STOP.match(text, place):
+                return None
+            if said in self.WEAK_COPULAS:
+                said = ""
+            if word[-1] in ":=" and len(word) > 1:
+                said = word[-1]
+            between.append(word)
+        return None
+
+    def quoted(self, text: str, place: int, limit: int) -> Span | None:
+        """Return the span of a password or phrase in quotes at `place`, if one is there."""
+        match = self.QUOTED.match(text, place, limit)
+        if match and names_a_value(match["value"]) and len(match["value"].split()) <= MOST_QUOTED_WORDS:
+            return match.span("value")
+        return None
+
+    def accepts(self, text: str, name: re.Match[str], value: str, end: int, said: str, between: list[str]) -> bool:
+        """Tell whether `value` is the password: by its look, or as the last word of a sentence that tells one."""
+        if len(value) < 3 or not names_a_value(value) or value.startswith("<"):
+            return False
+        if not said and self.COPULA_NEXT.match(text, end):
+            return False  # the name of something: "my password for 1Password is"
+        random = looks_random(value)
+        if name["token"]:
+            long = len(value) >= LEAST_KEY_CHARS and random and re.search("[0-9]|[a-z][A-Z]", value) is not None
+            return (
+                long
+                and (bool(said) or len(value) >= LEAST_BARE_KEY_CHARS or not between)
+                and not self.FILE.fullmatch(value)
+            )
+        if value.isdigit():
+            if name[0].lower() in self.WEAK_NAMES and not said:
+                return False
+            return bool(said or not between) and len(value) > 3 and not self.UNIT.match(text, end)
+        weak = name[0].lower() in self.WEAK_NAMES and said not in (":", "=")
+        if random:
+            return bool(said) or (
+                len(between) <= (1 if weak else 4) and (re.search("[0-9]", value) is not None or not between)
+            )
+        if (
+            not value.isascii()
+            or not value[0].isalpha()
+            or self.BRAND.fullmatch(value)
+            or not self.END.match(text, end)
+        ):
+            return False
+        if said.lower() == "are":
+            return False
+        if said:
+            return not weak and (
+                not between or self.PREPOSITION.fullmatch(between[0]) is not None or not name[0].isascii()
+            )
+        if name[0].isascii() or self.LOST.search(text, max(0, name.start() - 24), name.start()):
+            return False
+        return len(value) >= LEAST_WORD_CHARS and (
+            not between or (len(between) < 4 and not self.PREPOSITION.fullmatch(between[-1]))
+        )
+
+    def of_pair(self, text: str, start: int, limit: int) -> Span | None:
+        """Return the span of the password in `login: bob / hunter2`."""
+        pair = self.PAIR.match(text, start, min(limit, start + 120))
+        if pair is None:
+            return None
+        value = pair["value"].rstrip(self.TRAILING)
+        if (
+            len(value) < 4
+            or not names_a_value(value)
+            or pair["user"].lower() in ("http", "https")
+            or value.startswith("/")
+        ):
+            return None
+        if value.isdigit() and "pass" not in pair[0].lower():
+            return None
+        if looks_random(value) or (pair["sign"] and not self.DICTIONARY.fullmatch(pair["user"])):
+            return pair.start("value"), pair.start("value") + len(value)
+        return None

@@ -1,0 +1,113 @@
+"""Passwords on command lines and in the statements of databases: `mysql -p…`, `curl -u ann:…`, `IDENTIFIED BY '…'`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import ClassVar
+
+from discreet.redaction.recognisers.runs import Hints
+from discreet.redaction.recognisers.secrecy import names_a_value
+from discreet.redaction.view import Span, View
+
+MOST_LINE_CHARS = 240
+"""How far behind the name of a program its options are looked for."""
+
+_VALUE = (
+    r"(?:\"(?P<v1>[^\"\r\n\0]{1,200})\"|'(?P<v2>[^'\r\n\0]{1,200})'|(?P<v3>[^\s\"'`|;&<>\0$][^\s\"'`|;&<>\0]{0,200}+))"
+)
+_PAIR = r"(?P<q>[\"']?)[^\s:\"'\0]{1,80}:(?:(?P<v1>(?<=[\"'])[^\"'\r\n\0]{1,200})|(?P<v2>[^\s\"'`|;&<>\0]{1,200}+))"
+
+
+class CommandLineRecogniser:
+    """Finds a program or a statement that takes a password, and the password in what follows on the line."""
+
+    type = "SECRET"
+    HINTS = Hints(
+        *[
+            " -p",
+            " -u",
+            " -a ",
+            " -k ",
+            " -w ",
+            " -b",
+            " --",
+            " -s",
+            " -o ",
+            "('",
+            '("',
+            ", '",
+            "/user:",
+            "/p:",
+            "identified",
+            "password ",
+            "password=",
+            "login ",
+            "requirepass",
+            "masterauth",
+            "bindpw",
+            "rootpw",
+            "psk=",
+            "wpa_",
+            "snmp",
+            "enable secret",
+        ],
+        "| ",
+    )
+
+    TOOL = re.compile(
+        r"(?<![A-Za-z0-9])(?:"
+        r"(?P<glued>mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|7za?|7zz|rar|unrar)"
+        r"|(?P<spaced>sshpass|mongo(?:sh|dump|restore|export)?|(?:docker|podman|helm(?: registry)?|oc|az(?: acr)?) login|kinit|bcp|sqlcmd|rabbitmqadmin|mosquitto_(?:pub|sub)|vault|mysql_config_editor)"
+        r"|(?P<redis>redis-cli)|(?P<upper>unzip|zip)|(?P<openssl>openssl)|(?P<ldap>ldap(?:search|modify|add|whoami)|smbpasswd)"
+        r"|(?P<user>curl|wget|httpie|https?(?= )|xh)|(?P<net>net use)|(?P<htpasswd>htpasswd)|(?P<smb>smbclient|rpcclient|mount)|(?P<java>keytool|jarsigner)"
+        r")(?=[ \t])"
+    )
+    OPTIONS: ClassVar = {
+        "glued": re.compile(r"[ \t]-p" + _VALUE),
+        "spaced": re.compile(r"[ \t](?:-p|-w|-P|--pass)(?:[ \t]{1,3}|=)?" + _VALUE),
+        "redis": re.compile(r"[ \t](?:-a|--pass)[ \t]{1,3}" + _VALUE),
+        "upper": re.compile(r"[ \t]-P[ \t]{0,3}" + _VALUE),
+        "openssl": re.compile(r"(?:[ \t]-(?:k|K|pass|passin|passout)[ \t]{1,3}(?:pass:)?)" + _VALUE),
+        "ldap": re.compile(r"[ \t]-w[ \t]{0,3}" + _VALUE),
+        "user": re.compile(r"[ \t](?:-u|-U|-a|--user|--proxy-user|--auth)(?:[ \t]{1,3}|=)?" + _PAIR),
+        "net": re.compile(r"[ \t]/user:[^\s]{1,60}[ \t]{1,3}" + _VALUE),
+        "htpasswd": re.compile(
+            r"[ \t]-[a-zA-Z]{0,5}b[a-zA-Z]{0,5}[ \t]{1,3}\S{1,80}[ \t]{1,3}\S{1,80}[ \t]{1,3}" + _VALUE
+        ),
+        "smb": re.compile(r"[ \t](?:-U[ \t]{0,3}[^\s%]{1,60}%|-o[ \t]\S{0,80}password=)" + _VALUE),
+        "java": re.compile(r"[ \t]-(?:storepass|keypass|srcstorepass|deststorepass)[ \t]{1,3}" + _VALUE),
+    }
+
+    STATEMENTS = (
+        re.compile(r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"), re.IGNORECASE | re.ASCII),
+        re.compile(r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\(|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")),
+        re.compile(r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?" + _VALUE + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"),
+        re.compile(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
+        re.compile(r"(?<![a-z])login[ ]{1,3}[!-~]{1,80}[\s,]{1,4}pass(?:word|wd)?[ ]{1,3}" + _VALUE),
+        re.compile(r"(?<![A-Za-z0-9])(?:xfreerdp|mstsc)[^\r\n\0|;&]{0,100}?/p:" + _VALUE),
+        re.compile(r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk=|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE),
+    )  # fmt: skip
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all passwords."""
+        text = view.text
+        if not self.HINTS.found_in(view):
+            return
+        tools = list(self.TOOL.finditer(text))
+        for tool, following in zip_longest(tools, tools[1:]):
+            line = text.find("\n", tool.end(), tool.end() + MOST_LINE_CHARS)
+            stop = line if line >= 0 else min(len(text), tool.end() + MOST_LINE_CHARS)
+            if following:
+                stop = min(stop, following.start())
+            if option := self.OPTIONS[tool.lastgroup or ""].search(text, tool.end(), stop):
+                yield from self._values(option)
+        for statement in self.STATEMENTS:
+            for match in statement.finditer(text):
+                yield from self._values(match)
+
+    def _values(self, match: re.Match[str]) -> Iterator[Span]:
+        for group in ("v1", "v2", "v3"):
+            if group in match.re.groupindex and match[group] and names_a_value(match[group]):
+                yield match.span(group)

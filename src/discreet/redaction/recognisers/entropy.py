@@ -1,0 +1,98 @@
+"""Random strings that nothing announces: keys and tokens without a prefix."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.runs import long_runs
+from discreet.redaction.view import Span, View
+
+LEAST_CHARS = 20
+"""Shorter random strings are mostly names: order numbers, video ids (11), Amazon's product numbers (10), VINs (17)."""
+LEAST_OF_ONE_CASE = 24
+"""Without one of the cases, or with as few as that, part numbers and host names come close."""
+MOST_CHARS = 300
+"""Longer ones are files in base64, unless a word or a prefix says otherwise."""
+SURELY_LONG = 32
+
+CHANGES_OF_THREE = 0.38
+"""Share of neighbours that differ in kind (small, capital, digit): 0.62 in random letters and digits, 0.2 to 0.3 in names of
+classes and products."""
+CHANGES_OF_TWO = 0.26
+"""The same with one case and digits: 0.40 in random ones."""
+LEAST_DIFFERENT = 10
+"""Different characters that a random string of twenty has at least."""
+
+
+class EntropyRecogniser:
+    """Finds runs that mix capitals, small letters and digits as chance does and names don't.
+
+    Digests, UUIDs and trace ids (hexadecimal only) are left to the recognisers that look at the words before them, and
+    so is what stands in a URL, in a data URL or after the name of a digest.
+    """
+
+    type = "SECRET"
+
+    RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,4000}+={0,2}")
+
+    NAMED = re.compile(
+        r"(?:sha[0-9]{0,3}[-:= ]{1,2}|md5[-:= ]{1,2}|h1:|base64,|digest\W{1,4}|integrity\W{1,4}|etag\W{1,4}|checksum\W{1,4}"
+        r"|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp[0-9]{3} |(?:begin|end) [a-z ]{3,30}-{5}\s{1,3})\Z",
+        re.IGNORECASE,
+    )
+    """Words before something random that is public."""
+
+    DIGEST = re.compile(r"sha[0-9]{1,3}[-=]|md5[-=]", re.IGNORECASE)
+    """A digest that bears its own name, as in `integrity` of a lock file."""
+
+    HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-f-]{1,4000}|[0-9A-F-]{1,4000}")
+    PARTS = re.compile(r"[A-Za-z0-9]{1,4000}+")
+    CHANGE = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+    LONG_WORD = re.compile(r"[a-z]{8}|[A-Z]{9}|[0-9]{9}")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of random strings."""
+        text = view.text
+        for first, last in view.derived(long_runs):
+            if last - first < LEAST_CHARS:
+                continue
+            for match in self.RUN.finditer(text, first, last):
+                if self.is_random(match[0]) and not self.is_public(text, match.start()):
+                    yield match.span()
+
+    def is_public(self, text: str, start: int) -> bool:
+        """Tell whether what stands before says that the string is a digest, a public key, or part of an address."""
+        if self.DIGEST.match(text, start):
+            return True
+        word = re.split(r"[\s\"'<>]", text[max(0, start - 400) : start])[-1]
+        return "://" in word or "www." in word or self.NAMED.search(text, max(0, start - 40), start) is not None
+
+    def is_random(self, run: str) -> bool:
+        """Tell a random string from names, paths and numbers, by how often kinds of characters change in it."""
+        if len(run) > MOST_CHARS or self.HEXADECIMAL.fullmatch(run) or len(set(run)) < LEAST_DIFFERENT or _is_text(run):
+            return False
+        parts = self.PARTS.findall(run)
+        joined = "".join(parts)
+        if len(joined) < LEAST_CHARS - 2 or len(parts) > 2 + len(joined) / 10:
+            return False
+        kinds = sum(re.search(kind, joined) is not None for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+        changes = len(self.CHANGE.findall(joined)) / len(joined)
+        if kinds == 3:  # noqa: PLR2004 - all there are
+            return changes >= CHANGES_OF_THREE and (len(joined) >= SURELY_LONG or self.LONG_WORD.search(joined) is None)
+        if len(joined) < LEAST_OF_ONE_CASE or len(parts) > 2:  # noqa: PLR2004 - a prefix and a tail
+            return False
+        return changes >= CHANGES_OF_TWO and re.search("[0-9]", joined) is not None
+
+
+def _is_text(run: str) -> bool:
+    """Tell whether a run is text in base64, in which others look for values; chance makes none of fifteen bytes."""
+    try:
+        decoded = base64.b64decode(
+            run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4), altchars=b"-_" if "-" in run or "_" in run else None
+        )
+        return decoded.decode("utf-8").isprintable()
+    except (binascii.Error, UnicodeDecodeError):
+        return False

@@ -1,0 +1,40 @@
+"""Long unbroken runs, which keys and tokens are made of and chat is not."""
+
+from __future__ import annotations
+
+import re
+
+from discreet.redaction.view import Span, View
+
+LEAST = 16
+"""No key or token that is told apart by its own form is shorter."""
+
+RUN = re.compile(rf"[A-Za-z0-9_+/=.~%:$|-]{{{LEAST},}}+")
+
+
+def long_runs(text: str) -> tuple[Span, ...]:
+    """Return where `text` has at least `LEAST` characters of those that tokens are written in, without a space."""
+    if len(max(text.split(), key=len, default="")) < LEAST:
+        return ()
+    return tuple(match.span() for match in RUN.finditer(text))
+
+
+def small(text: str) -> str:
+    """Return `text` in small letters, equally long."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.replace("\u0130", "i").lower()
+
+
+class Hints:
+    """Words in small letters, one of which is in every text worth a closer look."""
+
+    def __init__(self, *words: str) -> None:
+        self._ascii = tuple(word for word in words if word.isascii())
+        self._other = tuple(word for word in words if not word.isascii())
+
+    def found_in(self, view: View) -> bool:
+        """Tell whether one of the words is there; ASCII text is searched for ASCII words only."""
+        lowered = view.lowered
+        return any(word in lowered for word in self._ascii) or (
+            not lowered.isascii() and any(word in lowered for word in self._other)
+        )
