@@ -152,9 +152,10 @@ def show_hunt(options: argparse.Namespace) -> int:
     """Print the slowest texts that can be found in the time given, and which recognisers take it."""
     fragments = [row.text for row in generated_rows(seed=SEED, per_kind=2)]
     for found in hunt(Redactor().redact, budget=options.hunt, seed=options.seed, fragments=fragments):
-        parts = list(speed.by_recogniser(found.generator.text()).items())[:3]
-        blame = ", ".join(f"{name} {seconds:.3f}" for name, seconds in parts)
-        print(f"{found.seconds:7.3f} s  {found.generator.head[:60]!a} {found.generator.unit!a}  one pass: {blame}")
+        parts = speed.by_recogniser(found.generator.text())
+        blame = ", ".join(f"{name} {seconds:.3f}" for name, seconds in list(parts.items())[:3])
+        print(f"{found.seconds:7.3f} s  {found.generator.head[:40]!a} {found.generator.unit!a}")
+        print(f"{'':11}one pass {sum(parts.values()):.3f}: {blame}")
     return 0
 
 

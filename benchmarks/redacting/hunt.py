@@ -12,7 +12,7 @@ from discreet.testing.hostile_texts import REPEATED
 SIZE = 20_000
 KEPT = 60
 """Generators that live on and have offspring."""
-SHOWN = 15
+SHOWN = 12
 LONGEST_UNIT = 120
 SEPARATORS = (" ", "", "\n", "-", ".", ",", ":", "@", "/", "=", '"', "\u200b", "**", "%", "<", "0")
 RETRIES = 3
