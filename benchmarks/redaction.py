@@ -35,7 +35,7 @@ def main() -> int:
     options = parse()
     if options.hunt:
         return show_hunt(options)
-    sets = read_sets(find_folder(options.sets))
+    sets = Sets([]) if set(options.only) == {"hostile"} else read_sets(find_folder(options.sets))
     sets.rows.extend(generated_rows(seed=SEED, per_kind=8 if options.quick else 40))
     figures, notes, extra = measure(sets, options)
     print((as_json if options.json else as_text)(figures, notes, extra))

@@ -6,6 +6,8 @@ import pickle
 import warnings
 
 import pytest
+import structlog
+from uvicorn.logging import AccessFormatter
 
 from discreet.redaction import Redactor
 from discreet.redaction.logs import RedactingFilter, redact_logs
@@ -353,6 +355,21 @@ def test_two_redactions_at_once_can_be_undone_in_any_order(logger, captured):
     second.undo()
     logging.setLogRecordFactory(logging.LogRecord)
     assert captured.records[0].getMessage() == "mail <EMAIL>"
+
+
+def test_the_access_log_of_a_server_keeps_its_form(logger, captured, redacted):
+    captured.setFormatter(AccessFormatter("%(client_addr)s %(request_line)s %(status_code)s", use_colors=False))
+    logger.addHandler(captured)
+    logger.info('%s - "%s %s HTTP/%s" %d', "local:1", "GET", f"/?to={EMAIL}", "1.1", 200)
+    assert captured.text == "local:1 GET /?to=<EMAIL> HTTP/1.1 200 OK\n"
+
+
+def test_structured_events_keep_their_form(logger, captured, redacted):
+    captured.setFormatter(structlog.stdlib.ProcessorFormatter(processor=structlog.processors.JSONRenderer()))
+    logger.addHandler(captured)
+    wrapped = structlog.wrap_logger(logger, processors=[structlog.stdlib.ProcessorFormatter.wrap_for_formatter])
+    wrapped.info("sent", to=EMAIL, count=2)
+    assert json.loads(captured.text) == {"event": "sent", "to": "<EMAIL>", "count": 2}
 
 
 def test_json_formatters_that_write_all_attributes_write_no_value(logger, captured, redacted):
