@@ -13,14 +13,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.piped import Source, quiet_pipe, sources, write
-from discreet.cli.redact import WHOLE_CHARS
+from discreet.cli.redact import WHOLE_CHARS, LongTextRedactor, configured
 from discreet.redaction import Finding, Redactor
 from discreet.redaction.findings import merge
+from discreet.redaction.placeholders import UNKNOWN
+from discreet.state.text import storable
 
 OVERLAP_CHARS = 8_192
 """Of a long text, windows are searched that share this much, so that a private key is seen whole by one of them."""
 
 PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
+
+PLACEHOLDER = re.compile(r"<([A-Z][A-Z0-9_]*)>")
 
 Entry = dict[str, Any]
 """One finding: file, line and path where there are any, type, start and end in code points."""
@@ -33,7 +37,7 @@ def run_explain(files: Sequence[str], *, jsonl: bool, as_json: bool) -> None:
         InputError: A file can't be read, is not UTF-8, or has a line that is not JSON. Findings before it are printed,
             except in a table.
     """
-    redactor = Redactor()
+    redactor = configured()
     found = (
         {**({"file": source.file} if files else {}), **entry}
         for source in sources(files)
@@ -79,32 +83,56 @@ def _in_text(source: Source, redactor: Redactor) -> Iterator[Entry]:
 
 def _in_lines(source: Source, redactor: Redactor) -> Iterator[Entry]:
     from discreet.cli.json_lines import values  # noqa: PLC0415 - it imports langchain-core, which plain text needs not
+    from discreet.redaction.walker import redact_object  # noqa: PLC0415 - the same
 
     for number, value in values(source):
-        for path, text in _strings(value[0], "$", redactor) if value else ():
-            for finding in findings(text, redactor):
+        if value is not None:
+            copy = redact_object(value[0], LongTextRedactor(redactor))
+            for path, finding in _changes(value[0], copy, redactor):
                 yield {"line": number, "path": path, "type": finding.type, "start": finding.start, "end": finding.end}
 
 
-def _strings(value: Any, path: str, redactor: Redactor) -> Iterator[tuple[str, str]]:
-    """Yield each string of `value`, its keys and numbers too, as far as they are text that `redact` looks at.
+def _changes(value: Any, copy: Any, redactor: Redactor) -> Iterator[tuple[str, Finding]]:
+    """Yield where `copy` is not `value`: paths and what was found there.
 
     A key is at the path of what it names, with `~` behind. Keys are redacted in paths.
     """
-    waiting: list[tuple[Any, str]] = [(value, path)]
+    waiting: list[tuple[Any, Any, str, str]] = [(value, copy, "$", "")]
     while waiting:
-        item, where = waiting.pop()
-        if isinstance(item, str):
-            yield where, item
-        elif isinstance(item, dict):
-            inside = [(key, _child(where, redactor.redact(key)), child) for key, child in item.items()]
-            for key, below, _ in inside:
-                yield f"{below}~", key
-            waiting += [(child, below) for _, below, child in reversed(inside)]
-        elif isinstance(item, list):
-            waiting += [(child, f"{where}[{index}]") for index, child in reversed(list(enumerate(item)))]
-        elif isinstance(item, (int, float)) and not isinstance(item, bool):
-            yield where, str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+        item, redacted, path, name = waiting.pop()
+        if isinstance(item, dict) and isinstance(redacted, dict):
+            inside = list(zip(item.items(), redacted.items(), strict=True))
+            for (key, _), (new, _) in inside:
+                yield from ((f"{_child(path, new)}~", found) for found in _changed(key, new, "", redactor))
+            waiting += [(below, other, _child(path, new), key) for (key, below), (new, other) in reversed(inside)]
+        elif isinstance(item, list) and isinstance(redacted, list):
+            pairs = list(enumerate(zip(item, redacted, strict=True)))
+            waiting += [(below, other, f"{path}[{index}]", name) for index, (below, other) in reversed(pairs)]
+        elif item != redacted:
+            yield from ((path, found) for found in _changed(item, redacted, name, redactor))
+
+
+def _changed(item: Any, redacted: Any, name: str, redactor: Redactor) -> list[Finding]:
+    """Return what was found in a string or number: in itself, else together with its name, else it is all of it.
+
+    An object or list that was given up as a whole has no characters: its finding is from 0 to 0.
+    """
+    if redacted in (item, storable(item) if isinstance(item, str) else item):
+        return []
+    whole = PLACEHOLDER.match(str(redacted))
+    kind = whole[1] if whole else UNKNOWN
+    if isinstance(item, (dict, list)):
+        return [Finding(kind, 0, 0)]
+    text = str(int(item)) if isinstance(item, float) and item.is_integer() else str(item)
+    if found := findings(text, redactor):
+        return found
+    prefix = f"{name}: "
+    shifted = [
+        Finding(each.type, max(0, each.start - len(prefix)), each.end - len(prefix))
+        for each in findings(prefix + text, redactor)
+        if each.end > len(prefix)
+    ]
+    return shifted or [Finding(kind, 0, len(text))]
 
 
 def _child(path: str, key: str) -> str:

@@ -58,7 +58,7 @@ def test_a_text_beyond_the_limit_is_redacted_and_not_given_up(repeats):
 
 def test_short_values_all_over_a_long_text_do_not_make_it_too_long_for_the_redactor():
     text = "x@a.io " * (WHOLE_CHARS // 7)
-    assert LongTextRedactor().redact(text) == "<EMAIL> " * (WHOLE_CHARS // 7)
+    assert LongTextRedactor(Redactor()).redact(text) == "<EMAIL> " * (WHOLE_CHARS // 7)
 
 
 @pytest.mark.parametrize("before", ["", "a", "é" * 40_000, PROSE * 3_000])
@@ -147,6 +147,39 @@ def test_explain_says_in_which_file_line_and_path_and_shows_no_keys_that_are_val
         {"file": str(path), "line": 2, "path": "$.to[1]", "type": "EMAIL", "start": 0, "end": 15},
         {"file": str(path), "line": 2, "path": '$["<EMAIL>"]["odd key\\n"]', "type": "CARD", "start": 0, "end": 16},
     ]
+
+
+def test_explain_tells_what_only_its_key_gives_away_and_what_is_not_text():
+    password = "hunter" + "2!"
+    given = json.loads(
+        lines({"password": password, "n": 4111111111111111.0, "media": "data:image/png;base64," + "A" * 64})
+    )
+    found = [json.loads(line) for line in run("--jsonl", "--explain", "--json", stdin=lines(given)).stdout.splitlines()]
+    assert [(each["path"], each["type"], each["start"], each["end"]) for each in found] == [
+        ("$.password", "SECRET", 0, len(password)),
+        ("$.n", "CARD", 0, 16),
+        ("$.media", "BYTES", 0, len(given["media"])),
+    ]
+
+
+def test_explain_tells_what_lies_too_deep_to_be_searched():
+    deep = EMAIL
+    for _ in range(60):
+        deep = [deep]
+    (found,) = map(json.loads, run("--jsonl", "--explain", "--json", stdin=lines(deep)).stdout.splitlines())
+    assert found == {"line": 1, "path": "$" + "[0]" * 50, "type": "UNKNOWN", "start": 0, "end": 0}
+    assert EMAIL not in run("--jsonl", stdin=lines(deep)).stdout
+
+
+def test_explain_has_nothing_to_say_about_characters_that_cant_be_stored():
+    assert run("--jsonl", "--explain", stdin='["\\ud800 and \\u0000", 1.0, true, null]\n').stdout == ""
+
+
+def test_settings_apply_and_no_key_is_made(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISCREET_UNMASKED_TYPES", '["PHONE"]')
+    monkeypatch.setenv("DISCREET_DATA_DIR", str(tmp_path / "data"))
+    assert run(stdin=f"{EMAIL} or {PHONE}").stdout == f"<EMAIL> or {PHONE}"
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("repeats", [700, 790, 791, 1_500, 4_000])
