@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Self
 
 from discreet.ports import TextRedactor
-from discreet.redaction.engine import Redactor
+from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholders import UNKNOWN, issue
 from discreet.redaction.walker import redact_object
 
@@ -42,7 +42,7 @@ class RedactingFilter(logging.Filter):
 
     def __init__(self, redactor: TextRedactor | None = None) -> None:
         super().__init__()
-        self._redactor = redactor or Redactor()
+        self._redactor = redactor or default_redactor()
         self._running = threading.local()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -161,7 +161,9 @@ class LogRedaction:
 
 
 def redact_logs(redactor: TextRedactor | None = None) -> LogRedaction:
-    """Redact all that this process logs from now on, whatever logger and handler it goes through.
+    """Redact all that this process logs from now on, whatever logger and handler it goes through; undo it with the result.
+
+    `redactor` is the one that the settings describe, unless another is given.
 
     Call it once, after logging is configured. Records are redacted as they are made, also those of loggers that don't
     propagate, and of warnings under `logging.captureWarnings`; what `extra` adds is redacted by a filter on each logger. Only
