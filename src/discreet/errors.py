@@ -8,7 +8,9 @@ DiscreetError
 │   ├── InputTooLargeError
 │   ├── UnsupportedInputError
 │   ├── MediaSummaryUnavailableError
-│   └── InvalidUserError
+│   ├── InvalidUserError
+│   ├── UndecodableInputError
+│   └── InvalidJsonLineError
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
 │   ├── SecretRefusedError
@@ -99,6 +101,30 @@ class InvalidUserError(InputError):
     """The user_id is not usable. Give 1 to 200 printable characters, as Context(user_id=…)."""
 
     code = "user_invalid"
+
+
+class UndecodableInputError(InputError):
+    """The input is not UTF-8."""
+
+    code = "input_encoding"
+
+    def __init__(self, source: str, offset: int) -> None:
+        self.source, self.offset = source, offset
+        super().__init__(
+            f"{source} is not UTF-8: the byte at offset {offset:,} can't be read. Convert it (iconv -t utf-8)."
+        )
+
+
+class InvalidJsonLineError(InputError):
+    """A line is not one JSON value."""
+
+    code = "input_json_line"
+
+    def __init__(self, source: str, line: int) -> None:
+        self.source, self.line = source, line
+        super().__init__(
+            f"Line {line:,} of {source} is not one JSON value. What stood before it is redacted and printed."
+        )
 
 
 class MemoryRefusedError(DiscreetError):

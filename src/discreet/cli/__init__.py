@@ -71,6 +71,32 @@ def migrate(
     run_migrate(dsn, as_json=as_json)
 
 
+@app.command()
+def redact(
+    files: Annotated[list[str] | None, typer.Argument(help="Default, and -: standard input.", metavar="FILE")] = None,
+    jsonl: Annotated[bool, typer.Option(help="Take JSON Lines and redact all strings of each line.")] = False,
+    explain: Annotated[
+        bool, typer.Option(help="Print where what was found, instead of the text. Values are never printed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --explain: print JSON Lines.")] = False,
+) -> None:
+    """Put placeholders for personal data and secrets in text."""
+    if as_json and not explain:
+        raise typer.BadParameter("--json goes with --explain. For JSON as input say --jsonl.")
+    if explain:
+        from discreet.cli.explain import run_explain
+
+        run_explain(files or [], jsonl=jsonl, as_json=as_json)
+    elif jsonl:
+        from discreet.cli.json_lines import run_redact_lines
+
+        run_redact_lines(files or [])
+    else:
+        from discreet.cli.redact import run_redact
+
+        run_redact(files or [])
+
+
 def main() -> None:
     """Run the command; a typed error becomes one line and exit code 2."""
     try:

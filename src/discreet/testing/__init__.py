@@ -6,6 +6,7 @@ They keep no state outside themselves, need no network and no key, and behave as
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.embeddings import StubEmbeddings
+from discreet.testing.hostile_texts import hostile_texts
 from discreet.testing.keys import InMemoryKeys
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
@@ -29,5 +30,6 @@ __all__ = [
     "check_prompt",
     "check_tool_calls",
     "conformance_policy",
+    "hostile_texts",
     "openai_server",
 ]

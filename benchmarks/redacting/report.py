@@ -1,0 +1,111 @@
+"""Figures as tables or as JSON, and which targets they meet."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from redacting.engines import OURS
+from redacting.statistics import Share
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number."""
+
+    group: str
+    what: str
+    value: float
+    unit: str
+    engine: str = OURS
+    at_most: float | None = None
+    """Target."""
+    count: tuple[int, int] | None = None
+    """How many of how many, if it is a share."""
+    interval: tuple[float, float] | None = None
+    """95 %, of a share in percent."""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met, if there is one."""
+        return None if self.at_most is None else self.value <= self.at_most
+
+
+def share(group: str, what: str, of: Share, *, at_most: float | None = None, engine: str = OURS) -> Figure:
+    """Return a share as a figure. One of nothing has no target that it could meet."""
+    target = at_most if of.total else None
+    return Figure(group, what, of.rate, "%", engine, target, (of.bad, of.total), of.interval)
+
+
+def machine() -> str:
+    """Return one line about where the figures come from."""
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
+
+
+def as_json(figures: Sequence[Figure], notes: Sequence[str], extra: dict[str, Any]) -> str:
+    """Return everything for programs."""
+    rows = [{**asdict(figure), "met": figure.met} for figure in figures]
+    return json.dumps({"machine": machine(), "figures": rows, "notes": list(notes), **extra}, indent=2)
+
+
+def as_text(figures: Sequence[Figure], notes: Sequence[str], extra: dict[str, Any]) -> str:
+    """Return everything for people."""
+    lines = [machine()]
+    for group, members in groupby(figures, key=lambda figure: figure.group):
+        several = list(members)
+        lines += ["", group]
+        lines += _side_by_side(several) if len({each.engine for each in several}) > 1 else map(_line, several)
+    for title, table in extra.items():
+        lines += ["", title, *_table(table)]
+    lines += ["", "Targets", *targets(figures)]
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
+
+
+def targets(figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield a line for each figure that has a target."""
+    for figure in figures:
+        if figure.at_most is not None:
+            verdict = "met" if figure.met else "MISSED"
+            what = f"{figure.group}: {figure.what}"
+            yield f"  {verdict:8}{what:84}{_number(figure.value):>9} <= {_number(figure.at_most)} {figure.unit}"
+
+
+def _line(figure: Figure) -> str:
+    text = f"  {figure.what:56}{_number(figure.value):>9} {figure.unit:3}"
+    if figure.count and figure.interval:
+        low, high = figure.interval
+        text += f"  [{low:5.1f}, {high:5.1f}]  {figure.count[0]:>5} of {figure.count[1]}"
+    return text
+
+
+def _side_by_side(figures: Sequence[Figure]) -> Iterator[str]:
+    engines = list(dict.fromkeys(figure.engine for figure in figures))
+    yield f"  {'':36}" + "".join(f"{engine:>20}" for engine in engines)
+    for what in dict.fromkeys(figure.what for figure in figures):
+        row = {figure.engine: figure for figure in figures if figure.what == what}
+        cells = (f"{_number(row[engine].value)} {row[engine].unit}" if engine in row else "" for engine in engines)
+        yield f"  {what:36}" + "".join(f"{cell:>20}" for cell in cells)
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield lines of columns that are as wide as their widest cell."""
+    if not rows:
+        yield "  nothing"
+        return
+    cells = [[str(name) for name in rows[0]], *([_cell(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _cell(value: object) -> str:
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"  # noqa: PLR2004 - from here on decimals are noise

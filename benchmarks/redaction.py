@@ -1,0 +1,172 @@
+"""What redaction catches, what it masks without need, and what it costs: `python benchmarks/redaction.py`.
+
+Leaks and wrong masks are shares with Wilson 95 % intervals. A value is caught if at least 80 % of its letters and digits
+are gone from what `redact` returns; the leak rate is 1 - caught. The same rows go to LangChain's PIIMiddleware
+detectors and, where they are installed, to Presidio's pattern recognisers and to Kingfisher. Times are CPU time, medians
+of interleaved runs. At the end stand the targets, and the exit code is 1 if one of them is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from redacting import catching, plot, speed
+from redacting.engines import Engine, Ours, peers
+from redacting.hunt import hunt
+from redacting.report import Figure, as_json, as_text, share
+from redacting.rows import CORE, FORMAT, Sets, find_folder, generated_rows, joined, read_sets
+
+from discreet.redaction import Redactor
+from discreet.testing import hostile_texts
+
+GIVEN_UP = "<UNKNOWN>"
+PARTS = ("catching", "peers", "speed", "hostile")
+SEED = 20_240
+"""Of the generated rows and the hunt; any other will do."""
+DENSE = "multilingual"
+"""Sets whose name begins so have values in every row, in many languages."""
+
+
+def main() -> int:
+    """Measure, print the figures, and return 1 if a target is missed."""
+    options = parse()
+    if options.hunt:
+        return show_hunt(options)
+    sets = Sets([]) if set(options.only) == {"hostile"} else read_sets(find_folder(options.sets))
+    sets.rows.extend(generated_rows(seed=SEED, per_kind=8 if options.quick else 40))
+    figures, notes, extra = measure(sets, options)
+    print((as_json if options.json else as_text)(figures, notes, extra))
+    return int(any(figure.met is False for figure in figures))
+
+
+def parse() -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=FORMAT, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, sizes and generated rows")
+    parser.add_argument("--sets", type=Path, metavar="FOLDER", help="default: $DISCREET_EVAL_SETS, else ../shared/eval")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--misses", action="store_true", help="list what values were taken for: types, kinds, counts")
+    parser.add_argument("--show-values", action="store_true", help="with the values that leaked, and text around them")
+    parser.add_argument("--plot", type=Path, default=Path("build/redaction_growth.svg"), help="default: %(default)s")
+    parser.add_argument("--hunt", type=float, metavar="SECONDS", help="only look for slow texts, for so long")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the hunt")
+    return parser.parse_args()
+
+
+def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list[str], dict[str, Any]]:
+    """Return the figures, notes about what could not be measured, and tables."""
+    ours = Ours(Redactor())
+    engine = ours.engine()
+    others, notes = peers() if "peers" in options.only else ([], [])
+    if not any(row.set == "secrets" for row in sets.rows):
+        notes.append("no generated rows with secrets: benchmarks/redaction_sets/secrets.py is not there")
+    figures: list[Figure] = []
+    extra: dict[str, Any] = {}
+    if {"catching", "peers"} & set(options.only):
+        progress(f"{len(sets.rows)} rows and {len(sets.turns)} chat turns")
+        result = catching.judge(engine, sets.rows)
+        turns = catching.chat(engine, sets.turns)
+        if "catching" in options.only:
+            figures += [*catching.figures(result), *catching.precision(result, turns)]
+        if options.misses:
+            extra["Leaked, or taken for something else"] = catching.confusions(result)
+        if options.show_values:
+            extra["Values that leaked"] = catching.misses(result)
+        if ours.unaligned:
+            notes.append(
+                f"{ours.unaligned} outputs are not their input with placeholders; their values count as leaked"
+            )
+        figures += side_by_side(sets, others, [(engine, result)]) if others else []
+    if "speed" in options.only:
+        figures += times([engine, *others], sets, quick=options.quick)
+    if "hostile" in options.only:
+        progress("hostile texts")
+        sizes = speed.hostile_sizes(quick=options.quick)
+        spent = speed.growth(ours.redactor.redact, hostile_texts, quick=options.quick)
+        figures += speed.hostile(spent, sizes)
+        extra["Seconds for hostile texts"] = speed.growth_table(spent, sizes)
+        extra["Where the slowest of them spend it"] = speed.blamed(hostile_texts(sizes[-1]), spent)
+        given_up = [kind for kind, text in hostile_texts(sizes[0]).items() if ours.redactor.redact(text) == GIVEN_UP]
+        notes.append(f"masked as a whole, since no search settled them: {', '.join(given_up) or 'none'}")
+        plot.save(options.plot, spent, sizes)
+        notes.append(f"plot: {options.plot}")
+    return figures, notes, extra
+
+
+def side_by_side(sets: Sets, others: Sequence[Engine], known: Sequence[tuple[Engine, catching.Result]]) -> list[Figure]:
+    """Return what each engine leaks and masks on the same rows."""
+    judged = list(known)
+    for engine in others:
+        progress(engine.name)
+        judged.append((engine, catching.judge(engine, sets.rows)))
+    group = "Side by side"
+    figures = []
+    for engine, result in judged:
+        plain = {each.value.type for each in result.outcomes}
+        figures += [
+            share(group, what, of, engine=engine.name)
+            for what, of in (
+                (
+                    "core leaked",
+                    result.leak(
+                        lambda each: each.value.type in CORE and not each.row.evasion and each.row.set != "secrets"
+                    ),
+                ),
+                *(
+                    (
+                        f"{name} leaked",
+                        result.leak(lambda each, name=name: each.value.type == name and not each.row.evasion),
+                    )
+                    for name in sorted(plain)
+                ),
+                ("disguised leaked", result.leak(lambda each: each.row.evasion is not None)),
+                ("chat turns masked", catching.chat(engine, sets.turns)),
+                ("hard negatives masked", result.overmasked(catching.is_hard)),
+            )
+            if of.total
+        ]
+    return figures
+
+
+def times(engines: Sequence[Engine], sets: Sets, *, quick: bool) -> list[Figure]:
+    """Return what messages and the import take."""
+    count, rounds = (60, 3) if quick else (400, 7)
+    dense: dict[str, list[str]] = {}
+    for row in sets.rows:
+        if row.set.startswith(DENSE):
+            dense.setdefault(row.language, []).append(row.text)
+    rows = [(text, language) for language, texts in dense.items() for text in joined(texts, speed.CHARS)]
+    figures: list[Figure] = []
+    for what, texts in (("chat", [(text, "en") for text in joined(sets.turns, speed.CHARS)]), ("dense rows", rows)):
+        if texts:
+            progress(f"time of {what}")
+            figures += speed.messages(engines, what, texts[:: max(1, len(texts) // count)][:count], rounds=rounds)
+    progress("import")
+    return [*figures, speed.import_cost(runs=9 if quick else 21)]
+
+
+def show_hunt(options: argparse.Namespace) -> int:
+    """Print the slowest texts that can be found in the time given, and which recognisers take it."""
+    fragments = [row.text for row in generated_rows(seed=SEED, per_kind=2)]
+    for found in hunt(Redactor().redact, budget=options.hunt, seed=options.seed, fragments=fragments):
+        searches, parts = speed.by_recogniser(found.generator.text())
+        blame = ", ".join(f"{name} {seconds:.3f}" for name, seconds in list(parts.items())[:4])
+        print(f"{found.seconds:7.3f} s  {found.generator.head[:40]!a} {found.generator.unit!a}")
+        print(f"{'':11}{searches} searches: {blame}")
+    return 0
+
+
+def progress(what: str) -> None:
+    """Say on standard error what is measured now."""
+    print(f"… {what}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
