@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.normalise import normalise
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged, written
-from discreet.redaction.recognisers import DEFAULT, Recogniser
 from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
 from discreet.redaction.view import BLANK, View
 from discreet.state.text import storable
+
+if TYPE_CHECKING:
+    from discreet.redaction.recognisers.base import Recogniser
 
 MAX_PASSES = 8
 """A replaced value can uncover another one, so passes repeat until one finds nothing: ordinary text takes two, and
@@ -24,7 +29,7 @@ MAX_DEPTH = 2
 class Redactor:
     """Replaces sensitive values by placeholders such as `<EMAIL>`. Stateless: one instance serves all threads.
 
-    `recognisers` are asked in order, though order decides nothing: findings that overlap are united. A text of more than
+    `recognisers` (default: all built-in ones, loaded with the first text) are asked in order, though order decides nothing: findings that overlap are united. A text of more than
     `max_chars` characters is not searched; the whole of it becomes `<OVERSIZE>`. `placeholder_key` has 32 bytes or more and
     is used by `for_thread` only. Default: DISCREET_PLACEHOLDER_KEY, else the key file in the data folder, made when needed.
 
@@ -36,14 +41,13 @@ class Redactor:
     def __init__(
         self,
         *,
-        recognisers: Sequence[Recogniser] = DEFAULT,
+        recognisers: Sequence[Recogniser] | None = None,
         max_chars: int = 100_000,
         placeholder_key: PlaceholderKey | None = None,
     ) -> None:
-        self._recognisers = tuple(recognisers)
+        self._given = None if recognisers is None else tuple(recognisers)
         self._max_chars = max_chars
         self._placeholder_key = placeholder_key
-        self._placeholder = placeholder_pattern(recogniser.type for recogniser in self._recognisers)
 
     def redact(self, text: str) -> str:
         """Return `text` with a placeholder, never a tagged one, for each sensitive value.
@@ -85,6 +89,18 @@ class Redactor:
             parts += text[done : finding.start], label(finding)
             done = finding.end
         return "".join([*parts, text[done:]])
+
+    @cached_property
+    def _recognisers(self) -> tuple[Recogniser, ...]:
+        if self._given is not None:
+            return self._given
+        from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415 - compiles hundreds of patterns
+
+        return DEFAULT
+
+    @cached_property
+    def _placeholder(self) -> re.Pattern[str]:
+        return placeholder_pattern(recogniser.type for recogniser in self._recognisers)
 
     def settled(self, text: str) -> list[Finding]:
         """Return the findings of all passes over storable `text`, as places in it."""
