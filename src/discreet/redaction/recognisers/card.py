@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from discreet.redaction.recognisers.digits import Window, scan, without_lookalikes
+from discreet.redaction.recognisers.digits import Window, digits_of, scan
 from discreet.redaction.view import Span, View
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
@@ -18,6 +18,9 @@ LEAST_DIGITS = 13
 
 CONTEXT_CHARS = 32
 """How far before a number words count."""
+
+MOST_GROUPS = 8
+"""Pairs of digits. More groups than that are single digits, or many numbers."""
 
 
 class CardRecogniser:
@@ -38,6 +41,12 @@ class CardRecogniser:
     )
     """Issuer ranges and lengths: https://en.wikipedia.org/wiki/Payment_card_number"""
 
+    MAY_BEGIN = re.compile(r"[1-6]|81|[0-9]{15}")
+    """First digits of the schemes; longer numbers may be written backwards."""
+
+    LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
+    """What stands between the numbers of a list."""
+
     ABOUT_CARDS = re.compile(
         r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
@@ -49,14 +58,29 @@ class CardRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all card numbers."""
-        text = view.derived(without_lookalikes)
+        digits = view.derived(digits_of)
+        last_named = -CONTEXT_CHARS
+        """Where the last number that a word introduced ends: what follows in a list is introduced too."""
 
-        def choose(windows: Sequence[Window]) -> Window | None:
-            before = text[max(0, windows[0].start - CONTEXT_CHARS) : windows[0].start] if windows[0].leading else ""
-            named = self.ABOUT_CARDS.search(before) is not None
-            return next((each for each in windows if self.accepts(each, named=named)), None)
+        def is_named(window: Window) -> bool:
+            before = digits.text[max(0, window.start - CONTEXT_CHARS, last_named) : window.start]
+            return window.leading and (
+                self.ABOUT_CARDS.search(before) is not None
+                or (window.start - last_named < CONTEXT_CHARS and self.LIST.fullmatch(before) is not None)
+            )
 
-        for window in scan(text, least=12, most=19, choose=choose):
+        def choose(windows: Iterable[Window]) -> Window | None:
+            named: bool | None = None
+            for window in windows:
+                if not self.SCHEMES.fullmatch(window.digits) and window.sizes not in self.GROUPED:
+                    continue
+                named = is_named(window) if named is None else named
+                if self.accepts(window, named=named):
+                    return window
+            return None
+
+        for window in scan(digits, least=12, most=19, most_groups=MOST_GROUPS, may=self.MAY_BEGIN.match, choose=choose):
+            last_named = window.end if is_named(window) else last_named
             yield window.start, window.end
 
     def accepts(self, window: Window, *, named: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class Window(NamedTuple):
     lines: int
     """Line breaks between the groups."""
     leading: bool
-    """Whether no other digits stand right before it, so that words may."""
+    """Whether nothing but a number that was found stands right before it in its chain, so that words may."""
 
     @property
     def spelled_out(self) -> bool:
@@ -58,8 +58,29 @@ class Window(NamedTuple):
         return set(self.sizes) == {1}
 
 
-Choose = Callable[[Sequence[Window]], Window | None]
-"""Is given all windows of one start, longest first; returns the one that is a number."""
+class Chain(NamedTuple):
+    """Groups of digits with nothing but gaps between them."""
+
+    groups: list[Span]
+    sizes: tuple[int, ...]
+    before: list[int]
+    """Digits of the chain before each group, and before its end."""
+    digits: str
+    breaks: list[int]
+    """Line breaks between the first group and each."""
+    ones: list[int]
+    """How many groups of one digit begin at each."""
+
+
+class Digits(NamedTuple):
+    """The text without look-alikes, and its chains."""
+
+    text: str
+    chains: list[Chain]
+
+
+Choose = Callable[[Iterable[Window]], Window | None]
+"""Is given the windows of one start, longest first; returns the one that is a number."""
 
 
 def without_lookalikes(text: str) -> str:
@@ -72,57 +93,75 @@ def without_lookalikes(text: str) -> str:
     return LOOKALIKE.sub(lambda match: BLANK * len(match[0]), text)
 
 
-def scan(text: str, *, least: int, most: int, choose: Choose) -> Iterator[Window]:
-    """Return the windows that `choose` picks, left to right, of `least` to `most` digits and without overlaps."""
-    for chain in _chains(text):
-        sizes = tuple(end - start for start, end in chain)
-        before = [0, *accumulate(sizes)]  # digits of the chain before each group, and before its end
-        digits = "".join(text[start:end] for start, end in chain)
-        breaks = _breaks_before(text, chain)
-        first = 0
-        while before[-1] - before[first] >= least:
+def digits_of(text: str) -> Digits:
+    """Return the digits of a text; for `View.derived`, so that recognisers share one search."""
+    text = without_lookalikes(text)
+    return Digits(text, [_chain(text, groups) for groups in _runs(text)])
+
+
+def scan(
+    digits: Digits, *, least: int, most: int, most_groups: int, may: Callable[[str], object], choose: Choose
+) -> Iterator[Window]:
+    """Return the windows that `choose` picks, left to right, of `least` to `most` digits and without overlaps.
+
+    A window has at most `most_groups` groups, unless it is spelled out. Where other digits stand right before, `may` tells
+    of the digits that follow whether it is worth asking.
+    """
+    for chain in digits.chains:
+        first, last, leading = 0, len(chain.groups), True
+        while chain.before[-1] - chain.before[first] >= least:
             chosen: Window | None = None
-            if _may_start(sizes, first):
-                ends = range(bisect_left(before, before[first] + least), bisect_right(before, before[first] + most))
-                windows = [
-                    Window(
-                        chain[first][0],
-                        chain[end - 1][1],
-                        digits[before[first] : before[end]],
-                        sizes[first:end],
-                        breaks[end - 1] - breaks[first],
-                        first == 0,
+            if leading or chain.sizes[first] > 1 or (first + 1 < last and chain.sizes[first + 1] > 2):  # noqa: PLR2004
+                # Within a chain a single digit begins a number only before a longer group, as in `42 8 912 345 67 89`.
+                begin = chain.before[first]
+                if leading or may(chain.digits[begin : begin + most]):
+                    reach = max(most_groups, chain.ones[first])
+                    low = bisect_left(chain.before, begin + least)
+                    high = min(bisect_right(chain.before, begin + most), first + reach + 1)
+                    chosen = choose(
+                        _window(chain, first, end, leading=leading)
+                        for end in range(high - 1, max(low, first + 1) - 1, -1)
                     )
-                    for end in reversed(ends)
-                ]
-                chosen = choose(windows) if windows else None
+            leading = chosen is not None
             if chosen:
                 yield chosen
             first += len(chosen.sizes) if chosen else 1
 
 
-def _chains(text: str) -> Iterator[list[Span]]:
+def _window(chain: Chain, first: int, end: int, *, leading: bool) -> Window:
+    return Window(
+        chain.groups[first][0],
+        chain.groups[end - 1][1],
+        chain.digits[chain.before[first] : chain.before[end]],
+        chain.sizes[first:end],
+        chain.breaks[end - 1] - chain.breaks[first],
+        leading,
+    )
+
+
+def _runs(text: str) -> Iterator[list[Span]]:
     """Return the groups of each unbroken run of groups and gaps."""
-    chain: list[Span] = []
+    run: list[Span] = []
     for group in GROUP.finditer(text):
-        if chain and not GAP.fullmatch(text, chain[-1][1], group.start()):
-            yield chain
-            chain = []
-        chain.append(group.span())
-    if chain:
-        yield chain
+        if run and not GAP.fullmatch(text, run[-1][1], group.start()):
+            yield run
+            run = []
+        run.append(group.span())
+    if run:
+        yield run
 
 
-def _breaks_before(text: str, chain: Sequence[Span]) -> list[int]:
-    """Return for each group how many line breaks stand between it and the first."""
-    gaps = (text[left[1] : right[0]] for left, right in pairwise(chain))
-    return list(accumulate(("\n" in gap for gap in gaps), initial=0))
-
-
-def _may_start(sizes: Sequence[int], index: int) -> bool:
-    """Tell whether a number may begin at this group.
-
-    Inside a chain a single digit begins one only before a longer group, as in `42 8 912 345 67 89`. This also keeps a long
-    chain of single digits linear.
-    """
-    return index == 0 or sizes[index] > 1 or max(sizes[index + 1 : index + 2], default=0) > 2  # noqa: PLR2004 - as above
+def _chain(text: str, groups: list[Span]) -> Chain:
+    sizes = tuple(end - start for start, end in groups)
+    gaps = (text[left[1] : right[0]] for left, right in pairwise(groups))
+    ones: list[int] = []
+    for size in reversed(sizes):
+        ones.append(1 + (ones[-1] if ones else 0) if size == 1 else 0)
+    return Chain(
+        groups,
+        sizes,
+        [0, *accumulate(sizes)],
+        "".join(text[start:end] for start, end in groups),
+        list(accumulate(("\n" in gap for gap in gaps), initial=0)),
+        ones[::-1],
+    )

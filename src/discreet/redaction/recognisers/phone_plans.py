@@ -58,8 +58,8 @@ class Plan:
         code, trunk = metadata.country_code, metadata.national_prefix
         described = (getattr(metadata, kind) for kind in (["general_desc"] if code == NANP else KINDS))
         national = "|".join(each.national_number_pattern for each in described if each and each.national_number_pattern)
-        prefixed = rf"(?:{trunk or code}|{code})(?P<national>{national})"
-        bare = rf"|(?P<bare>{BARE[code]})" if code in BARE else ""
+        prefixed = rf"(?:{trunk or code}|{code})({national})"
+        bare = rf"|({BARE[code]})" if code in BARE else ""
         return cls(region=region, country_code=code, written=re.compile(prefixed + bare))
 
     def assigns(self, window: Window) -> bool:
@@ -67,7 +67,7 @@ class Plan:
         written = self.written.fullmatch(window.digits)
         if written is None or not (window.spelled_out or self.groups(window)):
             return False
-        national = int(written["national"] or written["bare"])
+        national = int(next(filter(None, written.groups())))
         number = PhoneNumber(country_code=self.country_code, national_number=national)
         if self.country_code != NANP:
             return phonenumbers.is_valid_number_for_region(number, self.region)
