@@ -78,6 +78,13 @@ class View:
         self._copy_places(done, len(self.text), starts, ends)
         return View("".join(parts), starts=starts, ends=ends)
 
+    def part(self, first: int, last: int) -> View:
+        """Return the view of a part of the text."""
+        starts: list[int] = []
+        ends: list[int] = []
+        self._copy_places(first, last, starts, ends)
+        return View(self.text[first:last], starts=starts, ends=ends)
+
     def _copy_places(self, first: int, last: int, starts: list[int], ends: list[int]) -> None:
         starts += range(first, last) if self._starts is None else self._starts[first:last]
         ends += range(first + 1, last + 1) if self._ends is None else self._ends[first:last]
