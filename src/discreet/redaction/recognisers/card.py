@@ -41,8 +41,11 @@ class CardRecogniser:
     )
     """Issuer ranges and lengths: https://en.wikipedia.org/wiki/Payment_card_number"""
 
-    MAY_BEGIN = re.compile(r"[1-6]|81|[0-9]{15}")
-    """First digits of the schemes; longer numbers may be written backwards."""
+    MAY_BEGIN = re.compile("[456]|3[04-9]|2[1-7]|1800|81")
+    """First digits of the schemes."""
+
+    GROUPED_TEXT = re.compile(r"(?<![0-9])[0-9]{4}([ .-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?![0-9])")
+    """What may be written backwards, if its check digit says so."""
 
     LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
     """What stands between the numbers of a list."""
@@ -72,21 +75,30 @@ class CardRecogniser:
         def choose(windows: Iterable[Window]) -> Window | None:
             named: bool | None = None
             for window in windows:
-                if not self.SCHEMES.fullmatch(window.digits) and window.sizes not in self.GROUPED:
+                if not self.SCHEMES.fullmatch(window.digits):
                     continue
                 named = is_named(window) if named is None else named
                 if self.accepts(window, named=named):
                     return window
             return None
 
-        for window in scan(digits, least=12, most=19, most_groups=MOST_GROUPS, may=self.MAY_BEGIN.match, choose=choose):
+        for window in scan(
+            digits,
+            least=12,
+            most=19,
+            most_groups=MOST_GROUPS,
+            may=lambda following, _: self.MAY_BEGIN.match(following),
+            choose=choose,
+        ):
             last_named = window.end if is_named(window) else last_named
             yield window.start, window.end
+        for match in self.GROUPED_TEXT.finditer(digits.text):
+            if self.validate(re.sub("[^0-9]", "", match[0])[::-1]):
+                yield match.span()
 
     def accepts(self, window: Window, *, named: bool) -> bool:
-        """Tell whether the digits are a card's, forwards or, where they are grouped like one, backwards."""
-        grouped = window.sizes in self.GROUPED
-        return self.validate(window.digits, named=named or grouped) or (grouped and self.validate(window.digits[::-1]))
+        """Tell whether the digits are a card's; where they are grouped like one, whatever the check digit."""
+        return self.validate(window.digits, named=named or window.sizes in self.GROUPED)
 
     def validate(self, digits: str, *, named: bool = False) -> bool:
         """Tell whether scheme, length and check digit agree; of a number `named` as a card only scheme and length."""

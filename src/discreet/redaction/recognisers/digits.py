@@ -38,6 +38,10 @@ LOOKALIKE = re.compile(
 """Digits that are something else."""
 
 
+LEAST_DIGITS = 7
+"""No number that is looked for has fewer."""
+
+
 class Window(NamedTuple):
     """Consecutive digit groups that may be one number."""
 
@@ -96,16 +100,22 @@ def without_lookalikes(text: str) -> str:
 def digits_of(text: str) -> Digits:
     """Return the digits of a text; for `View.derived`, so that recognisers share one search."""
     text = without_lookalikes(text)
-    return Digits(text, [_chain(text, groups) for groups in _runs(text)])
+    return Digits(text, [_chain(text, run) for run in _runs(text) if _count(run) >= LEAST_DIGITS])
 
 
 def scan(
-    digits: Digits, *, least: int, most: int, most_groups: int, may: Callable[[str], object], choose: Choose
+    digits: Digits,
+    *,
+    least: int,
+    most: int,
+    most_groups: int,
+    may: Callable[[str, tuple[int, ...]], object],
+    choose: Choose,
 ) -> Iterator[Window]:
     """Return the windows that `choose` picks, left to right, of `least` to `most` digits and without overlaps.
 
     A window has at most `most_groups` groups, unless it is spelled out. Where other digits stand right before, `may` tells
-    of the digits that follow whether it is worth asking.
+    of the digits and groups that follow whether it is worth asking.
     """
     for chain in digits.chains:
         first, last, leading = 0, len(chain.groups), True
@@ -114,7 +124,7 @@ def scan(
             if leading or chain.sizes[first] > 1 or (first + 1 < last and chain.sizes[first + 1] > 2):  # noqa: PLR2004
                 # Within a chain a single digit begins a number only before a longer group, as in `42 8 912 345 67 89`.
                 begin = chain.before[first]
-                if leading or may(chain.digits[begin : begin + most]):
+                if leading or may(chain.digits[begin : begin + most], chain.sizes[first : first + most_groups]):
                     reach = max(most_groups, chain.ones[first])
                     low = bisect_left(chain.before, begin + least)
                     high = min(bisect_right(chain.before, begin + most), first + reach + 1)
@@ -149,6 +159,11 @@ def _runs(text: str) -> Iterator[list[Span]]:
         run.append(group.span())
     if run:
         yield run
+
+
+def _count(run: list[Span]) -> int:
+    first, last = run[0][0], run[-1][1]
+    return last - first if last - first < LEAST_DIGITS else sum(end - start for start, end in run)
 
 
 def _chain(text: str, groups: list[Span]) -> Chain:

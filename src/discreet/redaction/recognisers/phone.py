@@ -89,11 +89,15 @@ class PhoneRecogniser:
         digits = view.derived(digits_of)
         search = _Search(self, digits.text)
         for window in scan(
-            digits, least=7, most=15, most_groups=MOST_DIALLED_GROUPS, may=self._written.match, choose=search.choose
+            digits, least=7, most=15, most_groups=MOST_DIALLED_GROUPS, may=search.may, choose=search.choose
         ):
             search.introduced = window.end if search.is_called else -CONTEXT_CHARS
             extension = self.EXTENSION.match(digits.text, window.end)
             yield self.opening(digits.text, window), extension.end() if extension else window.end
+
+    def may_begin(self, digits: str) -> bool:
+        """Tell whether digits begin like a number without `+` of one of the regions."""
+        return self._written.match(digits) is not None
 
     def opening(self, text: str, window: Window) -> int:
         """Return where the number begins: at its `+`, or at a parenthesis that is closed within it."""
@@ -154,10 +158,18 @@ class _Search:
         self._text = text
         self._validated: dict[tuple[str, tuple[int, ...]], bool] = {}
         """Digits and their groups -> whether they are a number: tables repeat themselves."""
+        self._barren: set[tuple[str, tuple[int, ...]]] = set()
+        """Digits and groups that no number begins with."""
+        self._asked: tuple[str, tuple[int, ...]] = "", ()
         self.introduced = -CONTEXT_CHARS
         """Where the last number that a word introduced ends."""
         self.is_called = False
         """Whether a word introduces the number that was asked about last."""
+
+    def may(self, digits: str, sizes: tuple[int, ...]) -> bool:
+        """Tell whether a number may begin where other digits stand right before."""
+        self._asked = digits, sizes
+        return self._asked not in self._barren and self._recogniser.may_begin(digits)
 
     def choose(self, windows: Iterable[Window]) -> Window | None:
         """Return the window that is a number, of those that begin at one place."""
@@ -167,7 +179,10 @@ class _Search:
             return None
         first, rules = found[0], self._recogniser
         if not first.leading:
-            return self._first(found, self._validate)
+            number = self._first(found, self._validate)
+            if number is None and not any(map(self._validate, found)):
+                self._barren.add(self._asked)
+            return number
         before = self._text[max(0, first.start - CONTEXT_CHARS) : first.start]
         if rules.INTERNATIONAL.search(before) and (number := rules.international(found)):
             return number
