@@ -13,8 +13,8 @@ from discreet.redaction.view import Span, View
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 """Digit -> digit sum of its double, the step of Luhn's formula (ISO/IEC 7812-1, annex B)."""
 
-LEAST_DIGITS = 13
-"""Only Maestro has shorter ones, too many other numbers do: these need a word before them."""
+LEAST_DIGITS = 14
+"""Shorter ones, of Maestro and of Visa long ago, need a word before them: bar codes have 13 digits and a check digit too."""
 
 CONTEXT_CHARS = 32
 """How far before a number words count."""
@@ -37,11 +37,12 @@ class CardRecogniser:
         r"|35[0-9]{14,17}|(?:2131|1800)[0-9]{11}"  # JCB; all of 35, as generators of test data use it
         r"|(?:62|81)[0-9]{14,17}"  # UnionPay
         r"|220[0-4][0-9]{12,15}"  # Mir
+        r"|9704[0-9]{12}(?:[0-9]{3})?|9792[0-9]{12}|(?:8600|9860)[0-9]{12}"  # NAPAS, Troy, Uzcard, Humo
         r"|(?:50|5[6-8]|6[0-9])[0-9]{10,17}"  # Maestro and other domestic schemes
     )
     """Issuer ranges and lengths: https://en.wikipedia.org/wiki/Payment_card_number"""
 
-    MAY_BEGIN = re.compile("[456]|3[04-9]|2[1-7]|1800|81")
+    MAY_BEGIN = re.compile("[456]|3[04-9]|2[1-7]|1800|81|9704|9792|8600|9860")
     """First digits of the schemes."""
 
     GROUPED_TEXT = re.compile(r"(?<![0-9])[0-9]{4}([ .-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?![0-9])")
@@ -51,13 +52,16 @@ class CardRecogniser:
     """What stands between the numbers of a list."""
 
     ABOUT_CARDS = re.compile(
-        r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)[^0-9.!?。！？]{0,24}\Z",
+        r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)(?:\. ?(?:the |its |my )?number)?[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""
 
     GROUPED = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 4, 3)})
     """As cards are printed. Hardly another number is, so there the check digit may be wrong."""
+
+    SHAPES = re.compile(r"[0-9]{2}|(?:4,)+[1-4]|4,6,[45]|6,(?:10|13)|8,8|4,4,8|4,12|(?:1,)+1|(?:2,)+[12]")
+    """Sizes of the groups in which cards are written, if no word introduces them: tables of numbers have others."""
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all card numbers."""
@@ -98,13 +102,21 @@ class CardRecogniser:
 
     def accepts(self, window: Window, *, named: bool) -> bool:
         """Tell whether the digits are a card's; where they are grouped like one, whatever the check digit."""
-        return self.validate(window.digits, named=named or window.sizes in self.GROUPED)
+        shape = ",".join(map(str, window.sizes))
+        if not named and (len(window.digits) < _least_digits(window) or not self.SHAPES.fullmatch(shape)):
+            return False
+        return self.validate(window.digits, named=named or (window.sizes in self.GROUPED and not window.lines))
 
     def validate(self, digits: str, *, named: bool = False) -> bool:
         """Tell whether scheme, length and check digit agree; of a number `named` as a card only scheme and length."""
         if not self.SCHEMES.fullmatch(digits) or len(set(digits)) == 1:
             return False
-        return named or (len(digits) >= LEAST_DIGITS and _has_check_digit(digits))
+        return named or _has_check_digit(digits)
+
+
+def _least_digits(window: Window) -> int:
+    """Return how many digits a window must have if no word introduces it: bar codes are not grouped like cards."""
+    return LEAST_DIGITS - 1 if len(window.sizes) > 1 else LEAST_DIGITS
 
 
 def _has_check_digit(digits: str) -> bool:

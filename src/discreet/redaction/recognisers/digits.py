@@ -13,8 +13,8 @@ from discreet.redaction.view import BLANK, Span
 GROUP = re.compile(r"(?<![0-9])[0-9]{1,19}(?![0-9])")
 """No phone or card number has more than 19 digits, so a longer run of digits is none (ISO/IEC 7812-1, ITU-T E.164)."""
 
-GAP = re.compile(r"[ \t.()-]{1,3}|[ \t.()-]{0,2}\r?\n[ \t]{0,2}")
-"""What may stand between two groups of one number. A comma may not: it separates the fields of a CSV row."""
+GAP = re.compile(r"[ .()-]{1,3}|[ ]?/[ ]?|[ .()-]{0,2}\r?\n[ ]{0,2}")
+"""What may stand between two groups of one number. A comma or a tab may not: they separate the fields of a row."""
 
 NEARBY = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){6}")
 """Seven digits close together: text without them has no number of the kind."""
@@ -53,6 +53,8 @@ class Window(NamedTuple):
     """Digits in each group."""
     lines: int
     """Line breaks between the groups."""
+    crowd: str
+    """What stands between it and other digits beside it, if the same stands between its own groups; else nothing."""
     leading: bool
     """Whether nothing but a number that was found stands right before it in its chain, so that words may."""
 
@@ -72,6 +74,8 @@ class Chain(NamedTuple):
     digits: str
     breaks: list[int]
     """Line breaks between the first group and each."""
+    gaps: list[str]
+    """What stands before each group, and after the last: nothing at both ends."""
     ones: list[int]
     """How many groups of one digit begin at each."""
 
@@ -145,6 +149,7 @@ def _window(chain: Chain, first: int, end: int, *, leading: bool) -> Window:
         chain.digits[chain.before[first] : chain.before[end]],
         chain.sizes[first:end],
         chain.breaks[end - 1] - chain.breaks[first],
+        next((gap for gap in (chain.gaps[first], chain.gaps[end]) if gap and gap in chain.gaps[first + 1 : end]), ""),
         leading,
     )
 
@@ -168,7 +173,7 @@ def _count(run: list[Span]) -> int:
 
 def _chain(text: str, groups: list[Span]) -> Chain:
     sizes = tuple(end - start for start, end in groups)
-    gaps = (text[left[1] : right[0]] for left, right in pairwise(groups))
+    gaps = ["", *(text[left[1] : right[0]] for left, right in pairwise(groups)), ""]
     ones: list[int] = []
     for size in reversed(sizes):
         ones.append(1 + (ones[-1] if ones else 0) if size == 1 else 0)
@@ -177,6 +182,7 @@ def _chain(text: str, groups: list[Span]) -> Chain:
         sizes,
         [0, *accumulate(sizes)],
         "".join(text[start:end] for start, end in groups),
-        list(accumulate(("\n" in gap for gap in gaps), initial=0)),
+        list(accumulate(("\n" in gap for gap in gaps[1:-1]), initial=0)),
+        gaps,
         ones[::-1],
     )

@@ -19,13 +19,18 @@ class EmailRecogniser:
 
     DOMAIN = re.compile(
         r"@(?:"
-        r"(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,16}(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,63})"
+        r"(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,16}(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,63}+)(?![0-9])"
+        r"|\[(?:[0-9]{1,3}\.){3}[0-9]{1,3}\]"  # RFC 5321, section 4.1.3
         r"|(?:[^\W_][\w-]{0,62}\.){1,16}[^\W\d_]{2,63}"
         r")"
     )
     """RFC 1035 labels; the ASCII form comes first, so that it ends where Chinese or Cyrillic text goes on."""
 
-    LOCAL = re.compile(r"[\w.+%&!#$~'-]{1,128}\Z")
+    LOCAL = re.compile(r"(?:\"[^\"\r\n\0]{1,64}\"|[\w.+%&!#$~'-]{1,128})\Z")
+    """A quoted one may have spaces (RFC 5322, section 3.4.1)."""
+
+    REPOSITORY = re.compile(r"git@[A-Za-z0-9.-]{1,64}[:/][A-Za-z0-9_.-]{1,64}/")
+    """What copies a repository is nobody's address."""
 
     GLUED_PROSE = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u1e00-\u1eff]{1,128}(?=[A-Za-z])")
     """Letters of another script that run into a Latin local part: `信箱test@`."""
@@ -38,7 +43,7 @@ class EmailRecogniser:
         text = view.text
         for match in self.DOMAIN.finditer(text):
             start = self.local_start(text[max(0, match.start() - 128) : match.start()])
-            if start is not None:
+            if start is not None and not self.REPOSITORY.match(text, match.start() - start):
                 yield match.start() - start, match.end()
 
     def local_start(self, before: str) -> int | None:

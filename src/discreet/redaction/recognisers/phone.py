@@ -18,7 +18,7 @@ from discreet.redaction.view import Span, View
 MOST_DIALLED_GROUPS = 8
 """With country code and trunk prefix: `+33 (0)6 12 34 56 78`."""
 
-DEFAULT_REGIONS = ("US", "GB", "VN", "RU", "TW", "CN", "DE", "FR", "ES", "JP", "KR")
+DEFAULT_REGIONS = ("US", "GB", "VN", "RU", "TW", "CN", "DE", "FR", "ES", "JP", "KR", "IN")
 """Regions whose national formats are known without a country code (ISO 3166-1)."""
 
 CONTEXT_CHARS = 40
@@ -43,17 +43,20 @@ class PhoneRecogniser:
     INTERNATIONAL = re.compile(r"\+[ (]{0,2}\Z")
     OPENING = re.compile(r"(?:\+ ?)?\(?\Z")
     EXTENSION = re.compile(
-        r"[ ,]{0,2}(?:#|x|ext\.?|доб\.?|máy lẻ|轉|转|分機|分机)[ :.]{0,2}[0-9]{1,6}(?![0-9])", re.IGNORECASE
+        r"[ ,–-]{0,3}(?P<open>\(?)(?:#|x|ext\.?|extension|доб\.?|добавочный|máy lẻ|nhánh|轉|转|分機|分机|內線|内线)[ :.]{0,2}"
+        r"[0-9]{1,6}(?![0-9])(?(open)\)?)",
+        re.IGNORECASE,
     )
 
     ABOUT_PHONES = re.compile(
-        r"(?:(?<![a-z])(?:(?:tele|cell)?phones?|tel|mobile|cell|fax|call|calling|ring|dial|reach (?:me|us|him|her|them)"
+        r"(?:(?<![a-z])(?:(?:tele|cell)?phones?|tel|mobile|cell|fax|hotline|phone no|call|calling|ring|dial|reach (?:me|us|him|her|them)"
         r"|whatsapp|viber|zalo|sms)(?![a-z])"
         r"|answering at|texts? to|messages? to|registered"
-        r"|điện thoại|dien thoai|sđt|sdt|đt|gọi|liên hệ|di động|hotline"
+        r"|điện thoại|dien thoai|tổng đài|zalo|momo|alo|số máy|sđt|sdt|đt|gọi|liên hệ|di động|hotline"
         r"|телефон|тел\.|звон|моб\.|номер телефона|сотов|позвони|набери|вотсап|ватсап"
         r"|電話|电话|手機|手机|致電|致电|請打|请打|傳真|传真|撥打|拨打|聯絡|联系"
-        r"|telefon|téléphone|portable|teléfono|móvil|handy|전화|연락처)[^0-9.!?。！？]{0,24}\Z",
+        r"|телефону|бригадир|факс|моб(?![а-я])|微信同號|微信同号|打給|打给|新號|新号|找我|回電|回电"
+        r"|telefon|téléphone|(?<![a-z])tél(?![a-z])|numéro|portable|teléfono|móvil|handy|전화|연락처)[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
     )
     """Words after which a number of any plausible length is one to call."""
@@ -74,7 +77,7 @@ class PhoneRecogniser:
     """Words that follow the number on a business card."""
 
     MONEY_BEFORE = re.compile(r"[$€£¥₫₽][ ]?\Z")
-    MONEY_AFTER = re.compile(r"[ ]?(?:[$€£¥₫₽%]|đ(?![a-z])|đồng|vnd|usd|eur|руб|元|円|塊|tỷ|triệu)", re.IGNORECASE)
+    MONEY_AFTER = re.compile(r"[ ]?(?:[$€£¥₫₽%]|đ(?![^\W\d_])|đồng|vnd|usd|eur|руб|元|円|塊|tỷ|triệu)", re.IGNORECASE)
 
     LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
     """What stands between the numbers of a list, all of which the word before the first one introduces."""
@@ -105,6 +108,14 @@ class PhoneRecogniser:
         closed = ")" in text[window.start : window.end]
         return window.start - len(signs[0] if closed else signs[0].rstrip("(")) if signs else window.start
 
+    def is_international(self, text: str, before: str, window: Window) -> bool:
+        """Tell whether a country code begins the number: after `+`, or alone in parentheses."""
+        if self.INTERNATIONAL.search(before) is not None:
+            return True
+        size = window.sizes[0]
+        alone = before.endswith("(") and text[window.start + size : window.start + size + 1] == ")"
+        return alone and int(window.digits[:size]) in CODES and size > 1
+
     def is_money(self, text: str, window: Window) -> bool:
         """Tell whether a currency stands after the window."""
         return self.MONEY_AFTER.match(text, window.end) is not None
@@ -132,7 +143,7 @@ class PhoneRecogniser:
         """Tell whether a window without `+` is assigned in one of the regions and written as numbers are."""
         if len(window.digits) < LEAST_NATIONAL_DIGITS or (len(window.sizes) > MOST_GROUPS and not window.spelled_out):
             return False
-        if not self._written.match(window.digits):
+        if not self._written.match(window.digits) or window.crowd == "." or _goes_on_to_another(window):
             return False
         if window.digits.startswith("00"):
             return self.international([window], skip=2) is not None
@@ -140,6 +151,8 @@ class PhoneRecogniser:
 
     def possible(self, window: Window) -> bool:
         """Tell whether a window has a length that one of the regions dials."""
+        if (len(window.sizes) > MOST_GROUPS and not window.spelled_out) or _goes_on_to_another(window):
+            return False
         dialled = (ValidationResult.IS_POSSIBLE, ValidationResult.IS_POSSIBLE_LOCAL_ONLY)
         return any(
             phonenumbers.is_possible_number_with_reason(
@@ -148,6 +161,16 @@ class PhoneRecogniser:
             in dialled
             for plan in self._plans
         )
+
+
+def _goes_on_to_another(window: Window) -> bool:
+    """Tell whether a group begins with 0 behind as many digits as a number has: `085 902 1067 020`."""
+    done = 0
+    for size in window.sizes:
+        if done >= LEAST_NATIONAL_DIGITS and size > 1 and window.digits[done] == "0":
+            return True
+        done += size
+    return False
 
 
 class _Search:
@@ -184,7 +207,7 @@ class _Search:
                 self._barren.add(self._asked)
             return number
         before = self._text[max(0, first.start - CONTEXT_CHARS) : first.start]
-        if rules.INTERNATIONAL.search(before) and (number := rules.international(found)):
+        if rules.is_international(self._text, before, first) and (number := rules.international(found)):
             return number
         listed = self._text[max(0, self.introduced) : first.start]
         self.is_called = (

@@ -111,9 +111,7 @@ def test_other_numbers_stay(text):
 
 
 def test_regions_decide_which_national_formats_are_known():
-    text = "notez 01 42 68 53 00"
     assert Redactor(recognisers=[PhoneRecogniser(regions=["VN"])]).redact("202-456-1111") == "202-456-1111"
-    assert REDACTOR.redact(text) == text
     assert Redactor(recognisers=[PhoneRecogniser(regions=["FR"])]).redact("0142685300") == "<PHONE>"
 
 
