@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import html
 import re
 from collections.abc import Iterator
@@ -22,12 +23,18 @@ MAX_DECODED_CHARS = 8_000
 
 ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2}){1,64}"  # RFC 3986, section 2.1
-    r"|\\u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\})|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}"  # JSON, JavaScript, Python
-    r"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,12});"  # HTML
+    r"|\\u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\})|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}"  # JSON, JavaScript, Python
+    r"|&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,12};)"  # HTML
+    r"|=(?:40|2[BbDdEe]|3[0-9])(?![0-9])"  # quoted-printable (RFC 2045) of @ and what numbers have
 )
 
 ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{12,100000}+={0,2}(?![A-Za-z0-9+/=_-])")
 """A run of RFC 4648's alphabets, of 64 or 16 characters."""
+
+BYTES = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ ,]{1,2}){6,256}(?:0x)?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
+"""Bytes one by one in hexadecimal."""
+
+BASE32 = re.compile("[A-Z2-7]{16,50000}={0,6}")
 
 HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2}){6,50000}")
 LEAST_TEXT_SHARE = 0.9
@@ -46,7 +53,7 @@ def unescaped(view: View) -> View | None:
     first = view
     for _ in range(MAX_LEVELS):
         text = view.text
-        if ("%" not in text and "\\" not in text and "&" not in text) or not ESCAPE.search(text):
+        if not any(sign in text for sign in "%\\&=") or not ESCAPE.search(text):
             break
         read = view.replaced(ESCAPE, _unescape)
         if read is view:
@@ -61,16 +68,19 @@ def _unescape(match: re.Match[str]) -> str:
         return bytes.fromhex(escape.replace("%", "")).decode("utf-8", "replace").replace("\0", " ")
     if escape[0] == "&":
         return html.unescape(escape).replace("\0", " ")
-    code = int(escape[2:].strip("{}"), 16)
+    if escape[0] == "=":
+        return chr(int(escape[1:], 16))
+    code = int(escape[1:], 8) if escape[1].isdigit() else int(escape[2:].strip("{}"), 16)
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else escape  # noqa: PLR2004 - Unicode's limits
 
 
 def encoded_texts(view: View) -> Iterator[Encoded]:
     """Return the words of a text that are text in base64 or hexadecimal, with what they say."""
-    for match in ENCODED.finditer(view.text):
-        text = _decoded(match[0])
-        if text is not None:
-            yield Encoded(match.span(), text)
+    for pattern in (ENCODED, BYTES):
+        for match in pattern.finditer(view.text):
+            text = _decoded(match[0])
+            if text is not None:
+                yield Encoded(match.span(), text)
 
 
 def _decoded(word: str) -> str | None:
@@ -87,8 +97,14 @@ def _decoded(word: str) -> str | None:
 
 
 def _bytes_of(word: str) -> bytes | None:
+    if " " in word or "," in word:
+        return bytes.fromhex(re.sub("0x|[ ,]", "", word))
     if HEXADECIMAL.fullmatch(word):
         return bytes.fromhex(word)
+    if BASE32.fullmatch(word):
+        body = word.rstrip("=")
+        with contextlib.suppress(binascii.Error):
+            return base64.b32decode(body + "=" * (-len(body) % 8))
     body = word.rstrip("=").replace("-", "+").replace("_", "/")
     if len(body) % 4 == 1:
         return None

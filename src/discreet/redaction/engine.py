@@ -11,6 +11,7 @@ from discreet.redaction.changes import inside, neighbourhoods, with_placeholders
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.normalise import normalise
+from discreet.redaction.pieces import joined
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged
 from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
 from discreet.redaction.view import BLANK, View
@@ -150,7 +151,10 @@ class Redactor:
 
     def _found(self, view: View, *, depth: int) -> Iterator[Finding]:
         read = unescaped(view)
-        for each in (view,) if read is None else (view, read):
+        views = [view] if read is None else [view, normalise(read)]
+        if (whole := joined(views[-1])) is not None:
+            views.append(whole)
+        for each in views:
             for recogniser in self._recognisers:
                 for start, end in recogniser.spans(each):
                     if each.text[start:end].strip(BLANK):

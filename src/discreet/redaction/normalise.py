@@ -19,11 +19,13 @@ INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0
 """Fillers, variation selectors and tag characters that are not of the category Cf (Unicode, Default_Ignorable_Code_Point)."""
 
 WITH_MARKS = re.compile(
-    "[^\\W_]?[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{1,64}"
+    "[^\0\n]?[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{1,64}"
 )
 """A letter or digit and the marks upon it, at most as many as Unicode's stream-safe text has twice over (UAX 15)."""
 
-MARKUP = re.compile(r"(?<!\*)\*{2,3}(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>", re.IGNORECASE)
+MARKUP = re.compile(
+    r"(?<!\*)\*{2,3}(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>|<!--[^<>\n]{0,20}-->", re.IGNORECASE
+)
 """Emphasis, which may begin in the middle of a value: `0912 3**45 678**`."""
 
 
@@ -100,4 +102,4 @@ def _folded(view: View) -> View:
 def _composed(match: re.Match[str]) -> str:
     """Return a letter with its marks as one character, or without marks that don't belong to it."""
     whole = unicodedata.normalize("NFKC", match[0])
-    return whole if len(whole) == 1 else match[0][:1] if match[0][0].isalnum() else ""
+    return whole if len(whole) == 1 else "" if unicodedata.category(match[0][0]).startswith("M") else match[0][0]
