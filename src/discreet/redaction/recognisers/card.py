@@ -60,7 +60,7 @@ class CardRecogniser:
     GROUPED = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 4, 3)})
     """As cards are printed. Hardly another number is, so there the check digit may be wrong."""
 
-    SHAPES = re.compile(r"[0-9]{2}|(?:4,)+[1-4]|4,6,[45]|6,(?:10|13)|8,8|4,4,8|4,12|(?:1,)+1|(?:2,)+[12]")
+    SHAPES = re.compile(r"[0-9]{2}|(?:4,)+[1-4]|4,6,[45]|6,(?:10|13)|8,8|4,4,8|4,12|(?:1,)+1")
     """Sizes of the groups in which cards are written, if no word introduces them: tables of numbers have others."""
 
     def spans(self, view: View) -> Iterator[Span]:

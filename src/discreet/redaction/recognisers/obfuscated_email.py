@@ -77,7 +77,7 @@ class ObfuscatedEmailRecogniser:
         re.IGNORECASE,
     )
 
-    CUT_SHORT = re.compile(rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{_PROVIDERS})(?![\w@])", re.IGNORECASE)
+    CUT_SHORT = re.compile(rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{_PROVIDERS})(?![\w@-])", re.IGNORECASE)
     """With a provider that everybody knows, and without its domain."""
 
     def spans(self, view: View) -> Iterator[Span]:

@@ -55,7 +55,7 @@ PREFIXED_GROUPS: dict[int, set[tuple[int, ...]]] = {
 """How numbers with the trunk prefix or country code of long numbers are grouped; else the prefix makes a group of its own, or
 the number is not grouped by it at all."""
 
-PAIRS = {33: re.compile("0[1-9][0-9]{8}"), 84: re.compile("0[35789][0-9]{8}")}
+PAIRS = {33: re.compile("0[67][0-9]{8}"), 84: re.compile("0[3789][0-9]{8}")}
 """Country code -> numbers written in pairs, as lottery numbers are."""
 
 PAIRED = (2, 2, 2, 2, 2)

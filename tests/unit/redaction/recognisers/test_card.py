@@ -67,3 +67,27 @@ def test_cards_are_found_in_every_shape(text, expected):
 )
 def test_other_numbers_stay(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "barcode 4605297959985 not found",
+        "mã vạch 5017732908370 quét không ra",
+        "5715 53716 724 6889",
+        "107 9543 354 85641 595\n2841 219 6687 6371 40799\n269",
+        "39 52 66 23 41 77 13 75",
+    ],
+)
+def test_bar_codes_and_rows_of_numbers_stay(text):
+    assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize("number", ["9704222438303205084", "9792698568125656", "8600031447979511", "9860200238082032"])
+def test_domestic_schemes_are_found(number):
+    assert REDACTOR.redact(f"thẻ {number} nhé") == "thẻ <CARD> nhé"
+
+
+def test_a_printed_card_number_may_be_mistyped_or_backwards():
+    assert REDACTOR.redact("so 4111 1111 1111 1112 ok") == "so <CARD> ok"
+    assert REDACTOR.redact("so 1111 1111 1111 1114 ok") == "so <CARD> ok"

@@ -26,6 +26,19 @@ REDACTOR = Redactor(recognisers=[PhoneRecogniser()])
         "(028) 3829 5555",
         "+7 (916) 606-48-50",
         "8 921 651 47 69",
+        "8-912-780-62-01",
+        "8 912 969 84 00",
+        "(3812) 37-38-99",
+        "903 248-73-67",
+        "150 331 53836",
+        "400 6967 288",
+        "98036-95431",
+        "09.36.46.06.01",
+        "(852) 2531-9256",
+        "919/228-8829",
+        "030/98620754",
+        "024 3876 3989 (nhánh 57)",
+        "(028) 3849 3774 - máy lẻ 120",
         "89161234567",
         "+886 912 345 678",
         "0912-345-678",
@@ -118,3 +131,35 @@ def test_regions_decide_which_national_formats_are_known():
 def test_an_unknown_region_is_refused():
     with pytest.raises(ConfigurationError, match="'XX'"):
         PhoneRecogniser(regions=["XX"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gọi cho em số 0912 345 678 để hẹn lịch",
+        "số của em là 0912345678 đó anh",
+        "手机13812345678给你",
+    ],
+)
+def test_a_word_behind_a_number_is_no_currency(text):
+    assert "<PHONE>" in REDACTOR.redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "next: 4 8 15 16 23 42 108 1080",
+        "8391 318 6432 72097 440\n4248 64548 657 99039 7639",
+        "broken since 10.0.19045.4046",
+        "0.8075 0.7966 0.4319 0.9021",
+        "lô tô 05 12 23 34 45",
+        "600 700 800 900 100 200 300",
+        "giá 912345678 đ",
+    ],
+)
+def test_rows_of_other_numbers_stay(text):
+    assert REDACTOR.redact(text) == text
+
+
+def test_a_word_introduces_all_numbers_of_a_list():
+    assert REDACTOR.redact("phones: 358 0594, 358 0595 and 358 0596.") == "phones: <PHONE>, <PHONE> and <PHONE>."
