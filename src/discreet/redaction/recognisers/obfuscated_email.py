@@ -31,8 +31,9 @@ _PROVIDERS = "gmail|googlemail|yahoo|hotmail|outlook|icloud|protonmail|proton|ya
 
 
 class ObfuscatedEmailRecogniser:
-    """Finds `ann [at] example [dot] com`, `ann at example dot com` (also in vi, ru, zh), `ann @ example.com`, `ann@gmail` and
-    `moc.elpmaxe@nna`.
+    """Finds addresses that spell out @ and the dot, in en, vi, ru and zh, space them out, cut them short or turn them round.
+
+    Such as `ann [at] example [dot] com`, `ann at example dot com`, `ann @ example.com`, `ann@gmail`, `moc.elpmaxe@nna`.
     """
 
     type = "EMAIL"
