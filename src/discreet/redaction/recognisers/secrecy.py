@@ -224,12 +224,28 @@ UNLIKE_WORDS = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'’/,;:-]")
 """What words lack."""
 
 
+NAMES = frozenset({"password", "passwd", "pwd", "secret", "token", "apikey", "key"})
+"""The references that have letters only."""
+
+NUMERIC = frozenset("0123456789vV$€£¥₫")
+"""What dates, amounts and versions begin with."""
+
+
 def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
-    return len(text) > 1 and text.rstrip(".,;!?").lower() not in NOT_A_VALUE and not REFERENCE.fullmatch(text)
+    if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in NOT_A_VALUE:  # noqa: PLR2004 - no secret is a letter
+        return False
+    if text.isalnum() and text.isascii():
+        return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # noqa: PLR2004 - as long as a mask gets
+    return not REFERENCE.fullmatch(text)
 
 
 def looks_random(text: str) -> bool:
     """Tell whether `text` has digits, symbols inside, or capitals among small letters, and is no date, amount or address."""
     text = text.rstrip(".,;:!?)\"'")
-    return UNLIKE_WORDS.search(text) is not None and not OTHERWISE.fullmatch(text) and not HEX_COLOUR.fullmatch(text)
+    if UNLIKE_WORDS.search(text) is None:
+        return False
+    return not (
+        ((text[0] in NUMERIC or "://" in text) and OTHERWISE.fullmatch(text))
+        or (text[0] == "#" and HEX_COLOUR.fullmatch(text))
+    )
