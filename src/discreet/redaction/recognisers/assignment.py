@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.telling import NAMES
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
@@ -33,14 +33,6 @@ class AssignmentRecogniser:
     """
 
     type = "SECRET"
-    HINTS = Hints(
-        *("pass", "pwd", "psw", "pw", "mk", "key", "auth", "sig", "hash", "salt", "cookie", "cred", "dsn", "secret"),
-        *("token", "jwt", "csrf", "xsrf", "sid", "otp", "cvv", "pin", "sess", "phpsess"),
-        *("mật khẩu", "mật mã", "khóa", "парол", "ключ", "токен", "секрет"),
-        *("密", "口令", "金鑰", "令牌", "權杖", "权杖", "私钥", "私鑰"),
-    )
-    """How names begin."""
-
     NAME = re.compile(
         r"(?:"
         r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|pwd|mật khẩu|mật mã|парол[ья]"
@@ -109,7 +101,7 @@ class AssignmentRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""
-        spots = self.HINTS.places_in(view)
+        spots = view.derived(NAMES.places)
         if not spots:
             return
         text = view.text

@@ -29,6 +29,7 @@ class Hints:
     """Words in small letters, one of which is in every text worth a closer look."""
 
     def __init__(self, *words: str) -> None:
+        self.words = words
         self._ascii = tuple(word for word in words if word.isascii())
         self._all = (*self._ascii, *(word for word in words if not word.isascii()))
 
@@ -40,9 +41,9 @@ class Hints:
                 return True
         return False
 
-    def places_in(self, view: View) -> list[int]:
+    def places(self, text: str) -> list[int]:
         """Return where the words begin, in order: ten times faster than one pattern of all of them."""
-        text = view.derived(small)
+        text = small(text)
         places: set[int] = set()
         for word in self._ascii if text.isascii() else self._all:
             if word in text:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.recognisers.runs import Hints
+from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
 LEAST_MEAN_CHARS = 4.6
 """The words of BIP 39 have 5.4 letters on average, those of Vietnamese without its marks 3.5."""
+
+LONGEST_PHRASE = 560
+"""33 words of 8 letters with numbers and commas, and what leads to them."""
+
+COMMON = frozenset(
+    "the and for with are was were his her had has have not but from our your said been would could should their she him its who "
+    "which them these those because really some did does being where while also into how why too may might got get going want "
+    "know make made day time good great people".split()
+)
+"""Common English words that the list of BIP 39 leaves out, except four: prose has one of them in twelve words."""
 
 
 class SeedPhraseRecogniser:
@@ -28,39 +40,40 @@ class SeedPhraseRecogniser:
     WORDS = re.compile(
         r"[^\n\0A-Za-z]{0,4}(?:[^A-Za-z\0.]{0,4}(?:is|are|là|это|是|words?)[^A-Za-z\0]{1,4})?(?P<value>(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?:[\s,]{1,3}(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?![A-Za-z])){8,32}+)"
     )
-    COMMON = re.compile(
-        r"(?<![a-z])(?:the|and|for|with|are|was|were|his|her|had|has|have|not|but|from|our|your|said|been|would|could|should|their|she|him|its|who|which|them|these"
-        r"|those|because|really|some|did|does|being|where|while|also|into|how|why|too|may|might|got|get|going|want|know|make|made|day|time|good|great|people)(?![a-z])"
-    )
-    """Common English words that the list of BIP 39 leaves out, except four: prose has one of them in twelve words."""
+    COMMON = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(COMMON))})(?![a-z])")
+
+    HINTS = Hints("seed", "mnemonic", "phrase", "wallet", "cụm từ", "фраз", "мнемон", "助", "短")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all phrases."""
-        text, lowered = view.text, view.lowered
+        text = view.text
         for match in self.RUN.finditer(text) if _has_run(text) else ():
             words = re.findall("[a-z]+", match[0])
             if not self.COMMON.search(match[0]) and sum(map(len, words)) >= LEAST_MEAN_CHARS * len(words):
                 yield match.span()
-        if any(
-            hint in lowered for hint in ("seed", "mnemonic", "phrase", "wallet", "cụm từ", "фраз", "мнемон", "助", "短")
-        ):
+        if self.HINTS.found_in(view):
+            behind = Windows(text, self.told, before=0, behind=LONGEST_PHRASE)
             for name in self.TOLD.finditer(text):
-                told = self.WORDS.match(text, name.end())
-                if told and not self.COMMON.search(told["value"]):
-                    yield told.span("value")
+                if told := behind.at(name.end()):
+                    yield name.end() + told[0], name.end() + told[1]
+
+    def told(self, text: str, place: int) -> Span | None:
+        """Return the span of the phrase behind `place`, from there on, or None."""
+        told = self.WORDS.match(text, place)
+        if told is None or self.COMMON.search(told["value"]):
+            return None
+        return told.start("value") - place, told.end("value") - place
 
 
 def _has_run(text: str) -> bool:
-    """Tell whether twelve words of three to nine small letters may stand in a row: such a run has two of each six."""
+    """Tell whether twelve words that may be listed stand in a row: such a run has two of each sixth word."""
     words = text.split()
-    before = False
-    for place in range(5, len(words), 6):
-        good = _may_be_listed(words[place])
-        if good and before and all(map(_may_be_listed, words[place - 5 : place])):
-            return True
-        before = good
-    return False
+    sixth = [_may_be_listed(word) for word in words[5::6]]
+    return any(
+        good and before and all(map(_may_be_listed, words[6 * place + 6 : 6 * place + 11]))
+        for place, (before, good) in enumerate(zip(sixth, sixth[1:], strict=False))
+    )
 
 
 def _may_be_listed(word: str) -> bool:
-    return 3 <= len(word) <= 9 and word.islower()  # noqa: PLR2004 - BIP 39, and a comma
+    return 3 <= len(word) <= 9 and word.islower() and word.rstrip(",") not in COMMON  # noqa: PLR2004 - BIP 39, and a comma

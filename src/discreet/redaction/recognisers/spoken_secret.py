@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.telling import NAMES
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
@@ -37,14 +38,6 @@ class SpokenSecretRecogniser:
     """
 
     type = "SECRET"
-    HINTS = Hints(
-        *("pass", "pwd", "psw", "pw", "mk", "key", "api", "token", "secret", "cred", "login", "log in", "user", "mat khau", "tk"),
-        *("jelsz", "contrase", "mot de passe", "kennwort", "senha", "hasł", "şifre", "パスワ", "暗証", "비밀", "비번"),
-        *("mật", "tài kho", "khóa", "khoá", "mã token", "парол", "пасс", "кодов", "ключ", "токен", "секрет", "логин"),
-        *("密", "口令", "金鑰", "令牌", "權杖", "权杖", "私钥", "私鑰", "暗号", "暗號", "帳", "账", "帐"),
-    )
-    """How names begin."""
-
     NAME = re.compile(
         r"(?:"
         r"(?P<pair>(?<![a-z])(?:login|creds?|credentials?|log ?in|user(?:name)?)(?: ?(?:/|and|&) ?(?:pass(?:word)?|pwd?))?(?![a-z])|логин(?: ?(?:/|и) ?пароль)?"
@@ -152,14 +145,23 @@ class SpokenSecretRecogniser:
         re.compile(r"(?<![A-Za-z])(?:use|try|with|enter|type) [\"'`“]?(?P<value>[!-~]{4,128})[\"'`”]? (?:as|for) (?:my|the|your|our)(?: [\w'-]{1,20}){0,2} (?:password|passcode|passphrase|token|key)(?![a-z])", re.IGNORECASE),
     )  # fmt: skip
 
+    BEFORE_HINTS = (
+        Hints(" to log", " to sign", " to unl", " to acc", " to conn", " to auth", " to dec"),
+        (_english := Hints("password", "passcode", "passphrase", "pwd", " key", " token")),
+        Hints(" là "),
+        Hints(" пароль", " токен", " ключ"),
+        Hints("密碼", "密码", "口令", "密钥", "金鑰", "令牌"),
+        _english,
+    )
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that is told."""
-        spots = self.HINTS.places_in(view)
+        spots = view.derived(NAMES.places)
         if not spots:
             return
         text = view.text
         names = Windows(text, self.look, before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND)
-        place = 0
+        place = -1
         for spot in spots:
             if spot < place or (seen := names.at(spot)) is None:
                 continue
@@ -167,8 +169,9 @@ class SpokenSecretRecogniser:
             if found := seen[1]:
                 yield spot + found[0], spot + found[1]
                 place = max(place, spot + found[1])
-        for pattern in self.BEFORE:
-            for match in pattern.finditer(text):
+        named = place >= 0
+        for hints, pattern in zip(self.BEFORE_HINTS, self.BEFORE, strict=True) if named else ():
+            for match in pattern.finditer(text) if hints.found_in(view) else ():
                 value = match["value"].strip(self.TRAILING)
                 if self.stands_before(match, value):
                     start = text.index(value, match.start("value"))
