@@ -45,9 +45,12 @@ class AssignmentRecogniser:
         re.IGNORECASE,
     )
 
-    QUALIFIED = re.compile(
-        r"(?:[A-Za-z0-9][_-]?|(?:api|access|secret|private|auth|encryption|signing|master|account|license|licence|app|deploy|service|subscription|webhook) |api[- ]|(?:секретный|приватный) )\Z",
-        re.IGNORECASE,
+    QUALIFIERS = tuple(
+        f"{word} "
+        for word in (
+            *("api", "access", "secret", "private", "auth", "encryption", "signing", "master", "account", "license"),
+            *("licence", "app", "deploy", "service", "subscription", "webhook", "секретный", "приватный"),
+        )
     )
     """What before "key" says that it is no plain one."""
     OTHER_KEY = re.compile(
@@ -182,7 +185,10 @@ class AssignmentRecogniser:
         if operator["strong"] in ("==", "===") and not quoted:
             return False
         if not name["password"]:
-            return len(value) >= self.least(text, name) and " " not in value and self.is_key(value)
+            long = len(value) >= LEAST_PLAIN_KEY_CHARS or (
+                len(value) >= LEAST_KEY_CHARS and len(value) >= self.least(text, name)
+            )
+            return long and " " not in value and self.is_key(value)
         if operator["weak"] and quoted and "(" not in operator["weak"]:
             return random or self.CALLED.search(text, max(0, name.start() - 44), name.start()) is not None
         if quoted or operator["strong"] != ":":
@@ -200,9 +206,14 @@ class AssignmentRecogniser:
         before = text[max(0, name.start() - 24) : name.start()]
         return (
             LEAST_KEY_CHARS
-            if self.QUALIFIED.search(before) and not self.OTHER_KEY.search(before)
+            if self.is_qualified(before) and not self.OTHER_KEY.search(before)
             else LEAST_PLAIN_KEY_CHARS
         )
+
+    def is_qualified(self, before: str) -> bool:
+        """Tell whether what stands before "key" makes a name with it."""
+        last = before[:-1] if before[-1:] in ("_", "-") else before
+        return (last[-1:].isascii() and last[-1:].isalnum()) or before.lower().endswith(self.QUALIFIERS)
 
     def is_key(self, value: str) -> bool:
         """Tell a key from the name of a column, a function or a file."""

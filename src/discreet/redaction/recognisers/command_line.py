@@ -62,8 +62,8 @@ class CommandLineRecogniser:
     STATEMENT_HINTS = (
         Hints("identified ", "password "),
         Hints("('", '("', "( '", '( "', "(  "),
-        (_echo := Hints("echo ")),
-        _echo,
+        Hints("echo "),
+        Hints("echo "),
         Hints("login "),
         Hints("xfreerdp", "mstsc"),
         Hints("requirepass", "masterauth", "bindpw", "rootpw", "enable secret", "snmp-server", "psk=", "wpa_pass"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.windows import Windows
@@ -12,13 +13,19 @@ from discreet.redaction.view import Span, View
 LEAST_MEAN_CHARS = 4.6
 """The words of BIP 39 have 5.4 letters on average, those of Vietnamese without its marks 3.5."""
 
+WHOLE_WORDS = 10
+"""Of the twelve words of the shortest phrase (BIP 39), the first and the last may be glued to something."""
 LONGEST_PHRASE = 560
 """33 words of 8 letters with numbers and commas, and what leads to them."""
 
 COMMON = frozenset(
-    "the and for with are was were his her had has have not but from our your said been would could should their she him its who "
-    "which them these those because really some did does being where while also into how why too may might got get going want "
-    "know make made day time good great people".split()
+    [
+        *("also", "and", "are", "because", "been", "being", "but", "could", "day", "did", "does", "for", "from"),
+        *("get", "going", "good", "got", "great", "had", "has", "have", "her", "him", "his", "how", "into", "its"),
+        *("know", "made", "make", "may", "might", "not", "our", "people", "really", "said", "she", "should", "some"),
+        *("the", "their", "them", "these", "those", "time", "too", "want", "was", "were", "where", "which", "while"),
+        *("who", "why", "with", "would", "your"),
+    ]
 )
 """Common English words that the list of BIP 39 leaves out, except four: prose has one of them in twelve words."""
 
@@ -66,13 +73,14 @@ class SeedPhraseRecogniser:
 
 
 def _has_run(text: str) -> bool:
-    """Tell whether twelve words that may be listed stand in a row: such a run has two of each sixth word."""
+    """Tell whether as many words as a phrase has may stand in a row: such a run has one of each ten."""
     words = text.split()
-    sixth = [_may_be_listed(word) for word in words[5::6]]
-    return any(
-        good and before and all(map(_may_be_listed, words[6 * place + 6 : 6 * place + 11]))
-        for place, (before, good) in enumerate(zip(sixth, sixth[1:], strict=False))
-    )
+    for place in range(WHOLE_WORDS - 1, len(words), WHOLE_WORDS):
+        if _may_be_listed(words[place]):
+            before = sum(1 for _ in takewhile(_may_be_listed, reversed(words[place - WHOLE_WORDS + 1 : place])))
+            if before + sum(1 for _ in takewhile(_may_be_listed, words[place : place + WHOLE_WORDS])) >= WHOLE_WORDS:
+                return True
+    return False
 
 
 def _may_be_listed(word: str) -> bool:

@@ -36,7 +36,17 @@ class ToldCodeRecogniser:
     )
     ANCHORS = Hints(
         *("code", "pin", "otp", "2fa", "mfa", "cvv", "cvc", "cvn", "csc", "combination", "combo", "on the back"),
-        *("two-factor", "one-time", "one time", "sms", "verification", "confirmation", "security", "authentic", "login"),
+        *(
+            "two-factor",
+            "one-time",
+            "one time",
+            "sms",
+            "verification",
+            "confirmation",
+            "security",
+            "authentic",
+            "login",
+        ),
         *("log-in", "sign-in", "signin", "access", "auth", "activation", "backup", "recovery", "reset", "google"),
         *("whatsapp", "telegram", "bank", "apple", "microsoft", "facebook", "paypal", "xac ", "xác "),
         *("mã", "đăng nhập", "kích hoạt", "bảo mật", "dự phòng", "của bạn", "khôi phục"),
