@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import pairwise
 
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.windows import Windows
@@ -13,8 +13,6 @@ from discreet.redaction.view import Span, View
 LEAST_MEAN_CHARS = 4.6
 """The words of BIP 39 have 5.4 letters on average, those of Vietnamese without its marks 3.5."""
 
-WHOLE_WORDS = 10
-"""Of the twelve words of the shortest phrase (BIP 39), the first and the last may be glued to something."""
 LONGEST_PHRASE = 560
 """33 words of 8 letters with numbers and commas, and what leads to them."""
 
@@ -73,14 +71,20 @@ class SeedPhraseRecogniser:
 
 
 def _has_run(text: str) -> bool:
-    """Tell whether as many words as a phrase has may stand in a row: such a run has one of each ten."""
+    """Tell whether a phrase may stand in `text`: two of each fifth word are listed, and all between.
+
+    Of the twelve words of the shortest phrase (BIP 39), the first and the last may be glued to something, ten are whole.
+    """
     words = text.split()
-    for place in range(WHOLE_WORDS - 1, len(words), WHOLE_WORDS):
-        if _may_be_listed(words[place]):
-            before = sum(1 for _ in takewhile(_may_be_listed, reversed(words[place - WHOLE_WORDS + 1 : place])))
-            if before + sum(1 for _ in takewhile(_may_be_listed, words[place : place + WHOLE_WORDS])) >= WHOLE_WORDS:
-                return True
-    return False
+    fifths = [
+        place
+        for place in range(4, len(words), 5)
+        if 2 < len(word := words[place]) < 10 and word not in COMMON and word.islower()  # noqa: PLR2004 - as below
+    ]
+    return any(
+        last - first == 5 and all(map(_may_be_listed, words[first:last]))  # noqa: PLR2004 - each fifth
+        for first, last in pairwise(fifths)
+    )
 
 
 def _may_be_listed(word: str) -> bool:
