@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import Hints, small
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.telling import NAMES
+from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
 LEAST_KEY_CHARS = 8
@@ -19,6 +20,10 @@ LEAST_PLAIN_KEY_CHARS = 16
 MOST_VALUE_CHARS = 16_000
 MOST_LOOKED_AT = 200
 """So much of a value tells whether it is one; a bound, so that many names in a row stay linear."""
+LOOKED_AT_BEFORE = 64
+LOOKED_AT_BEHIND = 420
+"""What tells a value reaches from 60 characters before its name to a name of 90, an operator of 80, a value of
+`MOST_LOOKED_AT` and 24 more."""
 
 
 class AssignmentRecogniser:
@@ -28,54 +33,6 @@ class AssignmentRecogniser:
     """
 
     type = "SECRET"
-    HINTS = Hints(
-        *[
-            "pass",
-            "pwd",
-            "psw",
-            "pw:",
-            "pw=",
-            "mk:",
-            "secret",
-            "token",
-            "cred",
-            "key",
-            "auth",
-            "jwt",
-            "sess",
-            "sid=",
-            "sid:",
-            "sig",
-            "csrf",
-            "cookie",
-            "otp",
-            "dsn",
-            "cvv",
-            "pin=",
-            "pin:",
-            "salt",
-            "hash",
-            "xsrf",
-        ],
-        *[
-            "mật khẩu",
-            "mật mã",
-            "khóa",
-            "парол",
-            "ключ",
-            "токен",
-            "секрет",
-            "密",
-            "口令",
-            "金鑰",
-            "令牌",
-            "權杖",
-            "权杖",
-            "私钥",
-            "私鑰",
-        ],
-    )
-
     NAME = re.compile(
         r"(?:"
         r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|pwd|mật khẩu|mật mã|парол[ья]"
@@ -88,15 +45,12 @@ class AssignmentRecogniser:
         re.IGNORECASE,
     )
 
-    SPOT = re.compile(
-        "pass|pwd|psw|pw|mk|m[ậạ]t|парол|密|口令|key|ключ|khóa|auth|sig|hash|salt|cookie|cred|dsn|secret|token|jwt|[cx]srf|sid|otp(?!ass)|cvv|pin|sess|phpsess"
-        "|токен|секрет|金鑰|令牌|權杖|权杖|私"
-    )
-    """How names begin, in small letters: without regard to case this would be ten times slower."""
-
-    QUALIFIED = re.compile(
-        r"(?:[A-Za-z0-9][_-]?|(?:api|access|secret|private|auth|encryption|signing|master|account|license|licence|app|deploy|service|subscription|webhook) |api[- ]|(?:секретный|приватный) )\Z",
-        re.IGNORECASE,
+    QUALIFIERS = tuple(
+        f"{word} "
+        for word in (
+            *("api", "access", "secret", "private", "auth", "encryption", "signing", "master", "account", "license"),
+            *("licence", "app", "deploy", "service", "subscription", "webhook", "секретный", "приватный"),
+        )
     )
     """What before "key" says that it is no plain one."""
     OTHER_KEY = re.compile(
@@ -150,30 +104,43 @@ class AssignmentRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""
-        text = view.text
-        if not self.HINTS.found_in(view):
+        spots = view.derived(NAMES.places)
+        if not spots:
             return
+        text = view.text
+        names = Windows(text, self.look, before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND)
         place = 0
-        for spot in self.SPOT.finditer(view.derived(small)):
-            if spot.start() < place or (name := self.NAME.match(text, spot.start())) is None:
+        for spot in spots:
+            if spot < place or (seen := names.at(spot)) is None:
                 continue
-            place = name.end()
-            follows = text[place : place + 8].lstrip(" \"'`\\])*_")[:1]
-            if follows and follows not in self.FOLLOWS and not self.is_option(text, name):
+            place = spot + seen[0]
+            if seen[1] is None:
                 continue
-            operator = self.OPERATOR.match(text, place)
-            if operator is None or not self.is_assignment(text, name, operator):
-                continue
-            value = self.value(text, operator.end(), MOST_LOOKED_AT)
-            if value and operator["weak"] and not value[2]:
-                cell = self.FIELD.match(text, value[0], value[1])
-                value = (value[0], cell.end(), False) if cell else None
-            if value is None or not self.is_secret(text, name, operator, value):
-                continue
-            if value[1] - value[0] >= MOST_LOOKED_AT - 2:
-                value = self.value(text, operator.end(), MOST_VALUE_CHARS) or value
-            yield value[0], value[1]
-            place = value[1]
+            start, end = spot + seen[1][0], spot + seen[1][1]
+            if end - start >= MOST_LOOKED_AT - 2:
+                start, end, _ = self.value(text, spot + seen[2], MOST_VALUE_CHARS) or (start, end, False)
+            yield start, end
+            place = end
+
+    def look(self, text: str, spot: int) -> tuple[int, Span | None, int] | None:
+        """Return how long the name at `spot` is, its value's span or None, and where that was looked for, from there on."""
+        name = self.NAME.match(text, spot)
+        if name is None:
+            return None
+        end = name.end()
+        follows = text[end : end + 8].lstrip(" \"'`\\])*_")[:1]
+        if follows and follows not in self.FOLLOWS and not self.is_option(text, name):
+            return end - spot, None, 0
+        operator = self.OPERATOR.match(text, end)
+        if operator is None or not self.is_assignment(text, name, operator):
+            return end - spot, None, 0
+        value = self.value(text, operator.end(), MOST_LOOKED_AT)
+        if value and operator["weak"] and not value[2]:
+            cell = self.FIELD.match(text, value[0], value[1])
+            value = (value[0], cell.end(), False) if cell else None
+        if value is None or not self.is_secret(text, name, operator, value):
+            return end - spot, None, 0
+        return end - spot, (value[0] - spot, value[1] - spot), operator.end() - spot
 
     def is_assignment(self, text: str, name: re.Match[str], operator: re.Match[str]) -> bool:
         """Tell from what stands around the operator whether it assigns."""
@@ -218,7 +185,10 @@ class AssignmentRecogniser:
         if operator["strong"] in ("==", "===") and not quoted:
             return False
         if not name["password"]:
-            return len(value) >= self.least(text, name) and " " not in value and self.is_key(value)
+            long = len(value) >= LEAST_PLAIN_KEY_CHARS or (
+                len(value) >= LEAST_KEY_CHARS and len(value) >= self.least(text, name)
+            )
+            return long and " " not in value and self.is_key(value)
         if operator["weak"] and quoted and "(" not in operator["weak"]:
             return random or self.CALLED.search(text, max(0, name.start() - 44), name.start()) is not None
         if quoted or operator["strong"] != ":":
@@ -236,9 +206,14 @@ class AssignmentRecogniser:
         before = text[max(0, name.start() - 24) : name.start()]
         return (
             LEAST_KEY_CHARS
-            if self.QUALIFIED.search(before) and not self.OTHER_KEY.search(before)
+            if self.is_qualified(before) and not self.OTHER_KEY.search(before)
             else LEAST_PLAIN_KEY_CHARS
         )
+
+    def is_qualified(self, before: str) -> bool:
+        """Tell whether what stands before "key" makes a name with it."""
+        last = before[:-1] if before[-1:] in ("_", "-") else before
+        return (last[-1:].isascii() and last[-1:].isalnum()) or before.lower().endswith(self.QUALIFIERS)
 
     def is_key(self, value: str) -> bool:
         """Tell a key from the name of a column, a function or a file."""

@@ -24,38 +24,6 @@ class CommandLineRecogniser:
     """Finds a program or a statement that takes a password, and the password in what follows on the line."""
 
     type = "SECRET"
-    HINTS = Hints(
-        *[
-            " -p",
-            " -u",
-            " -a ",
-            " -k ",
-            " -w ",
-            " -b",
-            " --",
-            " -s",
-            " -o ",
-            "('",
-            '("',
-            ", '",
-            "/user:",
-            "/p:",
-            "identified",
-            "password ",
-            "password=",
-            "login ",
-            "requirepass",
-            "masterauth",
-            "bindpw",
-            "rootpw",
-            "psk=",
-            "wpa_",
-            "snmp",
-            "enable secret",
-        ],
-        "| ",
-    )
-
     TOOL = re.compile(
         r"(?<![A-Za-z0-9])(?:"
         r"(?P<glued>mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|7za?|7zz|rar|unrar)"
@@ -64,6 +32,7 @@ class CommandLineRecogniser:
         r"|(?P<user>curl|wget|httpie|https?(?= )|xh)|(?P<net>net use)|(?P<htpasswd>htpasswd)|(?P<smb>smbclient|rpcclient|mount)|(?P<java>keytool|jarsigner)"
         r")(?=[ \t])"
     )
+    OPTION = re.compile(r"[ \t](?:-[a-zA-Z-]|/user:)")
     OPTIONS: ClassVar = {
         "glued": re.compile(r"[ \t]-p" + _VALUE),
         "spaced": re.compile(r"[ \t](?:-p|-w|-P|--pass)(?:[ \t]{1,3}|=)?" + _VALUE),
@@ -90,10 +59,30 @@ class CommandLineRecogniser:
         re.compile(r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk=|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE),
     )  # fmt: skip
 
+    STATEMENT_HINTS = (
+        Hints("identified ", "password "),
+        Hints("('", '("', "( '", '( "', "(  "),
+        Hints("echo "),
+        Hints("echo "),
+        Hints("login "),
+        Hints("xfreerdp", "mstsc"),
+        Hints("requirepass", "masterauth", "bindpw", "rootpw", "enable secret", "snmp-server", "psk=", "wpa_pass"),
+    )
+    HINTS = Hints(*(word for hints in STATEMENT_HINTS for word in hints.words))
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all passwords."""
         text = view.text
+        if " -" in text or "\t-" in text or "/user:" in text:
+            yield from self._options(text)
         if not self.HINTS.found_in(view):
+            return
+        for hints, statement in zip(self.STATEMENT_HINTS, self.STATEMENTS, strict=True):
+            for match in statement.finditer(text) if hints.found_in(view) else ():
+                yield from self._values(match)
+
+    def _options(self, text: str) -> Iterator[Span]:
+        if not self.OPTION.search(text):
             return
         tools = list(self.TOOL.finditer(text))
         for tool, following in zip_longest(tools, tools[1:]):
@@ -103,9 +92,6 @@ class CommandLineRecogniser:
                 stop = min(stop, following.start())
             if option := self.OPTIONS[tool.lastgroup or ""].search(text, tool.end(), stop):
                 yield from self._values(option)
-        for statement in self.STATEMENTS:
-            for match in statement.finditer(text):
-                yield from self._values(match)
 
     def _values(self, match: re.Match[str]) -> Iterator[Span]:
         for group in ("v1", "v2", "v3"):

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from string import ascii_lowercase, ascii_uppercase, digits
 
 from discreet.redaction.recognisers.runs import long_runs
 from discreet.redaction.view import Span, View
@@ -45,12 +46,16 @@ class EntropyRecogniser:
     )
     """Words before something random that is public."""
 
+    NAMED_HINTS = ("sha", "md5", "h1:", "64,", "digest", "integrity", "etag", "checksum", "ssh-", "begin ", "end ")
+
     DIGEST = re.compile(r"sha[0-9]{1,3}[-=]|md5[-=]", re.IGNORECASE)
     """A digest that bears its own name, as in `integrity` of a lock file."""
 
     HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-f-]{1,4000}|[0-9A-F-]{1,4000}")
     PARTS = re.compile(r"[A-Za-z0-9]{1,4000}+")
-    CHANGE = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+    KIND = str.maketrans(ascii_lowercase + ascii_uppercase + digits, "a" * 26 + "A" * 26 + "0" * 10)
+    """To one letter a kind."""
+    CHANGES = ("aA", "a0", "Aa", "A0", "0a", "0A")
     LONG_WORD = re.compile(r"[a-z]{8}|[A-Z]{9}|[0-9]{9}")
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -67,24 +72,31 @@ class EntropyRecogniser:
         """Tell whether what stands before says that the string is a digest, a public key, or part of an address."""
         if self.DIGEST.match(text, start):
             return True
-        word = re.split(r"[\s\"'<>]", text[max(0, start - 400) : start])[-1]
-        return "://" in word or "www." in word or self.NAMED.search(text, max(0, start - 40), start) is not None
+        before = text[max(0, start - 400) : start]
+        word = "" if before[-1:].isspace() else re.split(r"[\s\"'<>]", before)[-1]
+        if "://" in word or "www." in word:
+            return True
+        near = before[-40:].lower()
+        return any(hint in near for hint in self.NAMED_HINTS) and self.NAMED.search(near) is not None
 
     def is_random(self, run: str) -> bool:
         """Tell a random string from names, paths and numbers, by how often kinds of characters change in it."""
-        if len(run) > MOST_CHARS or self.HEXADECIMAL.fullmatch(run) or len(set(run)) < LEAST_DIFFERENT or _is_text(run):
+        if len(run) > MOST_CHARS or len(set(run)) < LEAST_DIFFERENT or self.HEXADECIMAL.fullmatch(run):
             return False
         parts = self.PARTS.findall(run)
         joined = "".join(parts)
         if len(joined) < LEAST_CHARS - 2 or len(parts) > 2 + len(joined) / 10:
             return False
-        kinds = sum(re.search(kind, joined) is not None for kind in ("[a-z]", "[A-Z]", "[0-9]"))
-        changes = len(self.CHANGE.findall(joined)) / len(joined)
-        if kinds == 3:  # noqa: PLR2004 - all there are
-            return changes >= CHANGES_OF_THREE and (len(joined) >= SURELY_LONG or self.LONG_WORD.search(joined) is None)
-        if len(joined) < LEAST_OF_ONE_CASE or len(parts) > 2:  # noqa: PLR2004 - a prefix and a tail
-            return False
-        return changes >= CHANGES_OF_TWO and re.search("[0-9]", joined) is not None
+        kinds = joined.translate(self.KIND)
+        changes = sum(map(kinds.count, self.CHANGES)) / len(joined)
+        if "a" in kinds and "A" in kinds and "0" in kinds:
+            mixed = changes >= CHANGES_OF_THREE and (len(joined) >= SURELY_LONG or not self.LONG_WORD.search(joined))
+        else:
+            # two parts are a prefix and a tail
+            mixed = (
+                changes >= CHANGES_OF_TWO and len(joined) >= LEAST_OF_ONE_CASE and len(parts) <= 2 and "0" in kinds  # noqa: PLR2004
+            )
+        return mixed and not _is_text(run)
 
 
 def _is_text(run: str) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import Hints, small
+from discreet.redaction.recognisers.said_first import LEAST_WORD_CHARS, TRAILING, SaidFirst
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.telling import NAMES
+from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
 MOST_WORDS_BETWEEN = 7
@@ -18,11 +20,13 @@ LEAST_KEY_CHARS = 12
 """Keys and tokens are longer than passwords."""
 LEAST_BARE_KEY_CHARS = 16
 """The same where the sentence doesn't say that the key comes next."""
-LEAST_WORD_CHARS = 6
-"""An ASCII word of that many letters at the end of a Vietnamese, Russian or Chinese sentence is not the name of a thing."""
 MOST_QUOTED_WORDS = 10
 """More are a quotation."""
 MOST_CLAUSE_CHARS = 160
+LONGEST_COPULA = 13
+LOOKED_AT_BEFORE = 26
+LOOKED_AT_BEHIND = MOST_CLAUSE_CHARS + 100
+"""What is told depends on so much: a name has 40 characters at most, and so has what may follow the clause."""
 
 
 class SpokenSecretRecogniser:
@@ -33,43 +37,6 @@ class SpokenSecretRecogniser:
     """
 
     type = "SECRET"
-    HINTS = Hints(
-        *["pass", "pwd", "pw", "key", "token", "secret", "cred", "login", "log in", "user", "mk", "mat khau", "tk:"],
-        *[
-            "jelsz",
-            "contrase",
-            "mot de passe",
-            "kennwort",
-            "senha",
-            "hasł",
-            "şifre",
-            "パスワ",
-            "暗証",
-            "비밀",
-            "비번",
-            "mật",
-            "khóa",
-            "khoá",
-            "парол",
-            "пасс",
-            "ключ",
-            "токен",
-            "секрет",
-            "логин",
-            "фраз",
-            "密",
-            "口令",
-            "金鑰",
-            "令牌",
-            "權杖",
-            "权杖",
-            "私钥",
-            "私鑰",
-            "暗号",
-            "暗號",
-        ],
-    )
-
     NAME = re.compile(
         r"(?:"
         r"(?P<pair>(?<![a-z])(?:login|creds?|credentials?|log ?in|user(?:name)?)(?: ?(?:/|and|&) ?(?:pass(?:word)?|pwd?))?(?![a-z])|логин(?: ?(?:/|и) ?пароль)?"
@@ -88,7 +55,7 @@ class SpokenSecretRecogniser:
         "pass|wpa|wi-?fi|network|jelsz|contrase|mot de|kennw|senha|hasł|şifre|パスワ|暗証|비밀|비번|pwd|psw|pw|mk|log ?in|cred|user|api|key|token|secret|m[ậạ]t|mat khau|kh[oóa]|mã token|парол|пасс|кодов|логин|ключ|токен|секрет|帳|账|帐|密|口令|暗|tài kho|tk"
         "|金鑰|令牌|權杖|权杖|私"
     )
-    """How names begin, in small letters: without regard to case this would be ten times slower."""
+    """What in a word without spaces, as Chinese has them, may be a name."""
 
     PIECE = re.compile(
         r"[\"'`“”«»「」『』‘’(\[|,;]{0,4}(?P<word>[!#-&*-~\u00c0-\u024f\u1e00-\u1eff][!-~\u00c0-\u024f\u1e00-\u1eff]{0,200}|[^\W0-9A-Za-z_]{1,40}|\S)"
@@ -126,7 +93,6 @@ class SpokenSecretRecogniser:
         re.IGNORECASE,
     )
     """What follows the last word of a sentence."""
-    TRAILING = ".,;:!?)]}\"'`»”」』’*|>"
     UNIT = re.compile(
         r" ?(?:[A-Za-z%]{1,3}(?![A-Za-z])|characters|digits|minutes|hours|times|days|users|символ|знак|цифр|мин|ký tự|chữ số|phút|lần|位|個|个|字|分|次|天)"
     )
@@ -165,86 +131,79 @@ class SpokenSecretRecogniser:
         re.IGNORECASE,
     )
 
-    BEFORE = (
-        re.compile(
-            r"(?<![A-Za-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)",
-            re.IGNORECASE,
-        ),
-        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2} (?:is|was|will be|as) (?:my|the|your|our|his|her)(?: [\w'-]{1,20}){0,3} (?:password|passcode|passphrase|pwd|(?:api|access|secret) (?:key|token)|token)(?![a-z])", re.IGNORECASE),
-        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2} là (?:mật khẩu|pass|mã token|api key|token)", re.IGNORECASE),
-        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»]{0,2}[ ]{1,2}(?:- )?(?:это )?(?:мой|твой|ваш|наш)(?: \w{1,20}){0,2} (?:пароль|токен|ключ)", re.IGNORECASE),
-        re.compile(r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»」]{0,2}[ ]?是(?:我|你|您|他|她)?們?们?的?\w{0,8}?(?:密碼|密码|口令|密钥|金鑰|令牌)"),
-        re.compile(r"(?<![A-Za-z])(?:use|try|with|enter|type) [\"'`“]?(?P<value>[!-~]{4,128})[\"'`”]? (?:as|for) (?:my|the|your|our)(?: [\w'-]{1,20}){0,2} (?:password|passcode|passphrase|token|key)(?![a-z])", re.IGNORECASE),
-    )  # fmt: skip
+    BEFORE = SaidFirst()
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that is told."""
-        text = view.text
-        if not self.HINTS.found_in(view):
+        spots = view.derived(NAMES.places)
+        if not spots:
             return
-        place = 0
-        for spot in self.SPOT.finditer(view.derived(small)):
-            if spot.start() < place or (name := self.NAME.match(text, spot.start())) is None:
-                continue
-            place = name.end()
-            if found := self.told(text, name):
-                yield found
-                place = max(place, found[1])
-        for pattern in self.BEFORE:
-            for match in pattern.finditer(text):
-                value = match["value"].strip(self.TRAILING)
-                if self.stands_before(match, value):
-                    start = text.index(value, match.start("value"))
-                    yield start, start + len(value)
-
-    def stands_before(self, match: re.Match[str], value: str) -> bool:
-        """Tell the password of "opensesame is my password" from "this is my password"."""
-        if (
-            len(value) < 4
-            or not names_a_value(value)
-            or match.string[match.end() :].startswith((" manager", " policy", "管理"))
-        ):
-            return False
-        opening = (
-            not match.string[: match.start("value")].strip()
-            or match.string[: match.start("value")].rstrip()[-1:] in ".:!?\n"
+        text = view.text
+        starts = frozenset(spots)
+        names = Windows(
+            text, lambda text, spot: self.look(text, spot, starts), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND
         )
-        return looks_random(value) or (len(value) >= LEAST_WORD_CHARS and value.islower() and opening)
+        place = 0
+        for spot in spots:
+            if spot < place or (seen := names.at(spot)) is None:
+                continue
+            place = spot + seen[0]
+            if found := seen[1]:
+                yield spot + found[0], spot + found[1]
+                place = max(place, spot + found[1])
+        yield from self.BEFORE.spans(view)
 
-    def told(self, text: str, name: re.Match[str]) -> Span | None:
+    def look(self, text: str, spot: int, starts: frozenset[int]) -> tuple[int, Span | None] | None:
+        """Return how long the name at `spot` is, and from there on the span of what it tells, or None.
+
+        `starts` has all places where names may begin.
+        """
+        name = self.NAME.match(text, spot)
+        if name is None:
+            return None
+        told = self.told(text, name, starts)
+        return name.end() - spot, told and (told[0] - spot, told[1] - spot)
+
+    def told(self, text: str, name: re.Match[str], starts: frozenset[int]) -> Span | None:
         """Return the span of what the words behind `name` tell; None if they tell nothing."""
         limit = min(len(text), name.end() + MOST_CLAUSE_CHARS)
         if name["pair"]:
             return self.of_pair(text, name.end(), limit)
         place, said = name.end(), ""
         between: list[str] = []
-        if self.PHRASE_NAME.fullmatch(name[0]) and (phrase := self.PHRASE.match(text, place, limit)):
+        if (
+            name["password"]
+            and self.PHRASE_NAME.fullmatch(name[0])
+            and (phrase := self.PHRASE.match(text, place, limit))
+        ):
             return phrase.span("value")
         if not name["token"] and (quoted := self.quoted(text, place, limit)):
             return quoted
         if name.string.startswith(("=", "_", "|", ">", "\t", ";", '">', "'>"), place):
             return None  # an assignment, which another recogniser looks at
         while piece := self.PIECE.search(text, place, limit):
-            if self.STOP.search(text, place, piece.start("word")) or len(between) > MOST_WORDS_BETWEEN:
+            word, start = piece["word"], piece.start("word")
+            gap = text[place:start]
+            if len(between) > MOST_WORDS_BETWEEN or (gap not in ("", " ") and self.STOP.search(text, place, start)):
                 return None
-            word, place = piece["word"], piece.end("word")
-            if self.NAME.match(text, piece.start("word") + (2 if word.startswith("--") else 0)):
+            place = piece.end("word")
+            begin = start + 2 if word.startswith("--") else start
+            if begin in starts and self.NAME.match(text, begin):
                 return None  # which will be looked at by itself
             if not word.isascii() and self.SPOT.search(word):
                 return None
-            if glued := self.GLUED_OPERATOR.match(word):
-                place = piece.start("word") + glued.end()
+            if word[0] in ":=-*" and (glued := self.GLUED_OPERATOR.match(word)):
+                place = start + glued.end()
                 said = glued[0].strip("*") or said
                 if not name["token"] and (quoted := self.quoted(text, place, limit)):
                     return quoted
                 continue
-            if self.COPULA.fullmatch(word):
+            if len(word) <= LONGEST_COPULA and self.COPULA.fullmatch(word):
                 said = word
                 if not name["token"] and (quoted := self.quoted(text, place, limit)):
                     return quoted
                 continue
-            value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(self.TRAILING)
-            start = piece.start("word")
+            value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(TRAILING)
             end = start + len(value)
             if self.accepts(text, name, value, end, said, between):
                 kept = 1 if text[end : end + 1] in ("!", "?") and looks_random(value) and text[end : end + 1] else 0
@@ -314,7 +273,7 @@ class SpokenSecretRecogniser:
         pair = self.PAIR.match(text, start, min(limit, start + 120))
         if pair is None:
             return None
-        value = pair["value"].rstrip(self.TRAILING)
+        value = pair["value"].rstrip(TRAILING)
         if (
             len(value) < 4
             or not names_a_value(value)
