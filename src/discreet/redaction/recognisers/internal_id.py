@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.errors import ConfigurationError, MissingDependencyError
-from discreet.redaction.recognisers.context import lead
-from discreet.redaction.recognisers.identifiers import CLOSE, identifiers
+from discreet.redaction.recognisers.context import Leads
+from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers
 from discreet.redaction.recognisers.internal_id_words import (
     ALONE,
     ALWAYS,
@@ -77,17 +77,22 @@ class InternalIdRecogniser:
                 start, end = match.span(1 if pattern.groups and match.start(1) >= 0 else 0)
                 if start < end:
                     yield start, end
-        if not CLOSE.search(text):
+        if not view.derived(digits_are_close):
             return
         yield from (match.span() for match in self.PREFIXED.finditer(text))
+        leads = view.derived(Leads)
+        kinds: dict[str, bool | None] = {"": False}
         for start, end in view.derived(identifiers):
-            if end - start <= MOST_CHARS and self.validate(text[start:end], lead(text, start)):
-                yield start, end
+            if end - start <= MOST_CHARS:
+                before = leads.before(start).text
+                if before not in kinds:
+                    kinds[before] = self.introduces(before)
+                told = kinds[before]
+                if told or (told is None and self.validate(text[start:end])):
+                    yield start, end
 
-    def validate(self, token: str, before: str) -> bool:
-        """Tell whether words make a token somebody's id."""
-        if not before:
-            return False
+    def introduces(self, before: str) -> bool | None:
+        """Tell whether words make every token after them somebody's id; None if only a token that looks like an id."""
         bare = before.lower().replace("_", " ").rstrip(SEPARATORS)
         phrase, numbered = _phrase(before)
         if ALWAYS.before(phrase) is not None or ALWAYS.before(bare) is not None:
@@ -95,8 +100,10 @@ class InternalIdRecogniser:
         kind = WITH_NUMBER.before(phrase)
         if kind is not None and (numbered or kind.endswith(NUMBER_BEFORE)):
             return True
-        if ALONE.before(phrase) is None and ALONE.before(bare) is None:
-            return False
+        return None if ALONE.before(phrase) is not None or ALONE.before(bare) is not None else False
+
+    def validate(self, token: str) -> bool:
+        """Tell whether a token looks like an id rather than an amount."""
         digits = token.replace(" ", "").replace("-", "")
         return self.LETTERED.match(token) is not None or (digits.isdecimal() and len(digits) >= LEAST_ACCOUNT_DIGITS)
 

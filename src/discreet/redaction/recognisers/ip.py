@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv6Address
 
+from discreet.redaction.recognisers.identifiers import digits_are_close
 from discreet.redaction.view import Span, View
 
 CONTEXT_CHARS = 32
@@ -13,6 +14,13 @@ CONTEXT_CHARS = 32
 
 LEAST_OCTET = 10
 """Four octets that are all smaller read as a version or a section, unless words or a port say otherwise."""
+
+MOST_OCTET = 255
+
+OCTET = re.compile("[0-9]+")
+
+WORDS = re.compile(r"[^\W\d_]|[@/§]")
+"""What words before an address have; rows of addresses have none."""
 
 
 class IpRecogniser:
@@ -61,26 +69,33 @@ class IpRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text = view.text
-        for match in self.V4.finditer(text):
-            if self.is_v4(match):
-                yield match.span()
-        if self.COLONS.search(text):
+        if "." in text and view.derived(digits_are_close):
+            known: dict[str, tuple[bool, bool]] = {}
+            for match in self.V4.finditer(text):
+                before = text[max(0, match.start() - CONTEXT_CHARS) : match.start()]
+                words = known.get(before)
+                if words is None:
+                    words = known[before] = self.introduced(before)
+                if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
+                    yield match.span()
+        if ":" in text and self.COLONS.search(text):
             for match in self.V6.finditer(text):
                 if self.is_v6(match["address"]):
                     yield match.span()
 
-    def is_v4(self, match: re.Match[str]) -> bool:
+    def introduced(self, before: str) -> tuple[bool, bool]:
+        """Tell whether words introduce an address, and whether they introduce a version."""
+        if not WORDS.search(before):
+            return False, False
+        return self.ADDRESS.search(before) is not None, self.VERSION.search(before) is not None
+
+    def is_v4(self, written: str, *, named: bool, version: bool) -> bool:
         """Tell an address from a version, a section number or an address that is everybody's."""
-        octets = [int(octet) for octet in re.findall("[0-9]+", match[0])[:4]]
-        written = ".".join(map(str, octets))
-        try:
-            IPv4Address(written)
-        except AddressValueError:
+        octets = [*map(int, OCTET.findall(written)[:4])]
+        largest = max(octets)
+        if version or largest > MOST_OCTET or not (named or largest >= LEAST_OCTET):
             return False
-        before = match.string[max(0, match.start() - CONTEXT_CHARS) : match.start()]
-        if self.NOBODY.match(written) or self.VERSION.search(before):
-            return False
-        return max(octets) >= LEAST_OCTET or match["suffix"] is not None or self.ADDRESS.search(before) is not None
+        return self.NOBODY.match(".".join(map(str, octets))) is None
 
     def is_v6(self, written: str) -> bool:
         """Tell an address from a time, a scope operator or eight bytes in hexadecimal."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate
 from typing import ClassVar, NamedTuple
 
-from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Words, lead
-from discreet.redaction.recognisers.digits import without_lookalikes
+from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Lead, Leads, Words
+from discreet.redaction.recognisers.digits import digits_of
+from discreet.redaction.recognisers.identifiers import digits_are_close, shape
 from discreet.redaction.view import Span, View
 
 S = r"(?:[ .\n-]|\r\n)?"
@@ -25,7 +26,9 @@ SHAPES = {
 }  # fmt: skip
 """Sizes of the groups in which countries print their numbers. Other groupings count if nothing else is in the run."""
 
-BY_FIRST = {size: tuple(shape for shape in SHAPES if shape[0] == size) for size, *_ in SHAPES}
+SINGLE = frozenset(sizes[0] for sizes in SHAPES if len(sizes) == 1)
+PRINTED = tuple((bytes(sizes), len(sizes)) for sizes in SHAPES if len(sizes) > 1)
+"""The same apart: those of one group, and those of several, as bytes that a search in the sizes of a long run finds."""
 
 LEAST, MOST = 8, 18
 """Digits of the shortest and longest number."""
@@ -33,11 +36,7 @@ LEAST, MOST = 8, 18
 RUN = re.compile(r"[0-9]++(?:(?: - |[ .\n-]|\r\n)[0-9]++)*+")
 GROUP = re.compile("[0-9]+")
 
-CLOSE = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){3}")
-"""Four digits close together: no code with letters has fewer."""
-
-BESIDE = re.compile(r"[0-9][ .\n-]?(?:[^\W\d_]|[)№#])|[^\W\d_][ .\n-]?[0-9]")
-"""A letter beside a digit: tables of numbers have no codes."""
+NO_CODE = re.compile("[^A-Z0-9]++")
 
 MOBILE = re.compile("[78]9[0-9]{9}|1[3-9][0-9]{9}")
 """Russian and Chinese mobiles have as many digits as several national ids."""
@@ -53,49 +52,72 @@ class Number(NamedTuple):
     """Digits in each group."""
     separators: str
     """What stands between the groups, all of it in a row."""
-    before: str
-    """What introduces it, see `context.lead`."""
+    before: Lead
+    """What introduces it."""
 
 
-def numbers(text: str) -> dict[int, list[Number]]:
-    """Return all numbers by their count of digits; for `View.derived`, so that countries share one search."""
-    text = without_lookalikes(text)
-    found: dict[int, list[Number]] = {}
-    for run in RUN.finditer(text):
-        for number in _of_run(text, run):
-            if AMOUNT.match(text, number.end):
-                continue
-            found.setdefault(len(number.digits), []).append(number)
-    return found
+class Numbers:
+    """All numbers of one text, for `View.derived`, so that countries share one search."""
+
+    def __init__(self, _: str) -> None:
+        self._by_count: dict[int, list[Number]] | None = None
+
+    def by_count(self, view: View) -> dict[int, list[Number]]:
+        """Return all numbers by their count of digits."""
+        if self._by_count is None:
+            self._by_count = {}
+            text, leads = view.derived(digits_of).text, view.derived(Leads)
+            for run in RUN.finditer(text):
+                if run.end() - run.start() < LEAST:
+                    continue
+                for number in _of_run(run[0], run.start(), leads):
+                    if not AMOUNT.match(text, number.end):
+                        self._by_count.setdefault(len(number.digits), []).append(number)
+        return self._by_count
 
 
-def _of_run(text: str, run: re.Match[str]) -> Iterator[Number]:
+def _of_run(run: str, start: int, leads: Leads) -> Iterator[Number]:
     """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
-    if run.end() - run.start() < LEAST:
+    groups = GROUP.findall(run)
+    if len(groups) == 1:
+        if len(run) <= MOST:
+            yield Number(start, start + len(run), run, (len(run),), "", leads.before(start))
         return
-    groups = [group.span() for group in GROUP.finditer(text, *run.span())]
-    sizes = tuple(end - start for start, end in groups)
-    gaps = ["\n", *(text[left[1] : right[0]] for left, right in pairwise(groups)), "\n"]
-    total = sum(sizes) if len(sizes) <= MOST else 0
-    if LEAST <= total <= MOST:
-        yield _number(text, groups, sizes, gaps)
-    for first, size in enumerate(sizes):
-        for shape in BY_FIRST.get(size, ()):
-            last = first + len(shape)
-            if sizes[first:last] == shape and len(shape) < len(sizes):
-                inner = {*gaps[first + 1 : last]} or {"-", "."}
-                if all("\n" in gap or gap not in inner for gap in (gaps[first], gaps[last])):
-                    yield _number(text, groups[first:last], shape, gaps[first : last + 1])
+    gaps = GROUP.split(run)
+    gaps[0] = gaps[-1] = "\n"
+    lengths = [*map(len, groups)]
+    begins = [*accumulate((len(group) + len(gap) for group, gap in zip(groups, gaps[1:], strict=True)), initial=start)]
+
+    def number(first: int, last: int) -> Number:
+        """Return a part of the run."""
+        return Number(
+            begins[first],
+            begins[last - 1] + lengths[last - 1],
+            "".join(groups[first:last]),
+            tuple(lengths[first:last]),
+            "".join(gaps[first + 1 : last]),
+            leads.before(begins[first]),
+        )
+
+    if len(groups) <= MOST and LEAST <= sum(lengths) <= MOST:
+        yield number(0, len(groups))
+    for at, size in enumerate(lengths):
+        if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
+            yield number(at, at + 1)
+    sizes = bytes(min(size, MOST + 1) for size in lengths)
+    for printed, size in PRINTED:
+        first = sizes.find(printed)
+        while first >= 0:
+            last = first + size
+            left, right, inner = gaps[first], gaps[last], gaps[first + 1 : last]
+            if size < len(groups) and ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
+                yield number(first, last)
+            first = sizes.find(printed, first + 1)
 
 
-def _number(text: str, groups: list[Span], sizes: tuple[int, ...], gaps: list[str]) -> Number:
-    digits = "".join(text[start:end] for start, end in groups)
-    return Number(groups[0][0], groups[-1][1], digits, sizes, "".join(gaps[1:-1]), lead(text, groups[0][0]))
-
-
-def letters_near_digits(text: str) -> str:
-    """Return `text` if it may hold a code with letters, else an empty one; for `View.derived`."""
-    return text if CLOSE.search(text) and BESIDE.search(text) else ""
+def spaced(text: str) -> str:
+    """Return the text in small letters, with spaces for `_` and `-`, as phrases are written; for `View.derived`."""
+    return text.lower().replace("_", " ").replace("-", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +137,9 @@ class Digits:
         """Tell whether the number is of this kind."""
         if self.alone and number.sizes in self.shapes and self.alone(number):
             mobile = len(number.sizes) == 1 and MOBILE.fullmatch(number.digits)
-            if not mobile and not OTHER_NUMBERS.introduce(number.before):
+            if not mobile and not number.before.has(OTHER_NUMBERS):
                 return True
-        return self.words is not None and self.words.introduce(number.before)
+        return self.words is not None and number.before.has(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +147,25 @@ class Code:
     """One kind of code that has letters."""
 
     pattern: re.Pattern[str]
+    shapes: tuple[bytes, ...] = (b"",)
+    """Parts of its `shape`: text without any of them has no such code."""
     alone: Callable[[str], bool] | None = None
     """Tells whether a code, without separators and in capitals, is one without any word before it."""
     words: Words | None = None
     """Words after which everything that has its form is one."""
 
-    def fits(self, text: str, match: re.Match[str]) -> bool:
+    def may_occur(self, view: View, shape: bytes) -> bool:
+        """Tell whether it is worth searching a text, whose shape is given, for such codes."""
+        if not any(part in shape for part in self.shapes):
+            return False
+        return self.alone is not None or (self.words is not None and self.words.occur(view.derived(spaced)))
+
+    def fits(self, match: re.Match[str], leads: Leads) -> bool:
         """Tell whether the match is of this kind."""
-        code = re.sub(r"[^A-Z0-9]", "", match[0].upper())
-        before = lead(text, match.start())
-        if self.alone and self.alone(code) and not OTHER_NUMBERS.introduce(before):
+        before = leads.before(match.start())
+        if self.alone and not before.has(OTHER_NUMBERS) and self.alone(NO_CODE.sub("", match[0].upper())):
             return True
-        return self.words is not None and self.words.introduce(before)
+        return self.words is not None and before.has(self.words)
 
 
 class NationalIdRecogniser:
@@ -148,12 +177,16 @@ class NationalIdRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all ids."""
-        text = view.text
-        if self.NUMBERS and (found := view.derived(numbers)):
+        if not view.derived(digits_are_close):
+            return
+        if self.NUMBERS and (found := view.derived(Numbers).by_count(view)):
             for kind in self.NUMBERS:
                 for count in kind.counts:
-                    yield from (each[:2] for each in found.get(count, ()) if kind.fits(each))
-        near: str = view.derived(letters_near_digits) if self.CODES else ""
-        if near:
+                    if count in found:
+                        yield from (each[:2] for each in found[count] if kind.fits(each))
+        if self.CODES:
+            form = view.derived(shape)
             for code in self.CODES:
-                yield from (match.span() for match in code.pattern.finditer(text) if code.fits(text, match))
+                if code.may_occur(view, form):
+                    leads = view.derived(Leads)
+                    yield from (match.span() for match in code.pattern.finditer(view.text) if code.fits(match, leads))

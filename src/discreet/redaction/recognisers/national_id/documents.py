@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.context import OTHER_NUMBERS, Words, lead
-from discreet.redaction.recognisers.identifiers import identifiers
-from discreet.redaction.recognisers.national_id.base import letters_near_digits
+from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads, Words
+from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.view import Span, View
 
 MOST_CHARS = 24
@@ -52,17 +51,21 @@ class DocumentRecogniser:
         r")(?![A-Za-z0-9]|-[0-9])"
     )
 
+    SHAPES = (b"A9999", b":9999", b"A9A999999")
+    """One is in the `shape` of each of them."""
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all numbers of documents."""
-        text = view.text
-        if view.derived(letters_near_digits):
+        if not view.derived(digits_are_close):
+            return
+        text, leads, form = view.text, view.derived(Leads), view.derived(shape)
+        if any(part in form for part in self.SHAPES):
             for match in self.FORMS.finditer(text):
-                if not OTHER_NUMBERS.introduce(lead(text, match.start())):
+                if not leads.before(match.start()).has(OTHER_NUMBERS):
                     yield match.span()
         for start, end in view.derived(identifiers):
-            if self.validate(text[start:end]) and self.DOCUMENTS.introduce(
-                lead(text, start), strict=text[start:end].isdecimal()
-            ):
+            token = text[start:end]
+            if self.validate(token) and leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal()):
                 yield start, end
 
     def validate(self, token: str) -> bool:
