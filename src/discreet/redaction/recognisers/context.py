@@ -72,12 +72,12 @@ class Leads:
 
 
 AMOUNT = re.compile(
-    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
+    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
     r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
     r"|triệu|tỷ|元|円|塊|块|人|份|本|件|次|萬|万|億|亿)",
     re.IGNORECASE,
 )
-"""What follows an amount."""
+"""What follows an amount. The first letters of all words save trying each."""
 
 STRICT_GAP = re.compile(
     r"(?:[\s:=\"'`({\[<>|/#№.-]|(?<![a-z])(?:number|num|no|nr|id|card|code|is|was|của|tôi|em|anh|chị|mình|vợ|chồng|là|số|công dân"

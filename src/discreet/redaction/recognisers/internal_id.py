@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.redaction.recognisers.context import Leads
-from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers
+from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.recognisers.internal_id_words import (
     ALONE,
     ALWAYS,
@@ -23,6 +23,8 @@ from discreet.redaction.recognisers.internal_id_words import (
     WITH_NUMBER,
 )
 from discreet.redaction.view import Span, View
+
+SMALL_WORDS = (*LINKS, *NUMBER_WORDS)
 
 MOST_CHARS = 40
 """Longer ones are keys and digests."""
@@ -64,6 +66,9 @@ class InternalIdRecogniser:
     )
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
+    SHAPES = (b"A9999", b"#9999", b":9999", b"?9999")
+    """One is in the `shape` of each of them; other letters than those of ASCII are `?`."""
+
     LETTERED = re.compile("[A-ZА-ЯЁĐ]{1,5}[-_#]?[0-9]")
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
@@ -79,7 +84,9 @@ class InternalIdRecogniser:
                     yield start, end
         if not view.derived(digits_are_close):
             return
-        yield from (match.span() for match in self.PREFIXED.finditer(text))
+        form = view.derived(shape)
+        if any(part in form for part in self.SHAPES):
+            yield from (match.span() for match in self.PREFIXED.finditer(text))
         leads = view.derived(Leads)
         kinds: dict[str, bool | None] = {"": False}
         for start, end in view.derived(identifiers):
@@ -113,12 +120,12 @@ def _phrase(before: str) -> tuple[str, bool]:
     rest = " " + before.lower().replace("_", " ").replace("ё", "е").rstrip(SEPARATORS)
     numbered = False
     for _ in range(MOST_LINKS):
+        if not rest.endswith(SMALL_WORDS):
+            break
         ending = next((each for each in LINKS if rest.endswith(each)), "")
         if not ending:
             ending = next((each for each in NUMBER_WORDS if rest.endswith(each)), "")
             numbered = numbered or bool(ending)
-        if not ending:
-            break
         rest = rest.removesuffix(ending).rstrip(SEPARATORS)
     return rest, numbered
 
