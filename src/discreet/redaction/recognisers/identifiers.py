@@ -15,9 +15,9 @@ LEAST_DIGITS = 4
 CLOSE = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){3}")
 """Four digits close together; nearly all chat has none and costs nothing more."""
 
-SHAPE = bytes.maketrans(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", b"A" * 52 + b"9" * 10
-)
+LETTERS_AND_DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+TIGHT = bytes.maketrans(LETTERS_AND_DIGITS, b"A" * 52 + b"9" * 10)
+AS_WRITTEN = bytes.maketrans(LETTERS_AND_DIGITS, b"a" * 52 + b"0" * 10)
 
 TOKEN = re.compile(
     r"(?<![A-Za-z0-9])(?!(?:[a-z]|[A-Za-z]{2,24}+)(?![A-Za-z0-9/_#А-ЯЁĐ-]))(?:"  # no mere words
@@ -39,11 +39,13 @@ def digits_are_close(text: str) -> bool:
 
 
 def shape(text: str) -> bytes:
-    """Return the text with `A` for each letter and `9` for each digit, of ASCII, and without separators; for `View.derived`.
+    """Return the shape of the text twice; for `View.derived`.
 
-    Looking for the shape of a code in it costs a hundredth of searching the text with its pattern.
+    First without separators, with `A` for each letter of ASCII and `9` for each digit, then as it is written, with `a` and
+    `0`; other letters are `?`. Looking for a part of a code's shape costs a hundredth of searching with its pattern.
     """
-    return text.encode("ascii", "replace").translate(SHAPE, b" .\n\r\t_-")
+    plain = text.encode("ascii", "replace")
+    return plain.translate(TIGHT, b" .\n\r\t_-") + b"\0" + plain.translate(AS_WRITTEN)
 
 
 def identifiers(text: str) -> list[Span]:

@@ -66,6 +66,9 @@ class InternalIdRecogniser:
     )
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
+    INITIAL = re.compile("[A-ZА-ЯЁ](?<![A-Za-z0-9-].)(?=[A-ZА-ЯЁĐ]{1,5}[ :#№_-]{0,3}[0-9]{4})")
+    """Where a prefix may begin."""
+
     SHAPES = (b"A9999", b"#9999", b":9999", b"?9999")
     """One is in the `shape` of each of them; other letters than those of ASCII are `?`."""
 
@@ -86,7 +89,9 @@ class InternalIdRecogniser:
             return
         form = view.derived(shape)
         if any(part in form for part in self.SHAPES):
-            yield from (match.span() for match in self.PREFIXED.finditer(text))
+            for start in self.INITIAL.finditer(text):
+                if found := self.PREFIXED.match(text, start.start()):
+                    yield found.span()
         leads = view.derived(Leads)
         kinds: dict[str, bool | None] = {"": False}
         for start, end in view.derived(identifiers):

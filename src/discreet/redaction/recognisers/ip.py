@@ -17,6 +17,9 @@ LEAST_OCTET = 10
 
 MOST_OCTET = 255
 
+LEAST_COLONS = 6
+"""Colons of a whole IPv6 address, the last part of which is written as IPv4."""
+
 OCTET = re.compile("[0-9]+")
 
 WORDS = re.compile(r"[^\W\d_]|[@/§]")
@@ -40,9 +43,6 @@ class IpRecogniser:
         r"(?!:?[0-9A-Fa-f]|::)"
     )
     """RFC 4291, section 2.2; zones RFC 4007; ports after brackets RFC 3986, and without them as people write."""
-
-    COLONS = re.compile(":[0-9A-Fa-f]{0,4}:")
-    """Two of them near each other: without, there is no IPv6 address."""
 
     VERSION = re.compile(
         r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
@@ -78,7 +78,7 @@ class IpRecogniser:
                     words = known[before] = self.introduced(before)
                 if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
                     yield match.span()
-        if ":" in text and self.COLONS.search(text):
+        if "::" in text or text.count(":") >= LEAST_COLONS:
             for match in self.V6.finditer(text):
                 if self.is_v6(match["address"]):
                     yield match.span()
@@ -99,14 +99,17 @@ class IpRecogniser:
 
     def is_v6(self, written: str) -> bool:
         """Tell an address from a time, a scope operator or eight bytes in hexadecimal."""
+        groups = [group for group in written.split(":") if group]
+        if all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
+            return False
+        if "::" in written:
+            several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
+            if not (several and any(map(str.isdigit, written))):
+                return False
+        elif written.count(":") < LEAST_COLONS:
+            return False
         try:
             address = IPv6Address(written)
         except AddressValueError:
             return False
-        groups = [group for group in written.split(":") if group]
-        if address.is_loopback or address.is_unspecified or all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
-            return False
-        if "::" not in written:
-            return True
-        several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
-        return several and any(map(str.isdigit, written))
+        return not (address.is_loopback or address.is_unspecified)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import add
 from typing import ClassVar, NamedTuple
 
-from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Lead, Leads, Words
+from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Lead, Leads, Words, spaced
 from discreet.redaction.recognisers.digits import digits_of
 from discreet.redaction.recognisers.identifiers import digits_are_close, shape
 from discreet.redaction.view import Span, View
@@ -27,8 +28,9 @@ SHAPES = {
 """Sizes of the groups in which countries print their numbers. Other groupings count if nothing else is in the run."""
 
 SINGLE = frozenset(sizes[0] for sizes in SHAPES if len(sizes) == 1)
-PRINTED = tuple((bytes(sizes), len(sizes)) for sizes in SHAPES if len(sizes) > 1)
-"""The same apart: those of one group, and those of several, as bytes that a search in the sizes of a long run finds."""
+PRINTED = tuple(bytes(sizes) for sizes in SHAPES if len(sizes) > 1)
+ANY_PRINTED = re.compile(b"|".join(map(re.escape, PRINTED)))
+"""The same apart: those of one group, and those of several as bytes, for a search in the sizes of a run."""
 
 LEAST, MOST = 8, 18
 """Digits of the shortest and longest number."""
@@ -79,45 +81,44 @@ class Numbers:
 def _of_run(run: str, start: int, leads: Leads) -> Iterator[Number]:
     """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
     groups = GROUP.findall(run)
-    if len(groups) == 1:
-        if len(run) <= MOST:
-            yield Number(start, start + len(run), run, (len(run),), "", leads.before(start))
+    sizes = (*map(len, groups),)
+    total = sum(sizes)
+    if total < LEAST:
         return
-    gaps = GROUP.split(run)
-    gaps[0] = gaps[-1] = "\n"
-    lengths = [*map(len, groups)]
-    begins = [*accumulate((len(group) + len(gap) for group, gap in zip(groups, gaps[1:], strict=True)), initial=start)]
+    separators = GROUP.split(run)
+    if total <= MOST:
+        yield Number(start, start + len(run), "".join(groups), sizes, "".join(separators), leads.before(start))
+    if len(groups) == 1:
+        return
+    separators[0] = separators[-1] = "\n"
+    begins: list[int] = []
+    for first, last in _parts(sizes, separators):
+        if not begins:
+            begins = [*accumulate(map(add, sizes, map(len, separators[1:])), initial=start)]
+        begin = begins[first]
+        inner = "".join(separators[first + 1 : last])
+        digits = "".join(groups[first:last])
+        yield Number(begin, begin + len(digits + inner), digits, sizes[first:last], inner, leads.before(begin))
 
-    def number(first: int, last: int) -> Number:
-        """Return a part of the run."""
-        return Number(
-            begins[first],
-            begins[last - 1] + lengths[last - 1],
-            "".join(groups[first:last]),
-            tuple(lengths[first:last]),
-            "".join(gaps[first + 1 : last]),
-            leads.before(begins[first]),
-        )
 
-    if len(groups) <= MOST and LEAST <= sum(lengths) <= MOST:
-        yield number(0, len(groups))
-    for at, size in enumerate(lengths):
+def _parts(sizes: tuple[int, ...], gaps: list[str]) -> Iterator[Span]:
+    """Return first and last of the groups of each part, of which the gaps around the groups say that it is one."""
+    for at, size in enumerate(sizes):
         if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
-            yield number(at, at + 1)
-    sizes = bytes(min(size, MOST + 1) for size in lengths)
-    for printed, size in PRINTED:
-        first = sizes.find(printed)
+            yield at, at + 1
+    if len(sizes) <= 2:
+        return
+    coded = bytes(min(size, MOST + 1) for size in sizes)
+    if not ANY_PRINTED.search(coded):
+        return
+    for printed in PRINTED:
+        first = coded.find(printed)
         while first >= 0:
-            last = first + size
+            last = first + len(printed)
             left, right, inner = gaps[first], gaps[last], gaps[first + 1 : last]
-            if size < len(groups) and ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
-                yield number(first, last)
-            first = sizes.find(printed, first + 1)
-
-
-def spaced(text: str) -> str:
-    """Return the text in small letters, with spaces for `_` and `-`, as phrases are written; for `View.derived`."""
-    return text.lower().replace("_", " ").replace("-", " ")
+            if len(printed) < len(sizes) and ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
+                yield first, last
+            first = coded.find(printed, first + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,9 +108,12 @@ def hong_kong(code: str) -> bool:
     return sum(value * weight for value, weight in zip(values, range(9, 0, -1), strict=True)) % 11 == 0
 
 
+_SPANISH = str.maketrans("XYZ", "012")
+
+
 def spanish(code: str) -> bool:
     """Check the letter of a Spanish DNI or NIE, whose first letter X, Y or Z stands for 0, 1 or 2."""
-    digits = code[:-1].translate(str.maketrans("XYZ", "012"))
+    digits = code[:-1].translate(_SPANISH)
     return "TRWAGMYFPDXBNJZSQVHLCKE"[int(digits) % 23] == code[-1]
 
 

@@ -44,22 +44,22 @@ class ChinaIdRecogniser(NationalIdRecogniser):
         ),
         Code(
             re.compile(rf"{START}[A-Z]{{1,2}}[0-9]{{6}} ?\([0-9A]\)"),
-            (b"A999999(",),
+            (b"a000000(", b"a000000 (",),
             alone=_is_enclosed,
         ),
         Code(
             re.compile(rf"{START}[A-Z]{{1,2}}[0-9]{{6}}[0-9A]{END}", re.IGNORECASE),
-            (b"A999999",),
+            (b"a000000",),
             words=Words("hkid|hong kong id|hong kong identity", "身份证|身分证|身分證|身份證"),
         ),
         Code(
             re.compile(rf"{START}[HMC][0-9]{{8}}(?:[0-9]{{2}})?{END}", re.IGNORECASE),
-            (b"A99999999",),
+            (b"a00000000",),
             words=PERMIT,
         ),
         Code(  # GB 32100
             re.compile(rf"{START}[0-9A-HJ-NPQRTUWXY]{{2}}[0-9]{{6}}[0-9A-HJ-NPQRTUWXY]{{10}}{END}", re.IGNORECASE),
-            (b"999999",),
+            (b"000000",),
             words=Words("uscc|social credit code", "信用代码|信用代碼"),
         ),
     )
