@@ -57,8 +57,7 @@ def identifiers(text: str) -> list[Span]:
         token = match[0]
         if (
             len(token) >= LEAST_DIGITS
-            and not token.isalpha()
-            and sum(map(str.isdigit, token)) >= LEAST_DIGITS
+            and (token[-LEAST_DIGITS:].isdecimal() or sum(map(str.isdigit, token)) >= LEAST_DIGITS)
             and not DATE.fullmatch(token)
             and not AMOUNT.match(text, match.end())
         ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import add
@@ -28,8 +28,7 @@ SHAPES = {
 """Sizes of the groups in which countries print their numbers. Other groupings count if nothing else is in the run."""
 
 SINGLE = frozenset(sizes[0] for sizes in SHAPES if len(sizes) == 1)
-PRINTED = tuple(bytes(sizes) for sizes in SHAPES if len(sizes) > 1)
-ANY_PRINTED = re.compile(b"|".join(map(re.escape, PRINTED)))
+PRINTED = tuple(bytes(sizes) for sizes in sorted(SHAPES, key=len) if len(sizes) > 1)
 """The same apart: those of one group, and those of several as bytes, for a search in the sizes of a run."""
 
 LEAST, MOST = 8, 18
@@ -70,53 +69,52 @@ class Numbers:
             self._by_count = {}
             text, leads = view.derived(digits_of).text, view.derived(Leads)
             for run in RUN.finditer(text):
-                if run.end() - run.start() < LEAST:
-                    continue
-                for number in _of_run(run[0], run.start(), leads):
-                    if not AMOUNT.match(text, number.end):
-                        self._by_count.setdefault(len(number.digits), []).append(number)
+                if run.end() - run.start() >= LEAST:
+                    for number in _of_run(run[0], run.start(), leads):
+                        if not AMOUNT.match(text, number.end):
+                            self._by_count.setdefault(len(number.digits), []).append(number)
         return self._by_count
 
 
-def _of_run(run: str, start: int, leads: Leads) -> Iterator[Number]:
+def _of_run(run: str, start: int, leads: Leads) -> Sequence[Number]:
     """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
+    if run.isdecimal():
+        return [Number(start, start + len(run), run, (len(run),), "", leads.before(start))] if len(run) <= MOST else ()
     groups = GROUP.findall(run)
     sizes = (*map(len, groups),)
     total = sum(sizes)
     if total < LEAST:
-        return
-    separators = GROUP.split(run)
+        return ()
+    gaps = GROUP.split(run)
+    found = []
     if total <= MOST:
-        yield Number(start, start + len(run), "".join(groups), sizes, "".join(separators), leads.before(start))
-    if len(groups) == 1:
-        return
-    separators[0] = separators[-1] = "\n"
+        found.append(Number(start, start + len(run), "".join(groups), sizes, "".join(gaps), leads.before(start)))
+    gaps[0] = gaps[-1] = "\n"
     begins: list[int] = []
-    for first, last in _parts(sizes, separators):
-        if not begins:
-            begins = [*accumulate(map(add, sizes, map(len, separators[1:])), initial=start)]
+    for first, last in _parts(sizes, gaps):
+        begins = begins or [*accumulate(map(add, sizes, map(len, gaps[1:])), initial=start)]
         begin = begins[first]
-        inner = "".join(separators[first + 1 : last])
+        inner = "".join(gaps[first + 1 : last])
         digits = "".join(groups[first:last])
-        yield Number(begin, begin + len(digits + inner), digits, sizes[first:last], inner, leads.before(begin))
+        found.append(Number(begin, begin + len(digits + inner), digits, sizes[first:last], inner, leads.before(begin)))
+    return found
 
 
 def _parts(sizes: tuple[int, ...], gaps: list[str]) -> Iterator[Span]:
     """Return first and last of the groups of each part, of which the gaps around the groups say that it is one."""
-    for at, size in enumerate(sizes):
-        if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
-            yield at, at + 1
-    if len(sizes) <= 2:
-        return
-    coded = bytes(min(size, MOST + 1) for size in sizes)
-    if not ANY_PRINTED.search(coded):
-        return
+    if max(sizes) >= LEAST:
+        for at, size in enumerate(sizes):
+            if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
+                yield at, at + 1
+    coded = bytes(min(size, MOST + 1) for size in sizes) if len(sizes) > 2 else b""  # noqa: PLR2004 - else nothing is left
     for printed in PRINTED:
+        if len(printed) >= len(coded):
+            break
         first = coded.find(printed)
         while first >= 0:
             last = first + len(printed)
             left, right, inner = gaps[first], gaps[last], gaps[first + 1 : last]
-            if len(printed) < len(sizes) and ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
+            if ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
                 yield first, last
             first = coded.find(printed, first + 1)
 
@@ -164,8 +162,10 @@ class Code:
     def fits(self, match: re.Match[str], leads: Leads) -> bool:
         """Tell whether the match is of this kind."""
         before = leads.before(match.start())
-        if self.alone and not before.has(OTHER_NUMBERS) and self.alone(NO_CODE.sub("", match[0].upper())):
-            return True
+        if self.alone and not before.has(OTHER_NUMBERS):
+            code = match[0].upper()
+            if self.alone(code if code.isalnum() else NO_CODE.sub("", code)):
+                return True
         return self.words is not None and before.has(self.words)
 
 
@@ -186,8 +186,13 @@ class NationalIdRecogniser:
                     if count in found:
                         yield from (each[:2] for each in found[count] if kind.fits(each))
         if self.CODES:
-            form = view.derived(shape)
-            for code in self.CODES:
-                if code.may_occur(view, form):
-                    leads = view.derived(Leads)
-                    yield from (match.span() for match in code.pattern.finditer(view.text) if code.fits(match, leads))
+            yield from self._codes(view, view.derived(Leads), view.derived(shape))
+
+    def _codes(self, view: View, leads: Leads, form: bytes) -> set[Span]:
+        found: set[Span] = set()
+        for code in self.CODES:
+            if code.may_occur(view, form):
+                for match in code.pattern.finditer(view.text):
+                    if match.span() not in found and code.fits(match, leads):
+                        found.add(match.span())
+        return found
