@@ -85,13 +85,18 @@ class InternalIdRecogniser:
                 start, end = match.span(1 if pattern.groups and match.start(1) >= 0 else 0)
                 if start < end:
                     yield start, end
-        if not view.derived(digits_are_close):
-            return
+        if view.derived(digits_are_close):
+            yield from self._prefixed(view)
+            yield from self._told(view)
+
+    def _prefixed(self, view: View) -> Iterator[Span]:
         form = view.derived(shape)
         if any(part in form for part in self.SHAPES):
-            for start in self.INITIAL.finditer(text):
-                if found := self.PREFIXED.match(text, start.start()):
+            for start in self.INITIAL.finditer(view.text):
+                if found := self.PREFIXED.match(view.text, start.start()):
                     yield found.span()
+
+    def _told(self, view: View) -> Iterator[Span]:
         leads = view.derived(Leads)
         kinds: dict[str, bool | None] = {"": False}
         for start, end in view.derived(identifiers):
@@ -100,7 +105,7 @@ class InternalIdRecogniser:
                 if before not in kinds:
                     kinds[before] = self.introduces(before)
                 told = kinds[before]
-                if told or (told is None and self.validate(text[start:end])):
+                if told or (told is None and self.validate(view.text[start:end])):
                     yield start, end
 
     def introduces(self, before: str) -> bool | None:

@@ -44,6 +44,9 @@ class IpRecogniser:
     )
     """RFC 4291, section 2.2; zones RFC 4007; ports after brackets RFC 3986, and without them as people write."""
 
+    COLONS = re.compile(":(?::|(?:[0-9A-Fa-f]{1,4}:){5}[0-9A-Fa-f])")
+    """Without, there is no IPv6 address."""
+
     VERSION = re.compile(
         r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
         r"|(?:(?:up|down)grade|update)[ds]? (?:to|from(?: [0-9.]{7,15} to)?)|section|chapter|clause|figure|table|article|rule|part|item|step|oid)"
@@ -78,7 +81,7 @@ class IpRecogniser:
                     words = known[before] = self.introduced(before)
                 if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
                     yield match.span()
-        if "::" in text or text.count(":") >= LEAST_COLONS:
+        if self.COLONS.search(text):
             for match in self.V6.finditer(text):
                 if self.is_v6(match["address"]):
                     yield match.span()

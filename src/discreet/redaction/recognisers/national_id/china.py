@@ -44,7 +44,10 @@ class ChinaIdRecogniser(NationalIdRecogniser):
         ),
         Code(
             re.compile(rf"{START}[A-Z]{{1,2}}[0-9]{{6}} ?\([0-9A]\)"),
-            (b"a000000(", b"a000000 (",),
+            (
+                b"a000000(",
+                b"a000000 (",
+            ),
             alone=_is_enclosed,
         ),
         Code(

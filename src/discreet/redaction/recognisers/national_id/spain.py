@@ -21,7 +21,9 @@ class SpainIdRecogniser(NationalIdRecogniser):
             alone=spanish,
             words=WORDS,
         ),
-        Code(re.compile(f"{START}(?:[0-9]{{8}}|[xyz][0-9]{{7}})[a-z]{END}"), (b"0000000a",), alone=spanish, words=WORDS),
+        Code(
+            re.compile(f"{START}(?:[0-9]{{8}}|[xyz][0-9]{{7}})[a-z]{END}"), (b"0000000a",), alone=spanish, words=WORDS
+        ),
         Code(
             re.compile(rf"{START}(?:[0-9]|[XYZ]{S}(?=[0-9]))(?:{S}[0-9]){{7}}{S}[A-Z]{END}", re.IGNORECASE),
             (b"9999999A",),
