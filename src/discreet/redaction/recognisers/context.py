@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 LEAD_CHARS = 48
 """How far before a value words count."""
@@ -27,25 +28,61 @@ ELSEWHERE = re.compile(
 """Words in the gap after which a number is a price, a time or a telephone number."""
 
 
-def lead(text: str, start: int) -> str:
-    """Return what stands right before `start`, back to the last digit: words farther away speak of that one.
+def spaced(text: str) -> str:
+    """Return the text in small letters, with spaces for `_` and `-`, as phrases are written; for `View.derived`."""
+    return text.lower().replace("_", " ").replace("-", " ")
 
-    Empty if there is no letter in it, so that long tables of numbers cost little.
-    """
-    before = text[max(0, start - LEAD_CHARS) : start]
-    number = LAST_DIGIT.match(before)
-    if number:
-        before = before[number.end() :]
-    return before if LETTER.search(before) else ""
+
+class Lead:
+    """What stands right before a value. Looks for the same words once, however many recognisers ask."""
+
+    __slots__ = ("_introduced", "lowered", "spaced", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text: Final = text
+        """Empty if there is no letter, so that long tables of numbers cost little."""
+        self.spaced: Final = text.replace("_", " ").replace("-", " ")
+        self.lowered: Final = self.spaced.lower()
+        self._introduced: dict[tuple[Words, bool], bool] = {}
+
+    def has(self, words: Words, *, strict: bool = False) -> bool:
+        """Tell whether one of `words` introduces the value; if `strict`, with small words between only."""
+        if not self.text:
+            return False
+        known = self._introduced.get((words, strict))
+        if known is None:
+            known = self._introduced[words, strict] = words.introduce(self, strict=strict)
+        return known
+
+
+NOTHING: Final = Lead("")
+
+
+class Leads:
+    """All leads of one text, for `View.derived`. Values with the same words before them share one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, Lead] = {"": NOTHING}
+
+    def before(self, start: int) -> Lead:
+        """Return what stands right before `start`, back to the last digit: words farther away speak of that one."""
+        before = self._text[max(0, start - LEAD_CHARS) : start]
+        found = self._known.get(before)
+        if found is None:
+            number = LAST_DIGIT.match(before)
+            words = before[number.end() :] if number else before
+            found = self._known[before] = Lead(words) if LETTER.search(words) else NOTHING
+        return found
 
 
 AMOUNT = re.compile(
-    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
+    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
     r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
     r"|triệu|tỷ|元|円|塊|块|人|份|本|件|次|萬|万|億|亿)",
     re.IGNORECASE,
 )
-"""What follows an amount."""
+"""What follows an amount. The first letters of all words save trying each."""
 
 STRICT_GAP = re.compile(
     r"(?:[\s:=\"'`({\[<>|/#№.-]|(?<![a-z])(?:number|num|no|nr|id|card|code|is|was|của|tôi|em|anh|chị|mình|vợ|chồng|là|số|công dân"
@@ -83,22 +120,27 @@ class Words:
         self._whole = tuple(filter(None, whole.split("|")))
         self._parts = tuple(filter(None, parts.split("|")))
         self._exact = tuple(filter(None, exact.split("|")))
+        self._all = (*self._whole, *self._parts, *map(str.lower, self._exact))
         self._gap = gap
         self._elsewhere = elsewhere
 
-    def introduce(self, before: str, *, strict: bool = False) -> bool:
-        """Tell whether a phrase in `before` (see `lead`) introduces what follows; if `strict`, with small words between only."""
-        if not before:
-            return False
-        before = before.replace("_", " ").replace("-", " ")
-        lowered = before.lower()
-        return (
-            any(self._ends(lowered, phrase, whole=True, strict=strict) for phrase in self._whole if phrase in lowered)
-            or any(
-                self._ends(lowered, phrase, whole=False, strict=strict) for phrase in self._parts if phrase in lowered
-            )
-            or any(self._ends(before, phrase, whole=True, strict=strict) for phrase in self._exact if phrase in before)
-        )
+    def occur(self, lowered: str) -> bool:
+        """Tell whether a phrase may stand anywhere in a text of small letters, with spaces for `_` and `-`."""
+        for phrase in self._all:  # noqa: SIM110 - a generator takes twice as long
+            if phrase in lowered:
+                return True
+        return False
+
+    def introduce(self, lead: Lead, *, strict: bool = False) -> bool:
+        """Tell whether a phrase in `lead` introduces what follows; if `strict`, with small words between only."""
+        lowered, spaced = lead.lowered, lead.spaced
+        for phrase in self._whole:
+            if phrase in lowered and self._ends(lowered, phrase, whole=True, strict=strict):
+                return True
+        for phrase in self._parts:
+            if phrase in lowered and self._ends(lowered, phrase, whole=False, strict=strict):
+                return True
+        return any(phrase in spaced and self._ends(spaced, phrase, whole=True, strict=strict) for phrase in self._exact)
 
     def _ends(self, before: str, phrase: str, *, whole: bool, strict: bool) -> bool:
         start = before.rfind(phrase)

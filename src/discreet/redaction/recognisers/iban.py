@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
+from itertools import islice
 
-from discreet.redaction.recognisers.context import NOWHERE, Words, lead
-from discreet.redaction.recognisers.identifiers import CLOSE
+from discreet.redaction.recognisers.context import NOWHERE, Lead, Leads, Words
+from discreet.redaction.recognisers.identifiers import digits_are_close, shape
 from discreet.redaction.view import Span, View
 
 _REGISTRY = (
@@ -36,6 +38,11 @@ LENGTHS = {
 }
 """Country -> characters in all."""
 
+
+VALUES = str.maketrans({letter: str(int(letter, 36)) for letter in string.ascii_uppercase})
+"""What letters count as."""
+
+NO_CODE = re.compile("[^A-Za-z0-9]++")
 
 EDGE = re.compile("[A-Za-z0-9]")
 """What may not follow."""
@@ -79,42 +86,48 @@ class IbanRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all IBANs."""
-        text = view.text
-        if not CLOSE.search(text):
+        if not view.derived(digits_are_close) or b"AA99" not in view.derived(shape):
             return
+        text, leads = view.text, view.derived(Leads)
         done = 0
         for head in self.HEAD.finditer(text):
             if head.start() < done:
                 continue
-            end = self.end(text, head)
+            end = self.end(text, head, leads)
             if end is not None:
                 done = end
                 yield head.start(), end
 
-    def end(self, text: str, head: re.Match[str]) -> int | None:
+    def end(self, text: str, head: re.Match[str], leads: Leads) -> int | None:
         """Return where the IBAN that begins with `head` ends; None if it is none."""
-        country = re.sub("[^A-Z]", "", head[0].upper())
+        start = head.start()
+        country = "".join(filter(str.isalpha, head[0])).upper()
         body = self.BODY.match(text, head.end()) if country in LENGTHS else None
         if body:
-            places = [place for place in range(head.start(), body.end()) if text[place].isalnum()][: LENGTHS[country]]
-            end = places[-1] + 1
-            code = "".join(text[place] for place in places).upper()
-            if (
-                len(code) == LENGTHS[country]
-                and STRUCTURES[country].fullmatch(code[4:])
-                and not EDGE.match(text, end)
-                and (self.validate(code) or self.is_probable(text[head.start() : end], lead(text, head.start())))
-            ):
-                return end
-        loose = self.LOOSE.match(text, head.start())
-        named = loose and not EDGE.match(text, loose.end()) and self.NAMED.introduce(lead(text, head.start()))
+            size = LENGTHS[country]
+            written = text[start : body.end()]
+            code = NO_CODE.sub("", written).upper()[:size]
+            if len(code) == size and STRUCTURES[country].fullmatch(code, 4):
+                end = start + (size if written[:size].isalnum() else _place(written, size))
+                if not EDGE.match(text, end) and (
+                    self.validate(code) or self.is_probable(text[start:end], leads.before(start))
+                ):
+                    return end
+        loose = self.LOOSE.match(text, start)
+        named = loose and not EDGE.match(text, loose.end()) and leads.before(start).has(self.NAMED)
         return loose.end() if loose and named else None
 
     def validate(self, code: str) -> bool:
         """Check the check digits: the code, its first four characters last and letters as 10 to 35, leaves 1 by 97."""
-        return int("".join(str(int(char, 36)) for char in code[4:] + code[:4])) % 97 == 1
+        return int((code[4:] + code[:4]).translate(VALUES)) % 97 == 1
 
-    def is_probable(self, written: str, before: str) -> bool:
+    def is_probable(self, written: str, before: Lead) -> bool:
         """Tell whether groups or words speak for an IBAN with wrong check digits."""
         grouped = self.GROUPED.fullmatch(written) is not None
-        return grouped or self.NAMED.introduce(before) or self.ABOUT_BANKS.introduce(before)
+        return grouped or before.has(self.NAMED) or before.has(self.ABOUT_BANKS)
+
+
+def _place(written: str, size: int) -> int:
+    """Return where the first `size` letters and digits of a text end."""
+    places = (at for at, char in enumerate(written, start=1) if char.isalnum())
+    return next(islice(places, size - 1, None))

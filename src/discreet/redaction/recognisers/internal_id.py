@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.errors import ConfigurationError, MissingDependencyError
-from discreet.redaction.recognisers.context import lead
-from discreet.redaction.recognisers.identifiers import CLOSE, identifiers
+from discreet.redaction.recognisers.context import Leads
+from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.recognisers.internal_id_words import (
     ALONE,
     ALWAYS,
@@ -23,6 +23,8 @@ from discreet.redaction.recognisers.internal_id_words import (
     WITH_NUMBER,
 )
 from discreet.redaction.view import Span, View
+
+SMALL_WORDS = (*LINKS, *NUMBER_WORDS)
 
 MOST_CHARS = 40
 """Longer ones are keys and digests."""
@@ -64,6 +66,12 @@ class InternalIdRecogniser:
     )
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
+    INITIAL = re.compile("[A-ZА-ЯЁ](?<![A-Za-z0-9-].)(?=[A-ZА-ЯЁĐ]{1,5}[ :#№_-]{0,3}[0-9]{4})")
+    """Where a prefix may begin."""
+
+    SHAPES = (b"A9999", b"#9999", b":9999", b"?9999")
+    """One is in the `shape` of each of them; other letters than those of ASCII are `?`."""
+
     LETTERED = re.compile("[A-ZА-ЯЁĐ]{1,5}[-_#]?[0-9]")
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
@@ -77,17 +85,31 @@ class InternalIdRecogniser:
                 start, end = match.span(1 if pattern.groups and match.start(1) >= 0 else 0)
                 if start < end:
                     yield start, end
-        if not CLOSE.search(text):
-            return
-        yield from (match.span() for match in self.PREFIXED.finditer(text))
-        for start, end in view.derived(identifiers):
-            if end - start <= MOST_CHARS and self.validate(text[start:end], lead(text, start)):
-                yield start, end
+        if view.derived(digits_are_close):
+            yield from self._prefixed(view)
+            yield from self._told(view)
 
-    def validate(self, token: str, before: str) -> bool:
-        """Tell whether words make a token somebody's id."""
-        if not before:
-            return False
+    def _prefixed(self, view: View) -> Iterator[Span]:
+        form = view.derived(shape)
+        if any(part in form for part in self.SHAPES):
+            for start in self.INITIAL.finditer(view.text):
+                if found := self.PREFIXED.match(view.text, start.start()):
+                    yield found.span()
+
+    def _told(self, view: View) -> Iterator[Span]:
+        leads = view.derived(Leads)
+        kinds: dict[str, bool | None] = {"": False}
+        for start, end in view.derived(identifiers):
+            if end - start <= MOST_CHARS:
+                before = leads.before(start).text
+                if before not in kinds:
+                    kinds[before] = self.introduces(before)
+                told = kinds[before]
+                if told or (told is None and self.validate(view.text[start:end])):
+                    yield start, end
+
+    def introduces(self, before: str) -> bool | None:
+        """Tell whether words make every token after them somebody's id; None if only a token that looks like an id."""
         bare = before.lower().replace("_", " ").rstrip(SEPARATORS)
         phrase, numbered = _phrase(before)
         if ALWAYS.before(phrase) is not None or ALWAYS.before(bare) is not None:
@@ -95,8 +117,10 @@ class InternalIdRecogniser:
         kind = WITH_NUMBER.before(phrase)
         if kind is not None and (numbered or kind.endswith(NUMBER_BEFORE)):
             return True
-        if ALONE.before(phrase) is None and ALONE.before(bare) is None:
-            return False
+        return None if ALONE.before(phrase) is not None or ALONE.before(bare) is not None else False
+
+    def validate(self, token: str) -> bool:
+        """Tell whether a token looks like an id rather than an amount."""
         digits = token.replace(" ", "").replace("-", "")
         return self.LETTERED.match(token) is not None or (digits.isdecimal() and len(digits) >= LEAST_ACCOUNT_DIGITS)
 
@@ -106,12 +130,12 @@ def _phrase(before: str) -> tuple[str, bool]:
     rest = " " + before.lower().replace("_", " ").replace("ё", "е").rstrip(SEPARATORS)
     numbered = False
     for _ in range(MOST_LINKS):
+        if not rest.endswith(SMALL_WORDS):
+            break
         ending = next((each for each in LINKS if rest.endswith(each)), "")
         if not ending:
             ending = next((each for each in NUMBER_WORDS if rest.endswith(each)), "")
             numbered = numbered or bool(ending)
-        if not ending:
-            break
         rest = rest.removesuffix(ending).rstrip(SEPARATORS)
     return rest, numbered
 

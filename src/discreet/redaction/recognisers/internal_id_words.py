@@ -60,14 +60,14 @@ class Kinds:
 
     def __init__(self, whole: str, parts: tuple[str, ...] = ()) -> None:
         """`whole` ones, separated by `|`, don't continue a word; `parts` may."""
-        self._all = (*whole.split("|"), *parts)
+        self._by_end: dict[str, list[str]] = {}
+        for word in (*whole.split("|"), *parts):
+            self._by_end.setdefault(word[-1], []).append(word)
         self._parts = frozenset(parts)
 
     def before(self, phrase: str) -> str | None:
         """Return what stands before the word that ends `phrase`; None if none does."""
-        if not phrase.endswith(self._all):
-            return None
-        for word in self._all:
+        for word in self._by_end.get(phrase[-1:], ()):
             if phrase.endswith(word):
                 rest = phrase.removesuffix(word)
                 if word in self._parts or not (rest[-1:].isalpha() and rest[-1:].isascii() == word[0].isascii()):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv6Address
 
+from discreet.redaction.recognisers.identifiers import digits_are_close
 from discreet.redaction.view import Span, View
 
 CONTEXT_CHARS = 32
@@ -13,6 +14,16 @@ CONTEXT_CHARS = 32
 
 LEAST_OCTET = 10
 """Four octets that are all smaller read as a version or a section, unless words or a port say otherwise."""
+
+MOST_OCTET = 255
+
+LEAST_COLONS = 6
+"""Colons of a whole IPv6 address, the last part of which is written as IPv4."""
+
+OCTET = re.compile("[0-9]+")
+
+WORDS = re.compile(r"[^\W\d_]|[@/§]")
+"""What words before an address have; rows of addresses have none."""
 
 
 class IpRecogniser:
@@ -33,8 +44,8 @@ class IpRecogniser:
     )
     """RFC 4291, section 2.2; zones RFC 4007; ports after brackets RFC 3986, and without them as people write."""
 
-    COLONS = re.compile(":[0-9A-Fa-f]{0,4}:")
-    """Two of them near each other: without, there is no IPv6 address."""
+    COLONS = re.compile(":(?::|(?:[0-9A-Fa-f]{1,4}:){5}[0-9A-Fa-f])")
+    """Without, there is no IPv6 address."""
 
     VERSION = re.compile(
         r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
@@ -61,37 +72,47 @@ class IpRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text = view.text
-        for match in self.V4.finditer(text):
-            if self.is_v4(match):
-                yield match.span()
+        if "." in text and view.derived(digits_are_close):
+            known: dict[str, tuple[bool, bool]] = {}
+            for match in self.V4.finditer(text):
+                before = text[max(0, match.start() - CONTEXT_CHARS) : match.start()]
+                words = known.get(before)
+                if words is None:
+                    words = known[before] = self.introduced(before)
+                if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
+                    yield match.span()
         if self.COLONS.search(text):
             for match in self.V6.finditer(text):
                 if self.is_v6(match["address"]):
                     yield match.span()
 
-    def is_v4(self, match: re.Match[str]) -> bool:
+    def introduced(self, before: str) -> tuple[bool, bool]:
+        """Tell whether words introduce an address, and whether they introduce a version."""
+        if not WORDS.search(before):
+            return False, False
+        return self.ADDRESS.search(before) is not None, self.VERSION.search(before) is not None
+
+    def is_v4(self, written: str, *, named: bool, version: bool) -> bool:
         """Tell an address from a version, a section number or an address that is everybody's."""
-        octets = [int(octet) for octet in re.findall("[0-9]+", match[0])[:4]]
-        written = ".".join(map(str, octets))
-        try:
-            IPv4Address(written)
-        except AddressValueError:
+        octets = [*map(int, OCTET.findall(written)[:4])]
+        largest = max(octets)
+        if version or largest > MOST_OCTET or not (named or largest >= LEAST_OCTET):
             return False
-        before = match.string[max(0, match.start() - CONTEXT_CHARS) : match.start()]
-        if self.NOBODY.match(written) or self.VERSION.search(before):
-            return False
-        return max(octets) >= LEAST_OCTET or match["suffix"] is not None or self.ADDRESS.search(before) is not None
+        return self.NOBODY.match(".".join(map(str, octets))) is None
 
     def is_v6(self, written: str) -> bool:
         """Tell an address from a time, a scope operator or eight bytes in hexadecimal."""
+        groups = [group for group in written.split(":") if group]
+        if all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
+            return False
+        if "::" in written:
+            several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
+            if not (several and any(map(str.isdigit, written))):
+                return False
+        elif written.count(":") < LEAST_COLONS:
+            return False
         try:
             address = IPv6Address(written)
         except AddressValueError:
             return False
-        groups = [group for group in written.split(":") if group]
-        if address.is_loopback or address.is_unspecified or all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
-            return False
-        if "::" not in written:
-            return True
-        several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
-        return several and any(map(str.isdigit, written))
+        return not (address.is_loopback or address.is_unspecified)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate
+from operator import add
 from typing import ClassVar, NamedTuple
 
-from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Words, lead
-from discreet.redaction.recognisers.digits import without_lookalikes
+from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Lead, Leads, Words, spaced
+from discreet.redaction.recognisers.digits import digits_of
+from discreet.redaction.recognisers.identifiers import digits_are_close, shape
 from discreet.redaction.view import Span, View
 
 S = r"(?:[ .\n-]|\r\n)?"
@@ -25,7 +27,9 @@ SHAPES = {
 }  # fmt: skip
 """Sizes of the groups in which countries print their numbers. Other groupings count if nothing else is in the run."""
 
-BY_FIRST = {size: tuple(shape for shape in SHAPES if shape[0] == size) for size, *_ in SHAPES}
+SINGLE = frozenset(sizes[0] for sizes in SHAPES if len(sizes) == 1)
+PRINTED = tuple(bytes(sizes) for sizes in sorted(SHAPES, key=len) if len(sizes) > 1)
+"""The same apart: those of one group, and those of several as bytes, for a search in the sizes of a run."""
 
 LEAST, MOST = 8, 18
 """Digits of the shortest and longest number."""
@@ -33,11 +37,7 @@ LEAST, MOST = 8, 18
 RUN = re.compile(r"[0-9]++(?:(?: - |[ .\n-]|\r\n)[0-9]++)*+")
 GROUP = re.compile("[0-9]+")
 
-CLOSE = re.compile(r"[0-9](?:[^0-9]{0,3}[0-9]){3}")
-"""Four digits close together: no code with letters has fewer."""
-
-BESIDE = re.compile(r"[0-9][ .\n-]?(?:[^\W\d_]|[)№#])|[^\W\d_][ .\n-]?[0-9]")
-"""A letter beside a digit: tables of numbers have no codes."""
+NO_CODE = re.compile("[^A-Z0-9]++")
 
 MOBILE = re.compile("[78]9[0-9]{9}|1[3-9][0-9]{9}")
 """Russian and Chinese mobiles have as many digits as several national ids."""
@@ -53,49 +53,70 @@ class Number(NamedTuple):
     """Digits in each group."""
     separators: str
     """What stands between the groups, all of it in a row."""
-    before: str
-    """What introduces it, see `context.lead`."""
+    before: Lead
+    """What introduces it."""
 
 
-def numbers(text: str) -> dict[int, list[Number]]:
-    """Return all numbers by their count of digits; for `View.derived`, so that countries share one search."""
-    text = without_lookalikes(text)
-    found: dict[int, list[Number]] = {}
-    for run in RUN.finditer(text):
-        for number in _of_run(text, run):
-            if AMOUNT.match(text, number.end):
-                continue
-            found.setdefault(len(number.digits), []).append(number)
+class Numbers:
+    """All numbers of one text, for `View.derived`, so that countries share one search."""
+
+    def __init__(self, _: str) -> None:
+        self._by_count: dict[int, list[Number]] | None = None
+
+    def by_count(self, view: View) -> dict[int, list[Number]]:
+        """Return all numbers by their count of digits."""
+        if self._by_count is None:
+            self._by_count = {}
+            text, leads = view.derived(digits_of).text, view.derived(Leads)
+            for run in RUN.finditer(text):
+                if run.end() - run.start() >= LEAST:
+                    for number in _of_run(run[0], run.start(), leads):
+                        if not AMOUNT.match(text, number.end):
+                            self._by_count.setdefault(len(number.digits), []).append(number)
+        return self._by_count
+
+
+def _of_run(run: str, start: int, leads: Leads) -> Sequence[Number]:
+    """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
+    if run.isdecimal():
+        return [Number(start, start + len(run), run, (len(run),), "", leads.before(start))] if len(run) <= MOST else ()
+    groups = GROUP.findall(run)
+    sizes = (*map(len, groups),)
+    total = sum(sizes)
+    if total < LEAST:
+        return ()
+    gaps = GROUP.split(run)
+    found = []
+    if total <= MOST:
+        found.append(Number(start, start + len(run), "".join(groups), sizes, "".join(gaps), leads.before(start)))
+    gaps[0] = gaps[-1] = "\n"
+    begins: list[int] = []
+    for first, last in _parts(sizes, gaps):
+        begins = begins or [*accumulate(map(add, sizes, map(len, gaps[1:])), initial=start)]
+        begin = begins[first]
+        inner = "".join(gaps[first + 1 : last])
+        digits = "".join(groups[first:last])
+        found.append(Number(begin, begin + len(digits + inner), digits, sizes[first:last], inner, leads.before(begin)))
     return found
 
 
-def _of_run(text: str, run: re.Match[str]) -> Iterator[Number]:
-    """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
-    if run.end() - run.start() < LEAST:
-        return
-    groups = [group.span() for group in GROUP.finditer(text, *run.span())]
-    sizes = tuple(end - start for start, end in groups)
-    gaps = ["\n", *(text[left[1] : right[0]] for left, right in pairwise(groups)), "\n"]
-    total = sum(sizes) if len(sizes) <= MOST else 0
-    if LEAST <= total <= MOST:
-        yield _number(text, groups, sizes, gaps)
-    for first, size in enumerate(sizes):
-        for shape in BY_FIRST.get(size, ()):
-            last = first + len(shape)
-            if sizes[first:last] == shape and len(shape) < len(sizes):
-                inner = {*gaps[first + 1 : last]} or {"-", "."}
-                if all("\n" in gap or gap not in inner for gap in (gaps[first], gaps[last])):
-                    yield _number(text, groups[first:last], shape, gaps[first : last + 1])
-
-
-def _number(text: str, groups: list[Span], sizes: tuple[int, ...], gaps: list[str]) -> Number:
-    digits = "".join(text[start:end] for start, end in groups)
-    return Number(groups[0][0], groups[-1][1], digits, sizes, "".join(gaps[1:-1]), lead(text, groups[0][0]))
-
-
-def letters_near_digits(text: str) -> str:
-    """Return `text` if it may hold a code with letters, else an empty one; for `View.derived`."""
-    return text if CLOSE.search(text) and BESIDE.search(text) else ""
+def _parts(sizes: tuple[int, ...], gaps: list[str]) -> Iterator[Span]:
+    """Return first and last of the groups of each part, of which the gaps around the groups say that it is one."""
+    if max(sizes) >= LEAST:
+        for at, size in enumerate(sizes):
+            if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
+                yield at, at + 1
+    coded = bytes(min(size, MOST + 1) for size in sizes) if len(sizes) > 2 else b""  # noqa: PLR2004 - else nothing is left
+    for printed in PRINTED:
+        if len(printed) >= len(coded):
+            break
+        first = coded.find(printed)
+        while first >= 0:
+            last = first + len(printed)
+            left, right, inner = gaps[first], gaps[last], gaps[first + 1 : last]
+            if ("\n" in left or left not in inner) and ("\n" in right or right not in inner):
+                yield first, last
+            first = coded.find(printed, first + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +136,9 @@ class Digits:
         """Tell whether the number is of this kind."""
         if self.alone and number.sizes in self.shapes and self.alone(number):
             mobile = len(number.sizes) == 1 and MOBILE.fullmatch(number.digits)
-            if not mobile and not OTHER_NUMBERS.introduce(number.before):
+            if not mobile and not number.before.has(OTHER_NUMBERS):
                 return True
-        return self.words is not None and self.words.introduce(number.before)
+        return self.words is not None and number.before.has(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +146,27 @@ class Code:
     """One kind of code that has letters."""
 
     pattern: re.Pattern[str]
+    shapes: tuple[bytes, ...] = (b"",)
+    """Parts of its `shape`: text without any of them has no such code."""
     alone: Callable[[str], bool] | None = None
     """Tells whether a code, without separators and in capitals, is one without any word before it."""
     words: Words | None = None
     """Words after which everything that has its form is one."""
 
-    def fits(self, text: str, match: re.Match[str]) -> bool:
+    def may_occur(self, view: View, shape: bytes) -> bool:
+        """Tell whether it is worth searching a text, whose shape is given, for such codes."""
+        if not any(part in shape for part in self.shapes):
+            return False
+        return self.alone is not None or (self.words is not None and self.words.occur(view.derived(spaced)))
+
+    def fits(self, match: re.Match[str], leads: Leads) -> bool:
         """Tell whether the match is of this kind."""
-        code = re.sub(r"[^A-Z0-9]", "", match[0].upper())
-        before = lead(text, match.start())
-        if self.alone and self.alone(code) and not OTHER_NUMBERS.introduce(before):
-            return True
-        return self.words is not None and self.words.introduce(before)
+        before = leads.before(match.start())
+        if self.alone and not before.has(OTHER_NUMBERS):
+            code = match[0].upper()
+            if self.alone(code if code.isalnum() else NO_CODE.sub("", code)):
+                return True
+        return self.words is not None and before.has(self.words)
 
 
 class NationalIdRecogniser:
@@ -148,12 +178,21 @@ class NationalIdRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all ids."""
-        text = view.text
-        if self.NUMBERS and (found := view.derived(numbers)):
+        if not view.derived(digits_are_close):
+            return
+        if self.NUMBERS and (found := view.derived(Numbers).by_count(view)):
             for kind in self.NUMBERS:
                 for count in kind.counts:
-                    yield from (each[:2] for each in found.get(count, ()) if kind.fits(each))
-        near: str = view.derived(letters_near_digits) if self.CODES else ""
-        if near:
-            for code in self.CODES:
-                yield from (match.span() for match in code.pattern.finditer(text) if code.fits(text, match))
+                    if count in found:
+                        yield from (each[:2] for each in found[count] if kind.fits(each))
+        if self.CODES:
+            yield from self._codes(view, view.derived(Leads), view.derived(shape))
+
+    def _codes(self, view: View, leads: Leads, form: bytes) -> set[Span]:
+        found: set[Span] = set()
+        for code in self.CODES:
+            if code.may_occur(view, form):
+                for match in code.pattern.finditer(view.text):
+                    if match.span() not in found and code.fits(match, leads):
+                        found.add(match.span())
+        return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
+from operator import mul
 
 _VERHOEFF_PRODUCT = (
     "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
@@ -18,7 +19,7 @@ _VERHOEFF_SHIFT = (
 
 def weighted(digits: str, weights: Sequence[int]) -> int:
     """Return the sum of the digits times their weights; digits beyond the weights don't count."""
-    return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
+    return sum(map(mul, map(int, digits), weights))
 
 
 def is_date(year: int, month: int, day: int) -> bool:
@@ -108,9 +109,12 @@ def hong_kong(code: str) -> bool:
     return sum(value * weight for value, weight in zip(values, range(9, 0, -1), strict=True)) % 11 == 0
 
 
+_SPANISH = str.maketrans("XYZ", "012")
+
+
 def spanish(code: str) -> bool:
     """Check the letter of a Spanish DNI or NIE, whose first letter X, Y or Z stands for 0, 1 or 2."""
-    digits = code[:-1].translate(str.maketrans("XYZ", "012"))
+    digits = code[:-1].translate(_SPANISH)
     return "TRWAGMYFPDXBNJZSQVHLCKE"[int(digits) % 23] == code[-1]
 
 

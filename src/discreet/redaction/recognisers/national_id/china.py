@@ -38,23 +38,31 @@ class ChinaIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(rf"(?<![0-9])[1-9](?:{S}[0-9]){{5}}{S}(?:1{S}9|2{S}0)(?:{S}[0-9]){{9}}{S}[Xx](?![A-Za-z0-9])"),
+            (b"99999999999999999A",),
             alone=_is_resident,
             words=IDENTITY,
         ),
         Code(
             re.compile(rf"{START}[A-Z]{{1,2}}[0-9]{{6}} ?\([0-9A]\)"),
+            (
+                b"a000000(",
+                b"a000000 (",
+            ),
             alone=_is_enclosed,
         ),
         Code(
             re.compile(rf"{START}[A-Z]{{1,2}}[0-9]{{6}}[0-9A]{END}", re.IGNORECASE),
+            (b"a000000",),
             words=Words("hkid|hong kong id|hong kong identity", "身份证|身分证|身分證|身份證"),
         ),
         Code(
             re.compile(rf"{START}[HMC][0-9]{{8}}(?:[0-9]{{2}})?{END}", re.IGNORECASE),
+            (b"a00000000",),
             words=PERMIT,
         ),
         Code(  # GB 32100
             re.compile(rf"{START}[0-9A-HJ-NPQRTUWXY]{{2}}[0-9]{{6}}[0-9A-HJ-NPQRTUWXY]{{10}}{END}", re.IGNORECASE),
+            (b"000000",),
             words=Words("uscc|social credit code", "信用代码|信用代碼"),
         ),
     )

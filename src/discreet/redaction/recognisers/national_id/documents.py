@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.context import OTHER_NUMBERS, Words, lead
-from discreet.redaction.recognisers.identifiers import identifiers
-from discreet.redaction.recognisers.national_id.base import letters_near_digits
+from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads, Words, spaced
+from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.view import Span, View
 
 MOST_CHARS = 24
@@ -42,27 +41,36 @@ class DocumentRecogniser:
     )
 
     FORMS = re.compile(
-        r"(?<![A-Za-z0-9-])(?:"
-        r"(?:NID|DLN?|PPT?|PASSPORT|SSN|I?TIN|EIN)[-:][A-Z]{0,2}[0-9]{4,12}(?:-[0-9]{1,4}){0,2}"  # named by a prefix
-        r"|[A-Z][0-9]{3}-[0-9]{4}-[0-9]{4}"  # driving licences of Illinois, Maryland, Michigan and others
-        r"|[A-Z][0-9]{3}(?:-[0-9]{3}){2,3}(?:-[0-9]{2,3}){0,2}"  # and of Florida, Minnesota
-        r"|[A-Z](?!(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9])[0-9]{8}"  # passports of the United States (since 2021), China, Germany and others
-        r"|(?!PO|SO|PR|SN|PN|NO|ID|KB|CVE|IN|RE|TK)[A-Z]{2}[0-9]{7}"  # of Italy, Poland, Pakistan and others
-        r"|[A-Z][0-9][A-Z][0-9]{6}"
+        r"[A-Z](?<![A-Za-z0-9-].)(?:"
+        r"(?:(?<=N)ID|(?<=D)LN?|(?<=P)(?:PT?|ASSPORT)|(?<=S)SN|(?<=I)TIN|(?<=[TE])IN)[-:][A-Z]{0,2}[0-9]{4,12}(?:-[0-9]{1,4}){0,2}"  # named by a prefix
+        r"|[0-9]{3}-[0-9]{4}-[0-9]{4}"  # driving licences of Illinois, Maryland, Michigan and others
+        r"|[0-9]{3}(?:-[0-9]{3}){2,3}(?:-[0-9]{2,3}){0,2}"  # and of Florida, Minnesota
+        r"|(?!(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9])[0-9]{8}"  # passports of the United States (since 2021), China, Germany and others
+        r"|[A-Z](?<!PO|SO|PR|SN|PN|NO|ID|KB|IN|RE|TK)[0-9]{7}"  # of Italy, Poland, Pakistan and others
+        r"|[0-9][A-Z][0-9]{6}"
         r")(?![A-Za-z0-9]|-[0-9])"
     )
 
+    SHAPES = (
+        *(start + b"0000" for start in (b"-", b":", b"-a", b":a", b"-aa", b":aa")),
+        *(b"a000-000", b"a00000000", b"aa0000000", b"a0a000000"),
+    )
+    """One is in the `shape` of each of them."""
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all numbers of documents."""
-        text = view.text
-        if view.derived(letters_near_digits):
+        if not view.derived(digits_are_close):
+            return
+        text, leads, form = view.text, view.derived(Leads), view.derived(shape)
+        if any(part in form for part in self.SHAPES):
             for match in self.FORMS.finditer(text):
-                if not OTHER_NUMBERS.introduce(lead(text, match.start())):
+                if not leads.before(match.start()).has(OTHER_NUMBERS):
                     yield match.span()
+        if not self.DOCUMENTS.occur(view.derived(spaced)):
+            return
         for start, end in view.derived(identifiers):
-            if self.validate(text[start:end]) and self.DOCUMENTS.introduce(
-                lead(text, start), strict=text[start:end].isdecimal()
-            ):
+            token = text[start:end]
+            if self.validate(token) and leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal()):
                 yield start, end
 
     def validate(self, token: str) -> bool:

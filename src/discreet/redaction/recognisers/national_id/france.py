@@ -52,6 +52,7 @@ class FranceIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(rf"{START}[12](?:{S}[0-9]){{4}}{S}2{S}[AB](?:{S}[0-9]){{8}}{END}"),
+            (b"999999A99999999",),
             alone=has_key,
             words=WORDS,
         ),

@@ -34,6 +34,7 @@ class GermanyIdRecogniser(NationalIdRecogniser):
         ),
         Code(
             re.compile(rf"{START}[0-9]{{8}} ?[A-Z] ?[0-9]{{3}}{END}", re.IGNORECASE),
+            (b"99999999A999",),
             words=Words("svnr|rvnr", "versicherungsn"),
         ),
     )

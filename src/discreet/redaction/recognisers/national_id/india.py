@@ -24,6 +24,7 @@ class IndiaIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(rf"{START}[A-Z]{{3}}[ABCFGHJLPT][A-Z][0-9]{{4}}[A-Z]{END}"),
+            (b"aaaaa0000a",),
             alone=lambda _: True,
         ),
     )

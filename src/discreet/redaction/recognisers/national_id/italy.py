@@ -20,6 +20,7 @@ class ItalyIdRecogniser(NationalIdRecogniser):
                 rf"[A-Z]{S}(?:[0-9L-NP-V]{S}){{3}}[A-Z]{END}",
                 re.IGNORECASE,
             ),
+            (b"AAAAAA9A", b"AAAAAA99A"),  # with four digits, the first of them is at least the fifth of the nine
             alone=lambda code: sum(map(str.isdigit, code)) >= 4,  # noqa: PLR2004 - else it could be words
         ),
     )

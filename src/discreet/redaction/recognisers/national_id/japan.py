@@ -11,16 +11,12 @@ def _is_individual(number: Number) -> bool:
     """Check the last digit, unless three groups with spaces read as nothing else: neither as years nor as a sequence."""
     if my_number(number.digits):
         return True
+    if number.separators != "  " or number.digits[0] == "0":
+        return False
     groups = [number.digits[at : at + 4] for at in (0, 4, 8)]
     years = any(group.startswith(("19", "200", "201", "202", "203")) for group in groups)
     rounded = sum(group.endswith("0") for group in groups) > 1
-    return (
-        number.separators == "  "
-        and not rounded
-        and not years
-        and groups != sorted(groups)
-        and "0" not in {*groups[0][:1]}
-    )
+    return not rounded and not years and groups != sorted(groups)
 
 
 class JapanIdRecogniser(NationalIdRecogniser):

@@ -19,7 +19,12 @@ class MexicoIdRecogniser(NationalIdRecogniser):
                 rf"{START}[A-Z][AEIOUX][A-Z]{{2}}{DATE}[HMX](?:[A-Z]{{2}})[B-DF-HJ-NP-TV-Z]{{3}}[0-9A-Z][0-9]{END}",
                 re.IGNORECASE,
             ),
+            (b"aaaa000000aaaaaa",),
             alone=lambda _: True,
         ),
-        Code(re.compile(rf"{START}[A-Z&]{{3,4}}{DATE}[0-9A-Z]{{3}}{END}", re.IGNORECASE), words=Words("rfc|curp")),
+        Code(
+            re.compile(rf"{START}[A-Z&]{{3,4}}{DATE}[0-9A-Z]{{3}}{END}", re.IGNORECASE),
+            (b"000000",),
+            words=Words("rfc|curp"),
+        ),
     )

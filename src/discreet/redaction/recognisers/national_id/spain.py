@@ -17,11 +17,16 @@ class SpainIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(f"{START}(?:[0-9]{{8}}|[XYZ][ -]?[0-9]{{7}})[ -]?[A-Z]{END}"),
+            (b"0000000a", b"0000000 a", b"0000000-a"),
             alone=spanish,
             words=WORDS,
         ),
-        Code(re.compile(f"{START}(?:[0-9]{{8}}|[xyz][0-9]{{7}})[a-z]{END}"), alone=spanish, words=WORDS),
         Code(
-            re.compile(rf"{START}(?:[0-9]|[XYZ]{S}(?=[0-9]))(?:{S}[0-9]){{7}}{S}[A-Z]{END}", re.IGNORECASE), words=WORDS
+            re.compile(f"{START}(?:[0-9]{{8}}|[xyz][0-9]{{7}})[a-z]{END}"), (b"0000000a",), alone=spanish, words=WORDS
+        ),
+        Code(
+            re.compile(rf"{START}(?:[0-9]|[XYZ]{S}(?=[0-9]))(?:{S}[0-9]){{7}}{S}[A-Z]{END}", re.IGNORECASE),
+            (b"9999999A",),
+            words=WORDS,
         ),
     )

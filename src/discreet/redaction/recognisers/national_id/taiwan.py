@@ -24,9 +24,14 @@ class TaiwanIdRecogniser(NationalIdRecogniser):
         Digits((8,), words=Words("ubn", "統一編號|统一编号|統編|统编")),
     )
     CODES = (
-        Code(re.compile(CARD), alone=taiwan, words=IDENTITY),
-        Code(re.compile(f"{START}[a-z][1289a-d][0-9]{{8}}{END}"), alone=taiwan, words=IDENTITY),
         Code(
-            re.compile(f"{START}[A-Z][1289][0-9]{{8}}{END}"), alone=lambda _: True
+            re.compile(f"{START}[A-Z][1289][0-9]{{8}}{END}"), (b"a000000000",), alone=lambda _: True
         ),  # with any check digit, as made-up ones
+        Code(re.compile(CARD), (b"A99999999",), alone=taiwan, words=IDENTITY),
+        Code(
+            re.compile(f"{START}[a-z][1289a-d][0-9]{{8}}{END}"),
+            (b"a000000000", b"aa00000000"),
+            alone=taiwan,
+            words=IDENTITY,
+        ),
     )

@@ -28,10 +28,11 @@ class UnitedKingdomIdRecogniser(NationalIdRecogniser):
         Digits((10, 13), words=Words("utr|unique taxpayer|self assessment")),
     )
     CODES = (
-        Code(re.compile(f"{START}{INSURANCE}{END}"), alone=_is_valid),
-        Code(re.compile(f"{START}{INSURANCE.replace(S, '')}{END}", re.IGNORECASE), alone=_is_valid),
+        Code(re.compile(f"{START}{INSURANCE}{END}"), (b"AA999999A",), alone=_is_valid),
+        Code(re.compile(f"{START}{INSURANCE.replace(S, '')}{END}", re.IGNORECASE), (b"aa000000a",), alone=_is_valid),
         Code(
             re.compile(rf"{START}[A-Z]{{2}}(?:{S}[0-9]){{6}}{S}[A-Z]{END}", re.IGNORECASE),
+            (b"AA999999A",),
             words=Words("nino|ni number|ni no|national insurance"),
         ),
         Code(  # DVLA: five of the surname, date of birth with 5 added to the month's tens for women, initials, check
@@ -39,6 +40,7 @@ class UnitedKingdomIdRecogniser(NationalIdRecogniser):
                 rf"{START}[A-Z](?:[A-Z]{{4}}|[A-Z]{{3}}9|[A-Z]{{2}}99|[A-Z]999|9999){S}[0-9][0156][0-9][0-3][0-9]{{2}}{S}"
                 rf"[A-Z][A-Z9]{S}[0-9A-Z]{S}[A-Z]{{2}}{END}"
             ),
+            (b"999999AAAAA", b"999999A9AAA", b"999999AA9AA", b"999999A99AA"),
             alone=_is_valid,
         ),
     )

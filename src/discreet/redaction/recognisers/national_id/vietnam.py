@@ -43,9 +43,10 @@ class VietnamIdRecogniser(NationalIdRecogniser):
         Digits((10, 13, 15), words=Words("bhxh|bhyt|bao hiem", "bảo hiểm xã hội|bảo hiểm y tế|thẻ bảo hiểm")),
     )
     CODES = (
-        Code(re.compile(f"{START}[BCNPK][0-9]{{7}}{END}"), alone=lambda _: True),
+        Code(re.compile(f"{START}[BCNPK][0-9]{{7}}{END}"), (b"a0000000",), alone=lambda _: True),
         Code(
             re.compile(rf"{START}[A-Z]{S}[0-9](?:{S}[0-9]){{6,7}}{END}", re.IGNORECASE),
+            (b"A9999999",),
             words=Words("passport|ho chieu", "hộ chiếu|護照|护照|паспорт"),
         ),
     )
