@@ -9,11 +9,11 @@ from discreet.redaction.findings import Finding
 from discreet.redaction.placeholders import written
 from discreet.redaction.view import Span, View
 
-REACH = 1024
+REACH = 512
 """Characters before and after a change that are looked at again. No recogniser looks further for what it decides on."""
 
-MARGIN = 512
-"""Of these the outer half is context only: what is found there may be cut off."""
+MARGIN = 200
+"""Of these the outer ones are context only: what is found there may be cut off."""
 
 MOST_SHARE = 0.5
 """Where parts are more of the text than this, the whole costs no more."""

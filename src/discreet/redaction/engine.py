@@ -14,17 +14,16 @@ from discreet.redaction.normalise import normalise
 from discreet.redaction.pieces import joined
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged
 from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
-from discreet.redaction.view import BLANK, View
+from discreet.redaction.view import BLANK, Span, View
 from discreet.state.text import storable
 
 if TYPE_CHECKING:
     from discreet.redaction.recognisers.base import Recogniser
 
-MAX_PASSES = 16
-"""A replaced value can uncover another one, so passes repeat until one finds nothing. Ordinary text takes two."""
-
-MAX_LONG_PASSES = 4
-"""Passes over the whole of a long text; between them only what changed is looked at."""
+MOST_WORK = 8
+"""A replaced value can uncover another one, so passes repeat until one finds nothing: over the whole of a short text, over
+what stands near the last findings of a long one. Ordinary text takes one pass, or two if it has values. Text that goes on
+and on is masked when this many times its length was searched."""
 
 SHORT_CHARS = 4096
 """Texts up to here are always looked at as a whole."""
@@ -60,7 +59,7 @@ class Redactor:
         """Return `text` with a placeholder, never a tagged one, for each sensitive value.
 
         Pure and idempotent. The result is always storable: NUL is dropped and lone surrogates become U+FFFD. Fails
-        closed: a text that stays unsettled after `MAX_PASSES` becomes `<UNKNOWN>` as a whole.
+        closed: a text that does not settle becomes `<UNKNOWN>` as a whole.
         """
         text = untagged(storable(text))
         return self.replace(text, lambda finding: self.label(text, finding))
@@ -112,36 +111,31 @@ class Redactor:
     def settled(self, text: str) -> list[Finding]:
         """Return the findings of all passes over storable `text`, as places in it."""
         findings: list[Finding] = []
-        long = len(text) > SHORT_CHARS
-        for _ in range(MAX_LONG_PASSES if long else MAX_PASSES):
+        parts: list[Span] | None = None
+        limit = MOST_WORK * max(len(text), SHORT_CHARS)
+        while limit > 0:
             current = with_placeholders(text, findings)
             if len(current.text) > self._max_chars:
                 return [Finding(OVERSIZE, 0, len(text))]
-            new = list(self._found(self._normalised(current), depth=0))
+            parts = [(0, len(current.text))] if parts is None else parts
+            new = [each for part in parts for each in self._found_in(current, part)]
             if not new:
                 return findings
+            limit -= sum(last - first for first, last in parts)
             findings = merge([*findings, *new])
-            if long:
-                findings = self._settled_near(text, findings, new)
+            parts = neighbourhoods(text, findings, new) if len(text) > SHORT_CHARS else None
         return [Finding(UNKNOWN, 0, len(text))]
 
-    def _settled_near(self, text: str, findings: list[Finding], new: list[Finding]) -> list[Finding]:
-        """Look again at what stands near new findings only, until nothing more is found there or it's as long as the text."""
-        seen = 0
-        while new and seen < len(text) and (parts := neighbourhoods(text, findings, new)) is not None:
-            seen += sum(last - first for first, last in parts)
-            current = with_placeholders(text, findings)
-            new = []
-            for first, last in parts:
-                part = current.part(first, last)
-                inner = inside(part, at_start=first == 0, at_end=last == len(current.text))
-                new += (
-                    each
-                    for each in self._found(self._normalised(part), depth=0)
-                    if inner[0] <= each.start and each.end <= inner[1]
-                )
-            findings = merge([*findings, *new])
-        return findings
+    def _found_in(self, current: View, part: Span) -> Iterator[Finding]:
+        """Find what stands in a part of the text with placeholders, but for what its edges may cut off."""
+        if part == (0, len(current.text)):
+            yield from self._found(self._normalised(current), depth=0)
+            return
+        view = current.part(*part)
+        start, end = inside(view, at_start=part[0] == 0, at_end=part[1] == len(current.text))
+        for each in self._found(self._normalised(view), depth=0):
+            if start <= each.start and each.end <= end:
+                yield each
 
     def _normalised(self, current: View) -> View:
         """A placeholder is one blank for the recognisers, swallowed whole or not at all."""
@@ -151,10 +145,8 @@ class Redactor:
 
     def _found(self, view: View, *, depth: int) -> Iterator[Finding]:
         read = unescaped(view)
-        views = [view] if read is None else [view, normalise(read)]
-        if (whole := joined(views[-1])) is not None:
-            views.append(whole)
-        for each in views:
+        read = view if read is None else normalise(read)
+        for each in dict.fromkeys((view, joined(read) or read)):
             for recogniser in self._recognisers:
                 for start, end in recogniser.spans(each):
                     if each.text[start:end].strip(BLANK):
