@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.redaction.view import Span
 
@@ -40,6 +40,30 @@ def words(text: str) -> frozenset[str]:
 def without_ideographs(text: str) -> str:
     """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words."""
     return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)
+
+
+def any_of(names: str, *, caseless: bool = False) -> str:
+    """Return a pattern for any of the `names` between bars, the longest if several fit.
+
+    It compares each character once: Python's `re` tries the names of an alternation one after another.
+    """
+    tree: dict[str, Any] = {}
+    for name in names.split("|"):
+        node = tree
+        for char in name:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _written(tree, caseless=caseless)
+
+
+def _written(tree: dict[str, Any], *, caseless: bool) -> str:
+    options = [
+        (f"[{char.lower()}{char.upper()}]" if caseless and char.isalpha() else re.escape(char))
+        + _written(rest, caseless=caseless)
+        for char, rest in tree.items()
+        if char
+    ]
+    return f"(?:{'|'.join(options)}){'?' if '' in tree else ''}" if options else ""
 
 
 class AddressGrammar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER
+from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER, any_of
 
 WORD = rf"[{UPPER}][\w'\u2019-]{{0,30}}+"
 """A word with a capital letter."""
@@ -14,20 +14,24 @@ _LINK = (
     "van|het|l')[ -]){1,2}"
 )
 
+_NO_PLACES = any_of(
+    "I|I'm|I've|We|He|She|They|It|You|The|This|That|But|And|So|My|Our|Your|His|Her|Please|Phone|Mobile|Tel|Fax|Email|"
+    "E-mail|Date|Thanks|Then|When|Where|What|How|Is|Are|Can|Do|Desk|Office|Call"
+)
+
 CITY = (
-    r"(?!(?:I|I'm|I've|We|He|She|They|It|You|The|This|That|But|And|So|My|Our|Your|His|Her|Please|Phone|Mobile|Tel|Fax|Email|"
-    r"E-mail|Date|Thanks|Then|When|Where|What|How|Is|Are|Can|Do|Desk|Office|Call)(?![\w-]))"
+    rf"(?!{_NO_PLACES}(?![\w-]))"
     rf"(?:(?:St|Ste|Mt|Ft)\. ?)?{WORD}(?:[ ](?:{_LINK})?(?:St\. )?{WORD}|[ -](?:{_LINK}){WORD}){{0,4}}"
 )
 """The name of a place: up to five words with capital letters. Words that begin a sentence or a field are none."""
 
-STATES = (
+STATES = any_of(
     "AL|AK|AZ|AR|CA|CO|CT|DE|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC|"
     "SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|DC|PR|AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT|NSW|VIC|QLD|TAS|ACT"
 )
 """Abbreviated states and provinces of the United States (USPS Publication 28, appendix B), Canada and Australia."""
 
-STATE_NAMES = (
+STATE_NAMES = any_of(
     "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana|"
     "Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|"
     "Nevada|New Hampshire|New Jersey|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|"
@@ -36,8 +40,8 @@ STATE_NAMES = (
     "New South Wales|Victoria|Queensland|South Australia|Western Australia|Tasmania"
 )
 
-COUNTRIES = (
-    "USA|U\\.S\\.A\\.|US|United States(?: of America)?|UK|U\\.K\\.|United Kingdom|Great Britain|England|Scotland|Wales|Northern Ireland|"
+COUNTRIES = any_of(
+    "USA|U.S.A.|US|United States|United States of America|UK|U.K.|United Kingdom|Great Britain|England|Scotland|Wales|Northern Ireland|"
     "Ireland|Canada|Australia|New Zealand|South Africa|India|Singapore|Malaysia|Philippines|Hong Kong|Taiwan|China|Japan|"
     "South Korea|Korea|Vietnam|Viet Nam|Thailand|Indonesia|Russia|Ukraine|Belarus|Kazakhstan|Germany|Deutschland|Austria|"
     "Österreich|Switzerland|Schweiz|Suisse|France|Belgium|Belgique|België|Netherlands|The Netherlands|Nederland|Luxembourg|"
