@@ -76,14 +76,14 @@ class ChineseAddressRecogniser(AddressGrammar):
                 done = self.closing(text, done)[0]
                 yield start, done
         if any(hint in lowered for hint in ("栋", "幢", "棟", "座", "期", "楼", "樓")):
-            yield from self.each(self.BUILDING, text, self.judge_building)
+            yield from self.each(text, (self.BUILDING, self.judge_building))
         if "座" in lowered:
             yield from (match.span() for match in self.BLOCK.finditer(text))
 
-    def judge_building(self, match: re.Match[str]) -> Span | None:
+    def judge_building(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a building's number after the name of a compound."""
         text = match.string
-        window = text[max(0, match.start() - self.REACH) : match.start()]
+        window = text[max(floor, match.start() - self.REACH) : match.start()]
         before = self.BEFORE_BUILDING.search(window)
         if before is None or not (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
             return None

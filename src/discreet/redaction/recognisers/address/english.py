@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, AddressGrammar, without_ideographs, words
+from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, AddressGrammar, Core, without_ideographs, word_before, words
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -44,6 +44,9 @@ OTHER_TYPES = words(
 """The other suffixes of USPS Publication 28 (appendix C1) and those of Royal Mail and Australia Post."""
 
 DIRECTIONS = words("n s e w ne nw se sw north south east west northeast northwest southeast southwest")
+
+COURTS = words("high supreme district federal crown food tennis appeal appeals basketball county family")
+"""What stands before "court" where it is no street."""
 
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
@@ -95,12 +98,17 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
     REACH = 36
+    LEADING = re.compile(
+        r"[0-9#<>\\?*|]|(?<![^,])[A-Za-z][,.]?\Z|(?i:unit|flat|apt|no|lot|shop|villa|floor|fl)[.,]{0,2}\Z"
+        r"|(?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),\Z|étage"
+    )
+    """In the last word of all that `BEFORE` finds."""
 
     LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
 
     OTHERWISE = re.compile(
-        r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
-        re.IGNORECASE,
+        r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
+        r"|the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)\Z"
     )
     """Words after which the number is a date, a year or an amount."""
 
@@ -118,10 +126,13 @@ class EnglishAddressRecogniser(AddressGrammar):
         "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
     )
 
-    NO_STREET = re.compile(
-        r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family) Courts?\Z"
-        r"|(?:Disk|Hard|Flash|Test|Burger King) Drives?\Z|(?:Same|Right|One|Only|No|Half) Way\Z",
-        re.IGNORECASE,
+    NO_STREETS = frozenset(
+        (
+            *(f"{kind} court" for kind in COURTS),
+            *(f"{kind} courts" for kind in COURTS),
+            *("disk drive", "hard drive", "flash drive", "test drive", "king drive", "disk drives", "hard drives"),
+            *("flash drives", "test drives", "same way", "right way", "one way", "only way", "no way", "half way"),
+        )
     )
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -130,29 +141,31 @@ class EnglishAddressRecogniser(AddressGrammar):
         if not DIGIT.search(text):
             return
         lowered = view.lowered
-        yield from self.each(self.STREET, text, self.judge)
-        yield from self.each(self.NUMBERED, text, self.judge)
+        cores: list[Core] = [(self.NUMBERED, self.judge), (self.STREET, self.judge)]
         if "broadway" in lowered:
-            yield from self.each(self.BROADWAY, text, self.judge)
-        yield from self.each(self.SMALL, text, self.judge_small)
+            cores.append((self.BROADWAY, self.judge))
+        cores.append((self.SMALL, self.judge_small))
         if any(hint in lowered for hint in ("box", "bag", "apo", "fpo", "dpo")):
-            yield from self.each(self.BOX, text, self.follow)
-            yield from self.each(self.MILITARY, text, self.follow)
-        yield from (match.span() for match in self.PLACE.finditer(text))
+            cores += (self.BOX, self.follow), (self.MILITARY, self.follow)
+        yield from self.each(text, *cores, (self.PLACE, self.whole))
 
-    def follow(self, match: re.Match[str]) -> Span:
+    def follow(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span from a core that needs no other evidence to the last part after it."""
         return match.start(), self.closing(match.string, match.end())[0]
 
-    def judge_small(self, match: re.Match[str]) -> Span | None:
+    def whole(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+        """Return the span of a core that is an address by itself."""
+        return match.span()
+
+    def judge_small(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address in small letters: with further parts, introduced, or on a line of its own."""
         text, start = match.string, match.start()
-        if self.NO_STREET.search(match[0]) or self.AFTERWARDS.match(text, match.end()):
+        if self.no_street(match[0]) or self.AFTERWARDS.match(text, match.end()):
             return None
         end, firm = self.closing(text, match.end())
         if not (firm or introduced(text, start) or self.LINE.search(text, max(0, start - 4), start)):
             return None
-        return self.opening(text, start), self.small_end(match, end)
+        return self.opening(text, start, floor), self.small_end(match, end)
 
     def street_end(self, match: re.Match[str]) -> int | None:
         """Return where the type of street ends, if one of the words is one."""
@@ -170,29 +183,44 @@ class EnglishAddressRecogniser(AddressGrammar):
                 break
         return end
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of the whole address, or None where number and name are something else."""
         text, start = match.string, match.start()
         end = self.street_end(match) if match.re is self.STREET else match.end()
-        if end is None or self.NO_STREET.search(text[match.start("words") : end]):
+        if end is None or self.no_street(text[match.start("words") : end]):
             return None
-        opening = self.opening(text, start)
         closing, firm = self.closing(text, end)
-        if firm or introduced(text, start) or introduced(text, opening):
+        believed = firm or ((closing > end or self.alone(match, end)) and not self.counted(match, end))
+        opening = self.opening(text, start, floor)
+        if believed or introduced(text, start) or (opening < start and introduced(text, opening)):
             return opening, closing
-        name = text[match.start("words") + 1 : end]
-        counted = (
-            self.MONTH.match(name)
-            or self.ANOTHER_NAME.match(text, end)
-            or self.AFTERWARDS.match(text, end)
-            or self.OTHERWISE.search(text, max(0, start - 12), start)
-        )
-        return None if counted or not (closing > end or self.alone(match, name)) else (opening, closing)
+        return None
 
-    def alone(self, match: re.Match[str], name: str) -> bool:
+    def counted(self, match: re.Match[str], end: int) -> bool:
+        """Tell whether the number is a date, or counts what the name that ends at `end` is part of."""
+        return bool(
+            self.MONTH.match(match["words"], 1)
+            or self.ANOTHER_NAME.match(match.string, end)
+            or self.AFTERWARDS.match(match.string, end)
+            or self.OTHERWISE.match(word_before(match.string, match.start()))
+        )
+
+    def opening(self, text: str, start: int, floor: int) -> int:
+        """Return where the address begins; looks closely only if the word before can belong to it."""
+        before = text[max(floor, start - 14) : start].split()
+        return super().opening(text, start, floor) if before and self.LEADING.search(before[-1]) else start
+
+    def no_street(self, name: str) -> bool:
+        """Tell whether `name` only ends like one of a street."""
+        return " ".join(name.lower().rsplit(" ", 2)[-2:]) in self.NO_STREETS
+
+    def alone(self, match: re.Match[str], end: int) -> bool:
         """Tell whether number and street are an address without anything beside them."""
-        number, before = match["number"], match.string[max(0, match.start() - 32) : match.start()]
+        number = match["number"]
         if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
             return False
-        plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in name.split(" ")[1:])
-        return plain or (len(number) > 2 and not self.NAME_BEFORE.search(before))  # noqa: PLR2004 - as the class says
+        name = match.string[match.start("words") + 1 : end].lower().replace(".", "").split(" ")
+        if not PLAIN_TYPES.isdisjoint(name[1:]):
+            return True
+        before = match.string[max(0, match.start() - 32) : match.start()]
+        return len(number) > 2 and not self.NAME_BEFORE.search(before)  # noqa: PLR2004 - as the class says

@@ -121,7 +121,7 @@ class RussianAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
             return
-        for pattern in (
+        cores = (
             self.TYPE_FIRST,
             self.NAME_FIRST,
             self.SMALL,
@@ -129,16 +129,16 @@ class RussianAddressRecogniser(AddressGrammar):
             self.HOUSE_AND_FLAT,
             self.MARKED,
             self.TOLD,
-        ):
-            yield from self.each(pattern, text, self.judge)
+        )
+        yield from self.each(text, *((core, self.judge) for core in cores))
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of the whole address, unless its number is that of something else."""
         text = match.string
         end, firm = self.closing(text, match.end())
         if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
             return None
-        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start()), end
+        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start(), floor), end
 
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""

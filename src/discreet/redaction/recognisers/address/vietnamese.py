@@ -11,6 +11,7 @@ from discreet.redaction.recognisers.address.grammar import (
     SEPARATOR,
     UPPER,
     AddressGrammar,
+    Core,
     without_ideographs,
 )
 from discreet.redaction.view import Span, View
@@ -49,7 +50,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     FLAT = re.compile(
         rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
-        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?))+"
+        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?)){{1,4}}+"
         rf"(?=,|{BREAK}| -|[.!?]|\Z)"
     )
 
@@ -85,45 +86,46 @@ class VietnameseAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
+        cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
-            yield from self.each(self.WITH_STREET, text, self.judge)
-            yield from self.each(self.WITH_LANE, text, self.judge)
-        yield from self.each(self.WITH_NAME, text, self.judge)
+            cores += (self.WITH_STREET, self.judge), (self.WITH_LANE, self.judge)
+        cores.append((self.WITH_NAME, self.judge))
         if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
-            yield from self.each(self.SMALL, text, self.judge_small)
+            cores.append((self.SMALL, self.judge_small))
         if any(
             hint in lowered for hint in ("thôn", "thon", "ấp", "xóm", "xom", "khu phố", "bản", "buôn", "khóm", "tổ")
         ):
-            yield from self.each(self.RURAL, text, self.judge_rural)
+            cores.append((self.RURAL, self.judge_rural))
         if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
-            yield from self.each(self.FLAT, text, self.judge_flat)
+            cores.append((self.FLAT, self.judge_flat))
+        yield from self.each(text, *cores)
 
-    def opening(self, text: str, start: int) -> int:
+    def opening(self, text: str, start: int, floor: int) -> int:
         """Return where the address begins; a flat or building before the number ends in a comma."""
-        return super().opening(text, start) if text[max(0, start - 2) : start] == ", " else start
+        return super().opening(text, start, floor) if text[max(0, start - 2) : start] == ", " else start
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a house number."""
-        opening = self.opening(match.string, match.start())
+        opening = self.opening(match.string, match.start(), floor)
         if self.OTHERWISE.search(match.string, max(0, opening - 8), opening):
             return None
         end, firm = self.closing(match.string, match.end())
         return (opening, end) if opening < match.start() or self.holds(match, end, firm=firm) else None
 
-    def judge_small(self, match: re.Match[str]) -> Span | None:
+    def judge_small(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address in small letters."""
         text, start = match.string, match.start()
         telling = match["so"] or match["lanes"] or match["street"] or "/" in match["house"]
         if not telling or self.OTHERWISE.search(text, max(0, start - 8), start):
             return None
-        return self.opening(text, start), self.closing(text, match.end())[0]
+        return self.opening(text, start, floor), self.closing(text, match.end())[0]
 
-    def judge_rural(self, match: re.Match[str]) -> Span | None:
+    def judge_rural(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address without a house number: hamlet, commune, district, province."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and match.string.count(",", match.end(), end) > 1 else None
 
-    def judge_flat(self, match: re.Match[str]) -> Span | None:
+    def judge_flat(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address that begins with a flat or a building."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and DIGIT.search(match[0]) else None

@@ -55,10 +55,17 @@ COUNTRIES = any_of(
 END = r"(?![\w]|[-/:.,][0-9])"
 """A number that goes on is no postcode."""
 
+_UNITS = any_of(
+    "apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|level|studio|building|bldg|lot|box|po box|p.o. box|piso|puerta|"
+    "appartamento|piano|scala|étage|appt|wohnung|whg|interno|interior|int|edif|edificio|depto|dpto|oficina|bloque|esc|"
+    "portal|planta|lokal|lok|m",
+    caseless=True,
+)
+
 UNIT = (
-    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|level|studio|building|bldg|lot|box|po box|p\.o\. box|piso|puerta|appartamento|piano|scala|étage|appt|"
-    r"wohnung|whg|interno|interior|int|edif|edificio|depto|dpto|oficina|bloque|esc|portal|planta|lokal|lok|m)\.?[ ]?(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
-    r"|(?i:apartment|apt|suite|ste|unit|flat)\.?[ ][A-Z]"
+    rf"(?:(?=[^0-9]{{1,24}}+[0-9]){_UNITS}\.?[ ]?"
+    r"(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
+    rf"|{any_of('apartment|apt|suite|ste|unit|flat', caseless=True)}\.?[ ][A-Z]"
     r"|#[ ]?[0-9]{1,5}[A-Z]?|[0-9]{1,2}(?:st|nd|rd|th) (?i:floor|fl)\.?"
     r"|[0-9]{1,2}(?:er|e|ème)? étage|[0-9]{1,2}\.? ?[ºª°](?: ?(?:[A-Z]|izda|izq|dcha|puerta [0-9]{1,2}))?"
     r")(?![\w])"
@@ -79,12 +86,15 @@ _REGION_ZIP = (
     r"|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ,]{1,2}[0-9]{4})"
 )
 
+_COMING = r"(?=[^0-9]{1,120}+[0-9](?:[0-9]{3}|[0-9A-Z ]))"
+"""What every region with its postcode has: letters, and then more than one digit."""
+
 FIRM = re.compile(
     rf"(?:\.(?=[,\r\n]|[ ]{{1,3}}(?i:apt|suite)))?{SEPARATOR}(?:{UNIT}"
-    rf"|(?P<last>(?P<strong>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END}|{_ZIP_CITY})"
-    rf"|{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
+    rf"|(?P<last>(?P<strong>{_COMING}(?:(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END})|(?=[0-9]|[A-Z]{{1,2}}-[0-9]){_ZIP_CITY})"
+    rf"|{_COMING}{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
     rf"|[0-9]{{5,6}}(?:-[0-9]{{4}})?{END})"
-    rf"|(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
+    rf"|(?=[{UPPER}])(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
 )
 
 LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
@@ -98,10 +108,9 @@ SMALL_PLACES = re.compile(
 AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 
 CONTEXT = re.compile(
-    r"(?:address(?:es|ed)?|(?<![a-z])(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|located|location|situated|stay(?:s|ed|ing)?|moved|office|home|house|"
+    r"(?=[adhilmorsvw])(?:address(?:es|ed)?|(?<![a-z])(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|located|location|situated|stay(?:s|ed|ing)?|moved|office|home|house|"
     r"restaurant|store|shop|station|meet(?: (?:you|me|us|him|her|them))?|arriv(?:e|ed|es)|drops? (?:you|me|us|him|her|them) off|delivered|deliver|ship|shipped|sent|send|"
-    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])",
-    re.IGNORECASE,
+    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])"
 )
 """Words after which a street is somebody's address rather than a place talked about."""
 
@@ -114,4 +123,4 @@ def introduced(text: str, start: int) -> bool:
     """Tell whether words that introduce an address stand before `start`."""
     before = text[max(0, start - 50) : start]
     nearby = _NEARBY.match(before[::-1])
-    return nearby is not None and CONTEXT.search(before, len(before) - nearby.end()) is not None
+    return nearby is not None and CONTEXT.search(before.lower(), len(before) - nearby.end()) is not None

@@ -9,6 +9,7 @@ from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     SEPARATOR,
     AddressGrammar,
+    Core,
     without_ideographs,
 )
 from discreet.redaction.recognisers.address.western import (
@@ -95,39 +96,42 @@ class WorldwideAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
+        cores: list[Core] = []
         if self.WITH_UNIT.search(lowered):
-            yield from self.each(self.UNIT_AFTER, text, self.judge_unit)
-            yield from self.each(self.UNIT_BEFORE, text, self.judge_unit)
-            yield from self.each(self.SMALL, text, self.judge_small)
-        yield from self.each(self.BOTH_SIDES, text, self.judge_both)
+            cores += (
+                (self.UNIT_AFTER, self.judge_unit),
+                (self.UNIT_BEFORE, self.judge_unit),
+                (self.SMALL, self.judge_small),
+            )
+        cores.append((self.BOTH_SIDES, self.judge_both))
         if "address" in lowered or "liv" in lowered or "resid" in lowered:
-            yield from self.each(self.EITHER_SIDE, text, self.judge_told)
-            yield from self.each(self.TOLD_SMALL, text, self.judge_small)
+            cores += (self.EITHER_SIDE, self.judge_told), (self.TOLD_SMALL, self.judge_small)
         if self.LONG_NUMBER.search(text):
-            yield from self.each(self.BY_POSTCODE, text, self.judge_postcode)
+            cores.append((self.BY_POSTCODE, self.judge_postcode))
+        yield from self.each(text, *cores)
         if "orner of" in lowered:
             yield from (match.span() for match in self.CORNER.finditer(text))
 
-    def judge_unit(self, match: re.Match[str]) -> Span | None:
+    def judge_unit(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address with a unit beside the street, which has a number of its own."""
         street = match["street"]
         if not DIGIT.search(street) or self.NO_NAME.match(street):
             return None
         return match.start(), self.whole(match.string, match.end())
 
-    def judge_small(self, match: re.Match[str]) -> Span:
+    def judge_small(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address in small letters."""
         return match.start("street"), self.small_end(match, self.whole(match.string, match.end()))
 
-    def judge_both(self, match: re.Match[str]) -> Span | None:
+    def judge_both(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a number on both sides of the name, and other evidence."""
         if len(match["name"]) <= len("Mar") or self.NO_NAME.match(match["street"]):
             return None
         end, firm = self.closing(match.string, match.end())
         told = introduced(match.string, match.start()) and not self.NOUN.match(match.string, match.end())
-        return (self.opening(match.string, match.start()), end) if firm or told else None
+        return (self.opening(match.string, match.start(), floor), end) if firm or told else None
 
-    def judge_postcode(self, match: re.Match[str]) -> Span | None:
+    def judge_postcode(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address that ends in a postcode with its place or region."""
         if self.NO_NAME.match(match["street"] or match["named"] or ""):
             return None
@@ -138,9 +142,9 @@ class WorldwideAddressRecogniser(AddressGrammar):
             match["named"] and self.NOUN.match(match.string, end) and not introduced(match.string, match.start())
         ):
             return None
-        return self.opening(match.string, match.start()), end
+        return self.opening(match.string, match.start(), floor), end
 
-    def judge_told(self, match: re.Match[str]) -> Span | None:
+    def judge_told(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address that is called one."""
         if self.NO_NAME.match(match["street"]):
             return None
