@@ -20,7 +20,10 @@ _AREA = (
     rf"|{_NUMBER}[鄰邻]{_GAP})"
 )
 _ROAD = rf"(?P<road>(?:{_NAME}){{1,8}}?(?P<kind>大道|大街|胡同|公路|路|街|道|巷|弄|里|村|坊|圍|围)){_GAP}(?:[東西南北东中]?{_NUMBER}段)?{_GAP}(?:{_NUMBER}巷)?(?:{_NUMBER}弄)?(?:{_NUMBER}衖)?"
-_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:小區|小区|花園|花园|社區|社区|公寓|大廈|大厦|大樓|大楼|家園|家园|苑|城|園|园|庭|府|廣場|广场|中心|新村|宿舍|公館|公馆|國際|国际|邨|閣|阁)"
+_COMPOUNDS = tuple(
+    "小區 小区 花園 花园 社區 社区 公寓 大廈 大厦 大樓 大楼 家園 家园 苑 城 園 园 庭 府 廣場 广场 中心 新村 宿舍 公館 公馆 國際 国际 邨 閣 阁".split()
+)
+_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:{'|'.join(_COMPOUNDS)})"
 _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中国|中國|台灣|臺灣|台湾|香港|澳門|澳门)(?!大道|[一-鿿]?路)[ ,]{0,2})?"
 
 
@@ -39,6 +42,9 @@ class ChineseAddressRecogniser(AddressGrammar):
     BEFORE_BUILDING = re.compile(
         rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"
     )
+    COMPOUNDS = _COMPOUNDS
+    ROADS = ("道", "街", "胡同", "公路", "路", "巷", "弄", "里", "村", "坊", "圍", "围", "段", "衖")
+    """What stands right before a number of a building or a house, a space or comma apart."""
     REACH = 60
     AMBIGUOUS = ("里", "村", "道", "坊", "圍", "围")
     """Ends of other words as well, so that a city or district has to stand before them."""
@@ -76,7 +82,12 @@ class ChineseAddressRecogniser(AddressGrammar):
                 done = self.closing(text, done)[0]
                 yield start, done
         if any(hint in lowered for hint in ("栋", "幢", "棟", "座", "期", "楼", "樓")):
-            yield from self.each(text, (self.BUILDING, self.judge_building))
+            done = 0
+            for match in self.BUILDING.finditer(text):
+                if match.start() >= done:
+                    found = self.judge_building(match, done)
+                    done = found[1] if found else match.end()
+                    yield from (found,) if found else ()
         if "座" in lowered:
             yield from (match.span() for match in self.BLOCK.finditer(text))
 
@@ -84,7 +95,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         """Return the span of an address with a building's number after the name of a compound."""
         text = match.string
         window = text[max(floor, match.start() - self.REACH) : match.start()]
-        before = self.BEFORE_BUILDING.search(window)
+        before = self.BEFORE_BUILDING.search(window) if window.rstrip(" ,").endswith(self.COMPOUNDS) else None
         if before is None or not (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
             return None
         return match.start() - len(window) + before.start(), self.closing(text, match.end())[0]
@@ -92,7 +103,7 @@ class ChineseAddressRecogniser(AddressGrammar):
     def road_start(self, text: str, end: int, *, floor: int) -> int | None:
         """Return where the address begins whose road ends at `end`, not before `floor`; None if there is no road."""
         window = text[max(floor, end - self.REACH) : end]
-        before = self.BEFORE.search(window)
+        before = self.BEFORE.search(window) if window.rstrip(" ,").endswith(self.ROADS) else None
         if before is None or (not before["area"] and (before["kind"] in self.AMBIGUOUS or len(before["road"]) < 3)):  # noqa: PLR2004 - one character and the kind of road
             return None
         return end - len(window) + before.start()
