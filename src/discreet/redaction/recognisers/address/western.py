@@ -86,8 +86,8 @@ _REGION_ZIP = (
     r"|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ,]{1,2}[0-9]{4})"
 )
 
-_COMING = r"(?=[^0-9]{1,120}+[0-9](?:[0-9]{3}|[0-9A-Z ]))"
-"""What every region with its postcode has: letters, and then more than one digit."""
+_COMING = r"(?=[^0-9]{1,120}+(?:[0-9]{4}|(?<=[A-Z])[0-9][0-9A-Z]{0,2} ?[0-9A-Z]))"
+"""What every region with its postcode has: letters, then four digits or a digit glued to a letter."""
 
 FIRM = re.compile(
     rf"(?:\.(?=[,\r\n]|[ ]{{1,3}}(?i:apt|suite)))?{SEPARATOR}(?:{UNIT}"
