@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import AddressGrammar
+from discreet.redaction.recognisers.address.grammar import AddressGrammar, any_of, words
 from discreet.redaction.view import Span, View
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
@@ -21,9 +21,11 @@ _AREA = (
 )
 _ROAD = rf"(?P<road>(?:{_NAME}){{1,8}}?(?P<kind>大道|大街|胡同|公路|路|街|道|巷|弄|里|村|坊|圍|围)){_GAP}(?:[東西南北东中]?{_NUMBER}段)?{_GAP}(?:{_NUMBER}巷)?(?:{_NUMBER}弄)?(?:{_NUMBER}衖)?"
 _COMPOUNDS = tuple(
-    "小區 小区 花園 花园 社區 社区 公寓 大廈 大厦 大樓 大楼 家園 家园 苑 城 園 园 庭 府 廣場 广场 中心 新村 宿舍 公館 公馆 國際 国际 邨 閣 阁".split()
+    words(
+        "小區 小区 花園 花园 社區 社区 公寓 大廈 大厦 大樓 大楼 家園 家园 苑 城 園 园 庭 府 廣場 广场 中心 新村 宿舍 公館 公馆 國際 国际 邨 閣 阁"
+    )
 )
-_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:{'|'.join(_COMPOUNDS)})"
+_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:{any_of('|'.join(sorted(_COMPOUNDS)))})"
 _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中国|中國|台灣|臺灣|台湾|香港|澳門|澳门)(?!大道|[一-鿿]?路)[ ,]{0,2})?"
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, AddressGrammar, Core, without_ideographs, word_before, words
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    AddressGrammar,
+    Core,
+    without_ideographs,
+    word_before,
+    words,
+)
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -17,6 +25,7 @@ from discreet.redaction.recognisers.address.western import (
     WORD,
     ZIP,
     introduced,
+    mentions_address,
 )
 from discreet.redaction.view import Span, View
 
@@ -191,10 +200,12 @@ class EnglishAddressRecogniser(AddressGrammar):
             return None
         closing, firm = self.closing(text, end)
         believed = firm or ((closing > end or self.alone(match, end)) and not self.counted(match, end))
+        if believed or introduced(text, start):
+            return self.opening(text, start, floor), closing
+        if not mentions_address(text[max(0, start - self.REACH - 50) : start]):
+            return None
         opening = self.opening(text, start, floor)
-        if believed or introduced(text, start) or (opening < start and introduced(text, opening)):
-            return opening, closing
-        return None
+        return (opening, closing) if introduced(text, opening) else None
 
     def counted(self, match: re.Match[str], end: int) -> bool:
         """Tell whether the number is a date, or counts what the name that ends at `end` is part of."""

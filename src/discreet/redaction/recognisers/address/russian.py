@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, any_of, without_ideographs
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, any_of, without_ideographs, words
 from discreet.redaction.view import Span, View
 
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
@@ -40,9 +40,7 @@ class RussianAddressRecogniser(AddressGrammar):
     Abbreviations: order 171н of the Ministry of Finance (05.11.2015), on elements of addresses.
     """
 
-    TYPE_FIRST = re.compile(
-        rf"(?<!\w){_TYPE} ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
-    )
+    TYPE_FIRST = re.compile(rf"(?<!\w){_TYPE} ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})")
     NAME_FIRST = re.compile(
         rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? {_TYPE},? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
@@ -81,8 +79,9 @@ class RussianAddressRecogniser(AddressGrammar):
     )
     """A noun that the number counts: "на улице Ленина 3 кафе"."""
 
-    TYPES = tuple("ул просп пр- пр. пер набер наб. шос ш. бульв бул. б-р пл проезд туп алл ал. лини мик мкр м-н".split()) + tuple(
-        "тракт кварт кв-л спуск узв пров в'їзд парк просек доро жил жк".split()
+    TYPES = words(
+        "ул просп пр- пр. пер набер наб. шос ш. бульв бул. б-р пл проезд туп алл ал. лини мик мкр м-н тракт кварт кв-л спуск узв"
+        " пров в'їзд парк просек доро жил жк"
     )
     FLATS = ("корп", "к.", "стр.", "кв")
     CORES = (

@@ -23,7 +23,9 @@ _LETTERS = r"[^\W\d_]"
 _NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: (?!(?:Xã|Phường|Quận|Huyện|Thị (?:xã|trấn|Xã|Trấn)|Thành [Pp]hố|Tỉnh|TP|Tp)(?!\w))[{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
 _DATED = r"(?:3 ?/ ?2|30 ?/ ?4|2 ?/ ?9|19 ?/ ?8|(?:3|ba) tháng (?:2|hai)|(?:30|19|2|26) tháng (?:4|8|9|3)|(?:số|so) [0-9]{1,3}[A-Z]?|[A-Z]{0,2}[0-9]{1,3}[A-Z]?)"
 _HOUSE = r"(?:[A-Z]{1,2}-?)?[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,5}[A-Za-z]?){0,6}"
-_NUMBERED = rf"(?<![\w.,/:-])(?P<so>{any_of('số nhà|nhà số|số|so nha|nha so|so|sn', caseless=True)} )?(?P<house>{_HOUSE})"
+_NUMBERED = (
+    rf"(?<![\w.,/:-])(?P<so>{any_of('số nhà|nhà số|số|so nha|nha so|so|sn', caseless=True)} )?(?P<house>{_HOUSE})"
+)
 _LANE = any_of("ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|khóm|khu|xóm|ấp|tổ|lô|lo", caseless=True)
 _LANES = rf"(?:,? ?{_LANE} (?:số )?{_HOUSE})"
 _STREET = any_of("đường|phố|đ.|duong|pho|đại lộ|dai lo|quốc lộ|tỉnh lộ|street|str.", caseless=True)
@@ -76,9 +78,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
 
-    OTHERWISE = words(
-        "ngày ngay mùng lễ top lớp năm tháng thứ lúc hạng bài chương khóa tuổi xe tuyến cúp giải vòng"
-    )
+    OTHERWISE = words("ngày ngay mùng lễ top lớp năm tháng thứ lúc hạng bài chương khóa tuổi xe tuyến cúp giải vòng")
     """Words after which the number is a date, a rank or the like."""
 
     RURAL = re.compile(

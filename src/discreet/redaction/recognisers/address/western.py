@@ -107,13 +107,17 @@ SMALL_PLACES = re.compile(
 
 AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 
-CONTEXT = re.compile(
-    r"(?=[adhilmorsvw])(?:address(?:es|ed)?|(?<![a-z])(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|located|location|situated|stay(?:s|ed|ing)?|moved|office|home|house|"
-    r"restaurant|store|shop|station|meet(?: (?:you|me|us|him|her|them))?|arriv(?:e|ed|es)|drops? (?:you|me|us|him|her|them) off|delivered|deliver|ship|shipped|sent|send|"
-    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])"
+_CONTEXT = re.compile(
+    any_of(
+        "address|addresses|addressed|live|lives|lived|living|reside|resides|resided|residing|located|location|situated|stay|"
+        "stays|stayed|staying|moved|office|home|house|restaurant|store|shop|station|meet|arrive|arrived|arrives|drop you off|"
+        "drop me off|drop us off|drop him off|drop her off|drop them off|drops you off|drops me off|drops us off|"
+        "drops him off|drops her off|drops them off|delivered|deliver|ship|shipped|sent|send|mail|return|stop|residence|"
+        "adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße"
+    )
+    + "(?![a-z])"
 )
 """Words after which a street is somebody's address rather than a place talked about."""
-
 
 _NEARBY = re.compile(r"(?:[ \t>?]{0,8}\n)?[^0-9\n.!?]{0,40}+")
 """Read backwards: what stands before an address in its sentence, or at the end of the line before."""
@@ -123,4 +127,13 @@ def introduced(text: str, start: int) -> bool:
     """Tell whether words that introduce an address stand before `start`."""
     before = text[max(0, start - 50) : start]
     nearby = _NEARBY.match(before[::-1])
-    return nearby is not None and CONTEXT.search(before.lower(), len(before) - nearby.end()) is not None
+    return nearby is not None and mentions_address(before, len(before) - nearby.end())
+
+
+def mentions_address(text: str, start: int = 0) -> bool:
+    """Tell whether a word that introduces an address stands in `text` after `start`."""
+    lowered = text.lower()
+    return any(
+        word[0].startswith("address") or not "a" <= lowered[word.start() - 1 : word.start()] <= "z"
+        for word in _CONTEXT.finditer(lowered, start)
+    )

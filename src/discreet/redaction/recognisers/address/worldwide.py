@@ -10,7 +10,9 @@ from discreet.redaction.recognisers.address.grammar import (
     SEPARATOR,
     AddressGrammar,
     Core,
+    any_of,
     without_ideographs,
+    words,
 )
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
@@ -30,6 +32,17 @@ _FIRST = rf"(?:(?:ul|u|rue|rua|via|calle|van|la|le)\.? )?{WORD}\.?"
 _STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_FIRST}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
 _STRONG_UNIT = r"(?i:apartment|apt|suite|ste|unit|flat)\.? ?#?[0-9]{1,5}[A-Za-z]?(?!\w)"
 _ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[^\W\d_][\w.'-]{0,30}+ ){1,5}"
+
+_NO_NAMES = "|".join(
+    words(
+        "Section Chapter Invoice Order Gate Terminal Flight Room Model Version Line Bus Platform Psalm Matthew Vol "
+        "Volume No Lesson Article Part Phase Season Episode Grade Class The My Our In At On For And But We I He She "
+        "They It Is A An To From See Of Level Page Unit Step Day Week PM AM Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov "
+        "Dec January February March April June July August September October November December Monday Tuesday Wednesday "
+        "Thursday Friday Saturday Sunday de do da des di del dei u ul nad na van la le of der den"
+    )
+)
+"""Words before a number, or after one, that are no names of streets."""
 
 
 class WorldwideAddressRecogniser(AddressGrammar):
@@ -80,9 +93,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
 
     NO_NAME = re.compile(
-        r"(?:[0-9 ]{1,14})?(?:(?:Section|Chapter|Invoice|Order|Gate|Terminal|Flight|Room|Model|Version|Line|Bus|Platform|Psalm|Matthew|Vol|Volume|No|Lesson|Article|Part|Phase|Season|Episode|Grade|Class|The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
-        r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|June|July|August|September|October|November|December|"
-        r"Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|of|der|den)[ .]){1,3}(?![^ ]{3})"
+        rf"(?:[0-9 ]{{1,14}})?(?:{any_of(_NO_NAMES)}[ .]){{1,3}}(?![^ ]{{3}})"
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
     )
 
