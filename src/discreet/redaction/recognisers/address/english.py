@@ -12,8 +12,8 @@ from discreet.redaction.recognisers.address.grammar import (
     Core,
     without_ideographs,
     word_before,
-    words,
 )
+from discreet.redaction.recognisers.address.street_types import COURTS, DIRECTIONS, OTHER_TYPES, PLAIN_TYPES
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -28,34 +28,6 @@ from discreet.redaction.recognisers.address.western import (
     mentions_address,
 )
 from discreet.redaction.view import Span, View
-
-PLAIN_TYPES = words(
-    "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"
-    " hwy parkway pkwy crescent cres cr close mews gardens gdns esplanade esp parade pde expressway expy freeway fwy turnpike"
-    " tpke causeway cswy trail trl alley aly row wynd"
-)
-"""Types of street that are rarely anything else."""
-
-OTHER_TYPES = words(
-    "anex annex arcade bayou beach bend bluff bluffs bottom branch bridge brook brooks burg burgs bypass byp camp canyon cape"
-    " center centre ctr centers circles cliff cliffs club common commons corner corners course courts cove cv coves creek"
-    " crest crossing xing crossroad curve dale dam divide drives estate estates extension ext extensions fall falls ferry"
-    " field fields flat flats ford fords forest forge forges fork forks fort garden gateway glen glens green greens grove"
-    " groves harbor harbour harbors haven heights hts hill hills hollow inlet island islands isle junction jct junctions key"
-    " keys knoll knolls lake lakes landing light lights loaf lock locks lodge loop manor manors meadow meadows mill mills"
-    " mission motorway mount mountain mountains neck orchard oval overpass park parks parkways pass passage path pike pine"
-    " pines plain plains plaza plz point points port ports prairie quay radial ramp ranch rapid rapids rest ridge ridges river"
-    " roads route rue run shoal shoals shore shores skyway spring springs spur spurs square sq squares stravenue stream"
-    " streets summit throughway trace track trafficway tunnel underpass union unions valley valleys via viaduct view views"
-    " village villages ville vista walk walks wall ways well wells strand broadway yard yards wharf rise chase drove gate"
-    " end vale circuit cct promenade"
-)
-"""The other suffixes of USPS Publication 28 (appendix C1) and those of Royal Mail and Australia Post."""
-
-DIRECTIONS = words("n s e w ne nw se sw north south east west northeast northwest southeast southwest")
-
-COURTS = words("high supreme district federal crown food tennis appeal appeals basketball county family")
-"""What stands before "court" where it is no street."""
 
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
@@ -100,6 +72,7 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])"
     )
     """City, state and ZIP code without a street, as where lines were cut."""
+    POSTCODE = re.compile("[0-9]{5}|[0-9][A-Z]{2}")
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
     BEFORE = re.compile(
@@ -156,7 +129,9 @@ class EnglishAddressRecogniser(AddressGrammar):
         cores.append((self.SMALL, self.judge_small))
         if any(hint in lowered for hint in ("box", "bag", "apo", "fpo", "dpo")):
             cores += (self.BOX, self.follow), (self.MILITARY, self.follow)
-        yield from self.each(text, *cores, (self.PLACE, self.whole))
+        if self.POSTCODE.search(text):
+            cores.append((self.PLACE, self.whole))
+        yield from self.each(text, *cores)
 
     def follow(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span from a core that needs no other evidence to the last part after it."""
