@@ -10,6 +10,7 @@ from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     AddressGrammar,
     Core,
+    any_of,
     without_ideographs,
     word_before,
 )
@@ -32,6 +33,15 @@ from discreet.redaction.view import Span, View
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
 )
+_SMALL_TYPES = any_of(
+    "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent",
+    caseless=True,
+)
+_NO_NAMES = any_of(
+    "a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|minute|minutes|min|mile|miles|"
+    "block|blocks|km|cars|people|house|houses|more|different|times|other|new|busy|best|day|days|hour|hours",
+    caseless=True,
+)
 _PART = rf"(?:{WORD}\.?|[0-9]{{1,3}}(?:st|nd|rd|th)|(?:of|the|de|la|del|el|and) )"
 
 
@@ -44,10 +54,7 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     STREET = re.compile(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
     SMALL = re.compile(
-        rf"{_NUMBER}(?P<words>(?: (?!(?:a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|"
-        r"minutes?|min|miles?|blocks?|km|cars?|people|houses?|more|different|times|other|new|busy|best|days?|hours?)[ ])"
-        r"(?:[^\W\d_][\w'.\u2019-]{0,19}+|[0-9]{1,3}(?:st|nd|rd|th))){1,4}? "
-        r"(?:street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent))"
+        rf"{_NUMBER}(?P<words>(?: (?!{_NO_NAMES}[ ])(?:[^\W\d_][\w'.\u2019-]{{0,19}}+|[0-9]{{1,3}}(?:st|nd|rd|th))){{1,4}}? {_SMALL_TYPES})"
         r"(?![\w-])\.?",
         re.IGNORECASE,
     )

@@ -1,0 +1,42 @@
+import re
+
+import pytest
+
+from discreet.redaction import Redactor
+from discreet.redaction.recognisers import EnglishAddressRecogniser, VietnameseAddressRecogniser
+from discreet.redaction.recognisers.address.grammar import any_of, word_before
+
+
+@pytest.mark.parametrize("text", ["US", "USA", "U.S.A.", "United States", "United States of America"])
+def test_any_of_its_names_fits_as_a_whole(text):
+    pattern = re.compile(any_of("US|United States|USA|U.S.A.|United States of America"))
+    assert pattern.match(text + "!").end() == len(text)
+
+
+@pytest.mark.parametrize("text", ["usa", "UxSxAx", "Unite", ""])
+def test_nothing_but_its_names_fits(text):
+    assert not re.match(any_of("US|USA|U.S.A.|United States"), text)
+
+
+def test_capitals_matter_unless_told():
+    assert not re.match(any_of("ngõ|hẻm"), "NGÕ 5")
+    assert re.match(any_of("ngõ|hẻm", caseless=True), "NGÕ 5").end() == len("NGÕ")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("on May 5", "may"), ("(Top 5", "top"), ("on May\n5", ""), ("5", ""), ("in the  5", "the"), (" 5", "")],
+)
+def test_the_word_before_is_one_space_away(text, word):
+    assert word_before(text, len(text) - 1) == word
+
+
+def test_each_address_of_a_list_is_found():
+    redactor = Redactor(recognisers=[EnglishAddressRecogniser()])
+    text = "12 Main St, Dover, OH 36606\n" * 40
+    assert redactor.redact(text).replace("<ADDRESS>", "").strip() == ""
+
+
+def test_flats_of_many_parts_are_searched_in_steps_that_do_not_multiply():
+    text = "tầng 5 " * 2000  # took minutes when the number of parts had no bound
+    assert Redactor(recognisers=[VietnameseAddressRecogniser()]).redact(text) == text
