@@ -3,7 +3,11 @@ import re
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import EnglishAddressRecogniser, VietnameseAddressRecogniser
+from discreet.redaction.recognisers import (
+    ChineseAddressRecogniser,
+    EnglishAddressRecogniser,
+    VietnameseAddressRecogniser,
+)
 from discreet.redaction.recognisers.address.grammar import any_of, word_before
 
 
@@ -40,3 +44,8 @@ def test_each_address_of_a_list_is_found():
 def test_flats_of_many_parts_are_searched_in_steps_that_do_not_multiply():
     text = "tầng 5 " * 2000  # took minutes when the number of parts had no bound
     assert Redactor(recognisers=[VietnameseAddressRecogniser()]).redact(text) == text
+
+
+@pytest.mark.parametrize("text", ["市中座" * 1000, ("市" * 59 + "路5號") * 40])  # each took minutes
+def test_many_areas_are_not_divided_in_all_ways(text):
+    assert Redactor(recognisers=[ChineseAddressRecogniser()]).redact(text).count("座") == text.count("座")
