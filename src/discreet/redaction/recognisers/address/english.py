@@ -10,11 +10,17 @@ from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     AddressGrammar,
     Core,
-    any_of,
     without_ideographs,
     word_before,
 )
-from discreet.redaction.recognisers.address.street_types import COURTS, DIRECTIONS, OTHER_TYPES, PLAIN_TYPES
+from discreet.redaction.recognisers.address.street_types import (
+    DIRECTIONS,
+    NO_NAMES,
+    NO_STREETS,
+    OTHER_TYPES,
+    PLAIN_TYPES,
+    SMALL_TYPES,
+)
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -33,15 +39,6 @@ from discreet.redaction.view import Span, View
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
 )
-_SMALL_TYPES = any_of(
-    "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent",
-    caseless=True,
-)
-_NO_NAMES = any_of(
-    "a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|minute|minutes|min|mile|miles|"
-    "block|blocks|km|cars|people|house|houses|more|different|times|other|new|busy|best|day|days|hour|hours",
-    caseless=True,
-)
 _PART = rf"(?:{WORD}\.?|[0-9]{{1,3}}(?:st|nd|rd|th)|(?:of|the|de|la|del|el|and) )"
 
 
@@ -54,7 +51,7 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     STREET = re.compile(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
     SMALL = re.compile(
-        rf"{_NUMBER}(?P<words>(?: (?!{_NO_NAMES}[ ])(?:[^\W\d_][\w'.\u2019-]{{0,19}}+|[0-9]{{1,3}}(?:st|nd|rd|th))){{1,4}}? {_SMALL_TYPES})"
+        rf"{_NUMBER}(?P<words>(?: (?!{NO_NAMES}[ ])(?:[^\W\d_][\w'.\u2019-]{{0,19}}+|[0-9]{{1,3}}(?:st|nd|rd|th))){{1,4}}? {SMALL_TYPES})"
         r"(?![\w-])\.?",
         re.IGNORECASE,
     )
@@ -113,15 +110,6 @@ class EnglishAddressRecogniser(AddressGrammar):
     ANOTHER_NAME = re.compile(rf" (?!I ){WORD}")
     MONTH = re.compile(
         "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
-    )
-
-    NO_STREETS = frozenset(
-        (
-            *(f"{kind} court" for kind in COURTS),
-            *(f"{kind} courts" for kind in COURTS),
-            *("disk drive", "hard drive", "flash drive", "test drive", "king drive", "disk drives", "hard drives"),
-            *("flash drives", "test drives", "same way", "right way", "one way", "only way", "no way", "half way"),
-        )
     )
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -205,7 +193,7 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     def no_street(self, name: str) -> bool:
         """Tell whether `name` only ends like one of a street."""
-        return " ".join(name.lower().rsplit(" ", 2)[-2:]) in self.NO_STREETS
+        return " ".join(name.lower().rsplit(" ", 2)[-2:]) in NO_STREETS
 
     def alone(self, match: re.Match[str], end: int) -> bool:
         """Tell whether number and street are an address without anything beside them."""

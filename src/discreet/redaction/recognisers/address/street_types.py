@@ -1,6 +1,6 @@
 """What streets are called in English."""
 
-from discreet.redaction.recognisers.address.grammar import words
+from discreet.redaction.recognisers.address.grammar import any_of, words
 
 PLAIN_TYPES = words(
     "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"
@@ -29,3 +29,26 @@ DIRECTIONS = words("n s e w ne nw se sw north south east west northeast northwes
 
 COURTS = words("high supreme district federal crown food tennis appeal appeals basketball county family")
 """What stands before "court" where it is no street."""
+
+NO_STREETS = frozenset(
+    (
+        *(f"{kind} court" for kind in COURTS),
+        *(f"{kind} courts" for kind in COURTS),
+        *("disk drive", "hard drive", "flash drive", "test drive", "king drive", "disk drives", "hard drives"),
+        *("flash drives", "test drives", "same way", "right way", "one way", "only way", "no way", "half way"),
+    )
+)
+"""Names that only end like one of a street."""
+
+SMALL_TYPES = any_of(
+    "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent",
+    caseless=True,
+)
+"""Those that people write in small letters."""
+
+NO_NAMES = any_of(
+    "a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|minute|minutes|min|mile|miles|"
+    "block|blocks|km|cars|people|house|houses|more|different|times|other|new|busy|best|day|days|hour|hours",
+    caseless=True,
+)
+"""Words after a number that begin no name of a street."""

@@ -41,11 +41,18 @@ def test_each_address_of_a_list_is_found():
     assert redactor.redact(text).replace("<ADDRESS>", "").strip() == ""
 
 
-def test_flats_of_many_parts_are_searched_in_steps_that_do_not_multiply():
-    text = "tầng 5 " * 2000  # took minutes when the number of parts had no bound
-    assert Redactor(recognisers=[VietnameseAddressRecogniser()]).redact(text) == text
+@pytest.mark.parametrize(
+    ("recogniser", "text"),
+    [  # took a minute, 13 s and 200 s: the parts of a list were divided among each other in all ways
+        (VietnameseAddressRecogniser(), "tầng 5 " * 14_000),
+        (ChineseAddressRecogniser(), "市中座" * 33_000),
+        (ChineseAddressRecogniser(), ("市" * 59 + "x路5號") * 400),
+    ],
+)
+def test_lists_without_an_address_are_given_up_soon(recogniser, text):
+    assert Redactor(recognisers=[recogniser]).redact(text) == text
 
 
-@pytest.mark.parametrize("text", ["市中座" * 1000, ("市" * 59 + "路5號") * 40])  # each took minutes
-def test_many_areas_are_not_divided_in_all_ways(text):
-    assert Redactor(recognisers=[ChineseAddressRecogniser()]).redact(text).count("座") == text.count("座")
+def test_the_areas_before_a_road_are_part_of_the_address():
+    redactor = Redactor(recognisers=[ChineseAddressRecogniser()])
+    assert redactor.redact("我家在台北市中正區忠孝里中山路5號。" * 3) == "我家在<ADDRESS>。" * 3
