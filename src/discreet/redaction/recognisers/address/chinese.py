@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import AddressGrammar
+from discreet.redaction.recognisers.address.grammar import AddressGrammar, any_of, words
 from discreet.redaction.view import Span, View
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
@@ -16,11 +16,16 @@ _NAME = (
 
 _GAP = "[ ,]{0,2}"
 _AREA = (
-    rf"(?:{_NAME}{{1,7}}?(?:特別行政區|特别行政区|自治區|自治区|自治州|新區|新区|開發區|开发区|高新区|街道|省|市|縣|县|區|区|鄉|乡|鎮|镇|村|里|州|旗){_GAP}"
+    rf"(?>{_NAME}{{1,7}}?(?:特別行政區|特别行政区|自治區|自治区|自治州|新區|新区|開發區|开发区|高新区|街道|省|市|縣|县|區|区|鄉|乡|鎮|镇|村|里|州|旗){_GAP}"
     rf"|{_NUMBER}[鄰邻]{_GAP})"
 )
 _ROAD = rf"(?P<road>(?:{_NAME}){{1,8}}?(?P<kind>大道|大街|胡同|公路|路|街|道|巷|弄|里|村|坊|圍|围)){_GAP}(?:[東西南北东中]?{_NUMBER}段)?{_GAP}(?:{_NUMBER}巷)?(?:{_NUMBER}弄)?(?:{_NUMBER}衖)?"
-_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:小區|小区|花園|花园|社區|社区|公寓|大廈|大厦|大樓|大楼|家園|家园|苑|城|園|园|庭|府|廣場|广场|中心|新村|宿舍|公館|公馆|國際|国际|邨|閣|阁)"
+_COMPOUNDS = tuple(
+    words(
+        "小區 小区 花園 花园 社區 社区 公寓 大廈 大厦 大樓 大楼 家園 家园 苑 城 園 园 庭 府 廣場 广场 中心 新村 宿舍 公館 公馆 國際 国际 邨 閣 阁"
+    )
+)
+_COMPOUND = rf"(?:{_NAME}){{1,9}}?(?:{any_of('|'.join(sorted(_COMPOUNDS)))})"
 _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中国|中國|台灣|臺灣|台湾|香港|澳門|澳门)(?!大道|[一-鿿]?路)[ ,]{0,2})?"
 
 
@@ -34,11 +39,14 @@ class ChineseAddressRecogniser(AddressGrammar):
         rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?"
     )
 
-    BLOCK = re.compile(rf"(?P<area>{_AREA}{{1,5}}){_ROAD}[A-Za-z]座(?:[ ,]?[0-9]{{6}}(?![0-9]))?")
+    BLOCK = re.compile(r"[A-Za-z]座(?:[ ,]?[0-9]{6}(?![0-9]))?")
     BEFORE = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
     BEFORE_BUILDING = re.compile(
-        rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?:{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"
+        rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?>{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"
     )
+    COMPOUNDS = _COMPOUNDS
+    ROADS = ("道", "街", "胡同", "公路", "路", "巷", "弄", "里", "村", "坊", "圍", "围", "段", "衖")
+    """What stands right before a number of a building or a house, a space or comma apart."""
     REACH = 60
     AMBIGUOUS = ("里", "村", "道", "坊", "圍", "围")
     """Ends of other words as well, so that a city or district has to stand before them."""
@@ -76,23 +84,40 @@ class ChineseAddressRecogniser(AddressGrammar):
                 done = self.closing(text, done)[0]
                 yield start, done
         if any(hint in lowered for hint in ("栋", "幢", "棟", "座", "期", "楼", "樓")):
-            yield from self.each(self.BUILDING, text, self.judge_building)
+            done = 0
+            for match in self.BUILDING.finditer(text):
+                if match.start() >= done:
+                    found = self.judge_building(match, done)
+                    done = found[1] if found else match.end()
+                    yield from (found,) if found else ()
         if "座" in lowered:
-            yield from (match.span() for match in self.BLOCK.finditer(text))
+            yield from self.blocks(text)
 
-    def judge_building(self, match: re.Match[str]) -> Span | None:
+    def blocks(self, text: str) -> Iterator[Span]:
+        """Return the spans of addresses that end in a block with a letter after the name of a road."""
+        done = 0
+        for match in self.BLOCK.finditer(text):
+            start = self.road_start(text, match.start(), floor=done, within_area=True)
+            done = match.end()
+            if start is not None:
+                yield start, done
+
+    def judge_building(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a building's number after the name of a compound."""
         text = match.string
-        window = text[max(0, match.start() - self.REACH) : match.start()]
-        before = self.BEFORE_BUILDING.search(window)
+        window = text[max(floor, match.start() - self.REACH) : match.start()]
+        before = self.BEFORE_BUILDING.search(window) if window.rstrip(" ,").endswith(self.COMPOUNDS) else None
         if before is None or not (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
             return None
         return match.start() - len(window) + before.start(), self.closing(text, match.end())[0]
 
-    def road_start(self, text: str, end: int, *, floor: int) -> int | None:
+    def road_start(self, text: str, end: int, *, floor: int, within_area: bool = False) -> int | None:
         """Return where the address begins whose road ends at `end`, not before `floor`; None if there is no road."""
         window = text[max(floor, end - self.REACH) : end]
-        before = self.BEFORE.search(window)
-        if before is None or (not before["area"] and (before["kind"] in self.AMBIGUOUS or len(before["road"]) < 3)):  # noqa: PLR2004 - one character and the kind of road
+        before = self.BEFORE.search(window) if window.rstrip(" ,").endswith(self.ROADS) else None
+        if before is None:
+            return None
+        short = len(before["road"]) < 3  # noqa: PLR2004 - one character and the kind of road
+        if not before["area"] and (within_area or short or before["kind"] in self.AMBIGUOUS):
             return None
         return end - len(window) + before.start()

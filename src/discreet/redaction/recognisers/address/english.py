@@ -5,7 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import BREAK, DIGIT, AddressGrammar, without_ideographs, words
+from discreet.redaction.recognisers.address.grammar import (
+    BREAK,
+    DIGIT,
+    AddressGrammar,
+    Core,
+    without_ideographs,
+    word_before,
+)
+from discreet.redaction.recognisers.address.street_types import (
+    DIRECTIONS,
+    NO_NAMES,
+    NO_STREETS,
+    OTHER_TYPES,
+    PLAIN_TYPES,
+    SMALL_TYPES,
+)
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
     CITY,
@@ -17,33 +32,9 @@ from discreet.redaction.recognisers.address.western import (
     WORD,
     ZIP,
     introduced,
+    mentions_address,
 )
 from discreet.redaction.view import Span, View
-
-PLAIN_TYPES = words(
-    "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"
-    " hwy parkway pkwy crescent cres cr close mews gardens gdns esplanade esp parade pde expressway expy freeway fwy turnpike"
-    " tpke causeway cswy trail trl alley aly row wynd"
-)
-"""Types of street that are rarely anything else."""
-
-OTHER_TYPES = words(
-    "anex annex arcade bayou beach bend bluff bluffs bottom branch bridge brook brooks burg burgs bypass byp camp canyon cape"
-    " center centre ctr centers circles cliff cliffs club common commons corner corners course courts cove cv coves creek"
-    " crest crossing xing crossroad curve dale dam divide drives estate estates extension ext extensions fall falls ferry"
-    " field fields flat flats ford fords forest forge forges fork forks fort garden gateway glen glens green greens grove"
-    " groves harbor harbour harbors haven heights hts hill hills hollow inlet island islands isle junction jct junctions key"
-    " keys knoll knolls lake lakes landing light lights loaf lock locks lodge loop manor manors meadow meadows mill mills"
-    " mission motorway mount mountain mountains neck orchard oval overpass park parks parkways pass passage path pike pine"
-    " pines plain plains plaza plz point points port ports prairie quay radial ramp ranch rapid rapids rest ridge ridges river"
-    " roads route rue run shoal shoals shore shores skyway spring springs spur spurs square sq squares stravenue stream"
-    " streets summit throughway trace track trafficway tunnel underpass union unions valley valleys via viaduct view views"
-    " village villages ville vista walk walks wall ways well wells strand broadway yard yards wharf rise chase drove gate"
-    " end vale circuit cct promenade"
-)
-"""The other suffixes of USPS Publication 28 (appendix C1) and those of Royal Mail and Australia Post."""
-
-DIRECTIONS = words("n s e w ne nw se sw north south east west northeast northwest southeast southwest")
 
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
@@ -60,10 +51,7 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     STREET = re.compile(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
     SMALL = re.compile(
-        rf"{_NUMBER}(?P<words>(?: (?!(?:a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|"
-        r"minutes?|min|miles?|blocks?|km|cars?|people|houses?|more|different|times|other|new|busy|best|days?|hours?)[ ])"
-        r"(?:[^\W\d_][\w'.\u2019-]{0,19}+|[0-9]{1,3}(?:st|nd|rd|th))){1,4}? "
-        r"(?:street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent))"
+        rf"{_NUMBER}(?P<words>(?: (?!{NO_NAMES}[ ])(?:[^\W\d_][\w'.\u2019-]{{0,19}}+|[0-9]{{1,3}}(?:st|nd|rd|th))){{1,4}}? {SMALL_TYPES})"
         r"(?![\w-])\.?",
         re.IGNORECASE,
     )
@@ -88,6 +76,7 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])"
     )
     """City, state and ZIP code without a street, as where lines were cut."""
+    POSTCODE = re.compile("[0-9]{5}|[0-9][A-Z]{2}")
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
     BEFORE = re.compile(
@@ -95,12 +84,17 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
     REACH = 36
+    LEADING = re.compile(
+        r"[0-9#<>\\?*|]|(?<![^,])[A-Za-z][,.]?\Z|(?i:unit|flat|apt|no|lot|shop|villa|floor|fl)[.,]{0,2}\Z"
+        r"|(?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),\Z|étage"
+    )
+    """In the last word of all that `BEFORE` finds."""
 
     LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
 
     OTHERWISE = re.compile(
-        r"(?:(?<!\w)(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?|(?<![A-Za-z])(?:the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)) \Z",
-        re.IGNORECASE,
+        r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
+        r"|the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)\Z"
     )
     """Words after which the number is a date, a year or an amount."""
 
@@ -118,41 +112,39 @@ class EnglishAddressRecogniser(AddressGrammar):
         "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
     )
 
-    NO_STREET = re.compile(
-        r"(?:High|Supreme|District|Federal|Crown|Food|Tennis|Appeals?|Basketball|County|Family) Courts?\Z"
-        r"|(?:Disk|Hard|Flash|Test|Burger King) Drives?\Z|(?:Same|Right|One|Only|No|Half) Way\Z",
-        re.IGNORECASE,
-    )
-
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses, from the unit or number to the country."""
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
         lowered = view.lowered
-        yield from self.each(self.STREET, text, self.judge)
-        yield from self.each(self.NUMBERED, text, self.judge)
+        cores: list[Core] = [(self.NUMBERED, self.judge), (self.STREET, self.judge)]
         if "broadway" in lowered:
-            yield from self.each(self.BROADWAY, text, self.judge)
-        yield from self.each(self.SMALL, text, self.judge_small)
+            cores.append((self.BROADWAY, self.judge))
+        cores.append((self.SMALL, self.judge_small))
         if any(hint in lowered for hint in ("box", "bag", "apo", "fpo", "dpo")):
-            yield from self.each(self.BOX, text, self.follow)
-            yield from self.each(self.MILITARY, text, self.follow)
-        yield from (match.span() for match in self.PLACE.finditer(text))
+            cores += (self.BOX, self.follow), (self.MILITARY, self.follow)
+        if self.POSTCODE.search(text):
+            cores.append((self.PLACE, self.whole))
+        yield from self.each(text, *cores)
 
-    def follow(self, match: re.Match[str]) -> Span:
+    def follow(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span from a core that needs no other evidence to the last part after it."""
         return match.start(), self.closing(match.string, match.end())[0]
 
-    def judge_small(self, match: re.Match[str]) -> Span | None:
+    def whole(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+        """Return the span of a core that is an address by itself."""
+        return match.span()
+
+    def judge_small(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address in small letters: with further parts, introduced, or on a line of its own."""
         text, start = match.string, match.start()
-        if self.NO_STREET.search(match[0]) or self.AFTERWARDS.match(text, match.end()):
+        if self.no_street(match[0]) or self.AFTERWARDS.match(text, match.end()):
             return None
         end, firm = self.closing(text, match.end())
         if not (firm or introduced(text, start) or self.LINE.search(text, max(0, start - 4), start)):
             return None
-        return self.opening(text, start), self.small_end(match, end)
+        return self.opening(text, start, floor), self.small_end(match, end)
 
     def street_end(self, match: re.Match[str]) -> int | None:
         """Return where the type of street ends, if one of the words is one."""
@@ -170,29 +162,46 @@ class EnglishAddressRecogniser(AddressGrammar):
                 break
         return end
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of the whole address, or None where number and name are something else."""
         text, start = match.string, match.start()
         end = self.street_end(match) if match.re is self.STREET else match.end()
-        if end is None or self.NO_STREET.search(text[match.start("words") : end]):
+        if end is None or self.no_street(text[match.start("words") : end]):
             return None
-        opening = self.opening(text, start)
         closing, firm = self.closing(text, end)
-        if firm or introduced(text, start) or introduced(text, opening):
-            return opening, closing
-        name = text[match.start("words") + 1 : end]
-        counted = (
-            self.MONTH.match(name)
-            or self.ANOTHER_NAME.match(text, end)
-            or self.AFTERWARDS.match(text, end)
-            or self.OTHERWISE.search(text, max(0, start - 12), start)
-        )
-        return None if counted or not (closing > end or self.alone(match, name)) else (opening, closing)
+        believed = firm or ((closing > end or self.alone(match, end)) and not self.counted(match, end))
+        if believed or introduced(text, start):
+            return self.opening(text, start, floor), closing
+        if not mentions_address(text[max(0, start - self.REACH - 50) : start]):
+            return None
+        opening = self.opening(text, start, floor)
+        return (opening, closing) if introduced(text, opening) else None
 
-    def alone(self, match: re.Match[str], name: str) -> bool:
+    def counted(self, match: re.Match[str], end: int) -> bool:
+        """Tell whether the number is a date, or counts what the name that ends at `end` is part of."""
+        return bool(
+            self.MONTH.match(match["words"], 1)
+            or self.ANOTHER_NAME.match(match.string, end)
+            or self.AFTERWARDS.match(match.string, end)
+            or self.OTHERWISE.match(word_before(match.string, match.start()))
+        )
+
+    def opening(self, text: str, start: int, floor: int) -> int:
+        """Return where the address begins; looks closely only if the word before can belong to it."""
+        before = text[max(floor, start - 14) : start].split()
+        return super().opening(text, start, floor) if before and self.LEADING.search(before[-1]) else start
+
+    def no_street(self, name: str) -> bool:
+        """Tell whether `name` only ends like one of a street."""
+        return " ".join(name.lower().rsplit(" ", 2)[-2:]) in NO_STREETS
+
+    def alone(self, match: re.Match[str], end: int) -> bool:
         """Tell whether number and street are an address without anything beside them."""
-        number, before = match["number"], match.string[max(0, match.start() - 32) : match.start()]
+        number = match["number"]
         if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
             return False
-        plain = any(word.rstrip(".").lower() in PLAIN_TYPES for word in name.split(" ")[1:])
-        return plain or (len(number) > 2 and not self.NAME_BEFORE.search(before))  # noqa: PLR2004 - as the class says
+        name = match.string[match.start("words") + 1 : end].lower().replace(".", "").split(" ")
+        if not PLAIN_TYPES.isdisjoint(name[1:]):
+            return True
+        before = match.string[max(0, match.start() - 32) : match.start()]
+        return len(number) > 2 and not self.NAME_BEFORE.search(before)  # noqa: PLR2004 - as the class says

@@ -12,6 +12,7 @@ from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     UPPER,
     AddressGrammar,
+    Core,
     without_ideographs,
     words,
 )
@@ -31,6 +32,7 @@ WEAK_ENDINGS = words(
 )
 """The same, but other names end so, too."""
 
+_ENDINGS, _WEAK_ENDINGS = tuple(ENDINGS), tuple(WEAK_ENDINGS)
 _CLOSE = r"(?!\w|[.,:/-][0-9]|[ ]?[%€$£°])"
 _HOUSE = r"[0-9]{1,5}(?: ?[a-zA-Z](?!\w))?(?:[/-][0-9]{1,4}[a-zA-Z]?){0,2}"
 _NAME = (
@@ -113,51 +115,54 @@ class EuropeanAddressRecogniser(AddressGrammar):
         r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}"
     )
 
+    NUMBERED = re.compile("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ")
+    YEAR = re.compile("(?:19|20)[0-9]{2}")
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
-        yield from self.each(self.ENDED, text, self.judge_ended)
-        yield from self.each(self.LEADING, text, self.judge_leading)
-        yield from self.each(self.FRENCH, text, self.judge_french)
+        cores: list[Core] = [
+            (self.ENDED, self.judge_ended),
+            (self.FRENCH, self.judge_french),
+            (self.LEADING, self.judge_leading),
+        ]
         if any(hint in view.lowered for hint in ("cad", "cd.", "sok", "sk.", "bulv", "blv")):
-            yield from self.each(self.TURKISH, text, self.judge_turkish)
+            cores.append((self.TURKISH, self.judge_turkish))
+        yield from self.each(text, *cores)
 
-    def judge_ended(self, match: re.Match[str]) -> Span | None:
+    def judge_ended(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address whose street has a telling end."""
         name = match["name"].lower()
-        ended = name.endswith(tuple(ENDINGS)) and name not in ENDINGS
-        if name in WEAK_ENDINGS or not (ended or name.endswith(tuple(WEAK_ENDINGS))):
+        ended = name.endswith(_ENDINGS) and name not in ENDINGS
+        if name in WEAK_ENDINGS or not (ended or name.endswith(_WEAK_ENDINGS)):
             return None
         return self.judge(
-            match, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name
+            match, floor, weak=not ended or self.ARTICLE.match(name) is not None, glued=ended and " " not in name
         )
 
-    def judge_leading(self, match: re.Match[str]) -> Span | None:
+    def judge_leading(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address whose street begins with its type."""
-        return self.judge(match, weak=match[0].startswith(self.LEADING_WEAK), glued=False)
+        return self.judge(match, floor, weak=match[0].startswith(self.LEADING_WEAK), glued=False)
 
-    def judge_french(self, match: re.Match[str]) -> Span | None:
+    def judge_french(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of a French address, which has its number first or else a postcode."""
         text = match.string
         end, firm = self.closing(text, match.end())
         sure = match["kind"].lower() not in self.ALSO_WORDS or end > match.end() or introduced(text, match.start())
-        return (self.opening(text, match.start()), end) if firm or (match["number"] and sure) else None
+        return (self.opening(text, match.start(), floor), end) if firm or (match["number"] and sure) else None
 
-    def judge_turkish(self, match: re.Match[str]) -> Span:
+    def judge_turkish(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of a Turkish address."""
         return match.start(), self.closing(match.string, match.end())[0]
 
-    def judge(self, match: re.Match[str], *, weak: bool, glued: bool) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int, *, weak: bool, glued: bool) -> Span | None:
         """Return the span of the whole address, unless the number counts what comes after it."""
         text, start = match.string, match.start()
-        opening = self.opening(text, start)
+        opening = self.opening(text, start, floor)
         end, firm = self.closing(text, match.end())
-        before = text[opening:start]
-        numbered = re.match("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ", before) is not None
-        if firm or numbered or introduced(text, opening):
+        if firm or self.NUMBERED.match(text, opening, start) or introduced(text, opening):
             return opening, end
-        year = re.fullmatch("(?:19|20)[0-9]{2}", match["number"]) is not None
         counted = not glued and self.NOUN.match(text, match.end()) is not None
-        return None if weak or year or counted else (opening, end)
+        return None if weak or counted or self.YEAR.fullmatch(match["number"]) else (opening, end)

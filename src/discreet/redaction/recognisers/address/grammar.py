@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.redaction.view import Span
 
@@ -19,6 +19,9 @@ UPPER = "".join(
 DIGIT = re.compile("[0-9]")
 
 IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
+
+Core = tuple[re.Pattern[str], Callable[[re.Match[str], int], Span | None]]
+"""A pattern, and what tells from a match and the end of the address before it where the address is, if it is one."""
 
 MOST_PARTS = 8
 """Lines or comma-separated parts that are followed after the street."""
@@ -42,12 +45,44 @@ def without_ideographs(text: str) -> str:
     return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)
 
 
+def word_before(text: str, start: int) -> str:
+    """Return the word in small letters that is one space before `start`, or nothing."""
+    before = text[max(0, start - 16) : start].lower().split() if text[start - 1 : start] == " " else None
+    return before[-1].lstrip("\"'([{") if before else ""
+
+
+def any_of(names: str, *, caseless: bool = False) -> str:
+    """Return a pattern for any of the `names` between bars, the longest if several fit.
+
+    It compares each character once: Python's `re` tries the names of an alternation one after another.
+    """
+    tree: dict[str, Any] = {}
+    for name in names.split("|"):
+        node = tree
+        for char in name:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _written(tree, caseless=caseless)
+
+
+def _written(tree: dict[str, Any], *, caseless: bool) -> str:
+    options = [
+        (f"[{char.lower()}{char.upper()}]" if caseless and char.isalpha() else re.escape(char))
+        + _written(rest, caseless=caseless)
+        for char, rest in tree.items()
+        if char
+    ]
+    return f"(?:{'|'.join(options)}){'?' if '' in tree else ''}" if options else ""
+
+
 class AddressGrammar:
     """What recognisers of addresses inherit: how to go from a core to both ends of an address."""
 
     type: ClassVar[str] = "ADDRESS"
     BEFORE: ClassVar[re.Pattern[str] | None] = None
     """What may belong to an address before its core; ends in `\\Z`."""
+    BEFORE_ENDS: ClassVar[str] = " \n,>?*|\t\\n"
+    """What its last character may be."""
     REACH: ClassVar[int] = 80
     """How many characters `BEFORE` is shown."""
     FIRM: ClassVar[re.Pattern[str]]
@@ -58,30 +93,38 @@ class AddressGrammar:
     SMALL_PLACES: ClassVar[re.Pattern[str] | None] = None
     """The parts that may follow in an address in small letters."""
 
-    def each(
-        self, pattern: re.Pattern[str], text: str, judge: Callable[[re.Match[str]], Span | None]
-    ) -> Iterator[Span]:
-        """Yield what `judge` makes of the matches of `pattern` that don't begin within an address found before.
+    def each(self, text: str, *cores: Core) -> Iterator[Span]:
+        """Yield what the judges of `cores` make of their matches.
 
-        Nothing is followed twice to its end, so that a list of addresses stays linear.
+        None begins within an address of the same core or lies within one of another: nothing is followed twice to its
+        end, so that a list of addresses stays linear.
         """
-        done = 0
-        for match in pattern.finditer(text):
-            if match.start() >= done and (found := judge(match)):
-                done = found[1]
-                yield found
+        known: list[Span] = []
+        for pattern, judge in cores:
+            fresh: list[Span] = []
+            place = floor = passed = covered = 0
+            while match := pattern.search(text, place):
+                start, place = match.span()
+                while passed < len(known) and known[passed][0] <= start:
+                    covered = max(covered, known[passed][1])
+                    passed += 1
+                if place > covered and (found := judge(match, floor)):
+                    place = floor = max(place, found[1])
+                    fresh.append(found)
+                    yield found
+            known = sorted(known + fresh)
 
     def small_end(self, match: re.Match[str], end: int) -> int:
         """Return where an address ends that has its street before `end`, if the street is in small letters."""
         places = self.SMALL_PLACES.match(match.string, end) if self.SMALL_PLACES and match[0].islower() else None
         return places.end() if places else end
 
-    def opening(self, text: str, start: int) -> int:
-        """Return where the address begins."""
+    def opening(self, text: str, start: int, floor: int) -> int:
+        """Return where the address begins, not before `floor`."""
         if self.BEFORE is None:
             return start
-        window = text[max(0, start - self.REACH) : start]
-        before = self.BEFORE.search(window)
+        window = text[max(floor, start - self.REACH) : start]
+        before = self.BEFORE.search(window) if window and window[-1] in self.BEFORE_ENDS else None
         return start - len(window) + before.start() if before else start
 
     def postcode_end(self, text: str, end: int) -> int | None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, without_ideographs
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, any_of, without_ideographs, words
 from discreet.redaction.view import Span, View
 
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
-_TYPE = (
-    r"(?:улиц[аеуы]|ул\.?|вулиц[яі]|вул\.|проспект[ае]?|пр-к?т\.?|пр\.|просп\.|переул(?:ок|ка|ке)|пер\.|набережн(?:ая|ой|ую)|наб\.|"
-    r"шоссе|ш\.|бульвар[ае]?|бул\.|б-р|площад[ьи]|пл\.|проезд[ае]?|пр-д|б-р\.?|аллея|тупик[ае]?|туп\.|алле[яеию]|алл\.|ал\.|лини[яи]|"
-    r"микрорайон[ае]?|мкрн?\.?|м-н|тракт[ае]?|квартал[ае]?|кв-л|спуск[ае]?|узвіз|площа|шосе|провулок|набережна|в.їзд|парк|просек[аи]?|дорога|жилой комплекс|жк)"
+_TYPE = any_of(
+    "улица|улице|улицу|улицы|ул|ул.|вулиця|вулиці|вул.|проспект|проспекта|проспекте|пр-т|пр-т.|пр-кт|пр-кт.|пр.|просп.|"
+    "переулок|переулка|переулке|пер.|набережная|набережной|набережную|наб.|шоссе|ш.|бульвар|бульвара|бульваре|бул.|б-р|б-р.|"
+    "площадь|площади|пл.|проезд|проезда|проезде|пр-д|аллея|аллею|аллеи|аллее|аллей|алл.|ал.|тупик|тупика|тупике|туп.|линия|линии|"
+    "микрорайон|микрорайона|микрорайоне|мкр|мкр.|мкрн|мкрн.|м-н|тракт|тракта|тракте|квартал|квартала|квартале|кв-л|спуск|"
+    "спуска|спуске|узвіз|площа|шосе|провулок|набережна|в'їзд|парк|просек|просека|просеки|дорога|жилой комплекс|жк",
+    caseless=True,
 )
 _BEFORE_NAME = r"(?:[0-9]{1,3}-?(?:я|й|ая|ый|ой|го|е)?|[А-ЯЁ]\.(?: ?[А-ЯЁ]\.)?|им\.|имени|акад\.|академика|ген\.|генерала|маршала|адмирала|проф\.|лет|героев|космонавта)"
 _NAME = rf"(?:{_BEFORE_NAME} ?){{0,3}}[«\"]?{_WORD}(?: {_WORD}){{0,3}}[»\"]?"
@@ -37,11 +40,9 @@ class RussianAddressRecogniser(AddressGrammar):
     Abbreviations: order 171н of the Ministry of Finance (05.11.2015), on elements of addresses.
     """
 
-    TYPE_FIRST = re.compile(
-        rf"(?<!\w)(?i:{_TYPE}) ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
-    )
+    TYPE_FIRST = re.compile(rf"(?<!\w){_TYPE} ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})")
     NAME_FIRST = re.compile(
-        rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? (?i:{_TYPE}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
+        rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? {_TYPE},? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
     SMALL = re.compile(
         rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})",
@@ -78,67 +79,37 @@ class RussianAddressRecogniser(AddressGrammar):
     )
     """A noun that the number counts: "на улице Ленина 3 кафе"."""
 
-    HINTS = (
-        "ул",
-        "прос",
-        "пр-",
-        "пр.",
-        "пер",
-        "наб",
-        "шос",
-        "ш.",
-        "бульв",
-        "бул.",
-        "б-р",
-        "пл",
-        "проезд",
-        "туп",
-        "алл",
-        "лини",
-        "мик",
-        "мкр",
-        "м-н",
-        "тракт",
-        "кварт",
-        "дом",
-        "д.",
-        "кв",
-        "корп",
-        "буд",
-        "адрес",
-        "достав",
-        "жив",
-        "прож",
-        "пропис",
-        "жк",
-        "вул",
-        "доро",
-        "спуск",
+    TYPES = words(
+        "ул просп пр- пр. пер набер наб. шос ш. бульв бул. б-р пл проезд туп алл ал. лини мик мкр м-н тракт кварт кв-л спуск узв"
+        " пров в'їзд парк просек доро жил жк"
     )
+    FLATS = ("корп", "к.", "стр.", "кв")
+    CORES = (
+        (TYPE_FIRST, TYPES),
+        (NAME_FIRST, TYPES),
+        (SMALL, TYPES),
+        (UNTYPED, FLATS),
+        (HOUSE_AND_FLAT, ("кв",)),
+        (MARKED, ("д.", "дом", "буд.")),
+        (TOLD, ("адрес", "пропис", "достав", "жив")),
+    )
+    """The cores, each with hints of which its text has one."""
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text, lowered = view.derived(without_ideographs), view.lowered
-        if not DIGIT.search(text) or not any(hint in lowered for hint in self.HINTS):
+        if not DIGIT.search(text) or text.isascii():
             return
-        for pattern in (
-            self.TYPE_FIRST,
-            self.NAME_FIRST,
-            self.SMALL,
-            self.UNTYPED,
-            self.HOUSE_AND_FLAT,
-            self.MARKED,
-            self.TOLD,
-        ):
-            yield from self.each(pattern, text, self.judge)
+        cores = [(core, self.judge) for core, hints in self.CORES if any(hint in lowered for hint in hints)]
+        yield from self.each(text, *cores)
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of the whole address, unless its number is that of something else."""
         text = match.string
         end, firm = self.closing(text, match.end())
         if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
             return None
-        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start()), end
+        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start(), floor), end
 
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""

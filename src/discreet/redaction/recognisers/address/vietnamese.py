@@ -11,7 +11,11 @@ from discreet.redaction.recognisers.address.grammar import (
     SEPARATOR,
     UPPER,
     AddressGrammar,
+    Core,
+    any_of,
     without_ideographs,
+    word_before,
+    words,
 )
 from discreet.redaction.view import Span, View
 
@@ -19,9 +23,12 @@ _LETTERS = r"[^\W\d_]"
 _NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: (?!(?:Xã|Phường|Quận|Huyện|Thị (?:xã|trấn|Xã|Trấn)|Thành [Pp]hố|Tỉnh|TP|Tp)(?!\w))[{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
 _DATED = r"(?:3 ?/ ?2|30 ?/ ?4|2 ?/ ?9|19 ?/ ?8|(?:3|ba) tháng (?:2|hai)|(?:30|19|2|26) tháng (?:4|8|9|3)|(?:số|so) [0-9]{1,3}[A-Z]?|[A-Z]{0,2}[0-9]{1,3}[A-Z]?)"
 _HOUSE = r"(?:[A-Z]{1,2}-?)?[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,5}[A-Za-z]?){0,6}"
-_NUMBERED = rf"(?<![\w.,/:-])(?P<so>(?i:số nhà|nhà số|số|so nha|nha so|so|sn) )?(?P<house>{_HOUSE})"
-_LANES = rf"(?:,? ?(?i:ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|khóm|khu|xóm|ấp|tổ|lô|lo) (?:số )?{_HOUSE})"
-_STREET = r"(?i:đường|phố|đ\.|duong|pho|đại lộ|dai lo|quốc lộ|tỉnh lộ|street|str\.)"
+_NUMBERED = (
+    rf"(?<![\w.,/:-])(?P<so>{any_of('số nhà|nhà số|số|so nha|nha so|so|sn', caseless=True)} )?(?P<house>{_HOUSE})"
+)
+_LANE = any_of("ngõ|ngách|hẻm|kiệt|ngo|ngach|hem|kiet|khóm|khu|xóm|ấp|tổ|lô|lo", caseless=True)
+_LANES = rf"(?:,? ?{_LANE} (?:số )?{_HOUSE})"
+_STREET = any_of("đường|phố|đ.|duong|pho|đại lộ|dai lo|quốc lộ|tỉnh lộ|street|str.", caseless=True)
 _CITIES = (
     "hà nội|ha noi|hanoi|hồ chí minh|ho chi minh|hcm|hcmc|sài gòn|sai gon|saigon|đà nẵng|da nang|hải phòng|hai phong|cần thơ|"
     "can tho|huế|nha trang|đà lạt|da lat|vũng tàu|vung tau|biên hòa|bien hoa|thủ đức|thu duc|bình dương|binh duong|đồng nai|"
@@ -37,11 +44,11 @@ _AREA = (
 class VietnameseAddressRecogniser(AddressGrammar):
     """Finds a house number with a lane, a street or, after the name alone, a ward, district or city."""
 
-    WITH_STREET = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),? {_STREET} ?(?:{_NAME}|{_DATED}(?![\w/]))")
-    WITH_NAME = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),? (?P<name>{_NAME}|3/2|30/4)(?!\w)")
+    WITH_STREET = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? {_STREET} ?(?:{_NAME}|{_DATED}(?![\w/]))")
+    WITH_NAME = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? (?P<name>{_NAME}|3/2|30/4)(?!\w)")
     WITH_LANE = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
     SMALL = re.compile(
-        rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
+        rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
         r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
         re.IGNORECASE,
     )
@@ -49,7 +56,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     FLAT = re.compile(
         rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
-        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?))+"
+        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?)){{1,4}}+"
         rf"(?=,|{BREAK}| -|[.!?]|\Z)"
     )
 
@@ -61,17 +68,17 @@ class VietnameseAddressRecogniser(AddressGrammar):
     BEFORE = re.compile(
         rf"(?:(?i:căn hộ|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|phòng|tầng|lầu|block|lô|p\.|ngõ|ngách|hẻm) (?:{_NAME}|[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}})(?: [A-Z]?[0-9]{{1,3}})?,? ){{1,4}}\Z"
     )
+    LEADING = re.compile("căn|can|chung|t[òo][àa]|phòng|tầng|lầu|block|lô|p\\.|ng[õá]|hẻm")
+    """What all that `BEFORE` finds has somewhere."""
     INTRODUCED = re.compile(
-        r"(?:địa chỉ|đ/c|dia chi|(?<!\w)(?:ở|tại|đến|tới|giao|gửi|nhà|sống|sinh sống|ship|về|o|tai|den|nha)(?!\w))[^0-9.!?\n]{0,20}\Z",
-        re.IGNORECASE,
+        r"(?:địa chỉ|đ/c|dia chi|(?<!\w)(?:ở|tại|đến|tới|giao|gửi|nhà|sống|sinh sống|ship|về|o|tai|den|nha)(?!\w))[^0-9.!?\n]{0,20}\Z"
     )
+    NEARBY = re.compile(r"[^0-9.!?\n]{0,38}+")
+    """Read backwards: what stands before an address in its sentence."""
 
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
 
-    OTHERWISE = re.compile(
-        r"(?<!\w)(?:ngày|ngay|mùng|lễ|top|lớp|năm|tháng|thứ|lúc|hạng|bài|chương|khóa|tuổi|xe|tuyến|cúp|giải|vòng) \Z",
-        re.IGNORECASE,
-    )
+    OTHERWISE = words("ngày ngay mùng lễ top lớp năm tháng thứ lúc hạng bài chương khóa tuổi xe tuyến cúp giải vòng")
     """Words after which the number is a date, a rank or the like."""
 
     RURAL = re.compile(
@@ -85,45 +92,49 @@ class VietnameseAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
+        cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
-            yield from self.each(self.WITH_STREET, text, self.judge)
-            yield from self.each(self.WITH_LANE, text, self.judge)
-        yield from self.each(self.WITH_NAME, text, self.judge)
+            cores += (self.WITH_STREET, self.judge), (self.WITH_LANE, self.judge)
+        cores.append((self.WITH_NAME, self.judge))
         if any(hint in lowered for hint in ("p", "q", "huy", "xã")):
-            yield from self.each(self.SMALL, text, self.judge_small)
+            cores.append((self.SMALL, self.judge_small))
         if any(
             hint in lowered for hint in ("thôn", "thon", "ấp", "xóm", "xom", "khu phố", "bản", "buôn", "khóm", "tổ")
         ):
-            yield from self.each(self.RURAL, text, self.judge_rural)
+            cores.append((self.RURAL, self.judge_rural))
         if any(hint in lowered for hint in ("căn", "chung c", "tòa", "toà", "can ho", "phòng", "tầng", "lầu", "p.")):
-            yield from self.each(self.FLAT, text, self.judge_flat)
+            cores.append((self.FLAT, self.judge_flat))
+        yield from self.each(text, *cores)
 
-    def opening(self, text: str, start: int) -> int:
+    def opening(self, text: str, start: int, floor: int) -> int:
         """Return where the address begins; a flat or building before the number ends in a comma."""
-        return super().opening(text, start) if text[max(0, start - 2) : start] == ", " else start
+        if text[max(0, start - 2) : start] != ", ":
+            return start
+        flat = self.LEADING.search(text[max(floor, start - self.REACH) : start].lower())
+        return super().opening(text, start, floor) if flat else start
 
-    def judge(self, match: re.Match[str]) -> Span | None:
+    def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a house number."""
-        opening = self.opening(match.string, match.start())
-        if self.OTHERWISE.search(match.string, max(0, opening - 8), opening):
+        opening = self.opening(match.string, match.start(), floor)
+        if word_before(match.string, opening) in self.OTHERWISE:
             return None
         end, firm = self.closing(match.string, match.end())
         return (opening, end) if opening < match.start() or self.holds(match, end, firm=firm) else None
 
-    def judge_small(self, match: re.Match[str]) -> Span | None:
+    def judge_small(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address in small letters."""
         text, start = match.string, match.start()
         telling = match["so"] or match["lanes"] or match["street"] or "/" in match["house"]
-        if not telling or self.OTHERWISE.search(text, max(0, start - 8), start):
+        if not telling or word_before(text, start) in self.OTHERWISE:
             return None
-        return self.opening(text, start), self.closing(text, match.end())[0]
+        return self.opening(text, start, floor), self.closing(text, match.end())[0]
 
-    def judge_rural(self, match: re.Match[str]) -> Span | None:
+    def judge_rural(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address without a house number: hamlet, commune, district, province."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and match.string.count(",", match.end(), end) > 1 else None
 
-    def judge_flat(self, match: re.Match[str]) -> Span | None:
+    def judge_flat(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address that begins with a flat or a building."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and DIGIT.search(match[0]) else None
@@ -148,4 +159,5 @@ class VietnameseAddressRecogniser(AddressGrammar):
 
     def introduced(self, text: str, start: int) -> bool:
         """Tell whether words that introduce an address stand before `start`."""
-        return self.INTRODUCED.search(text, max(0, start - 40), start) is not None
+        nearby = self.NEARBY.match(text[max(0, start - 40) : start][::-1])
+        return nearby is not None and self.INTRODUCED.search(nearby[0][::-1].lower()) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER
+from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER, any_of
 
 WORD = rf"[{UPPER}][\w'\u2019-]{{0,30}}+"
 """A word with a capital letter."""
@@ -14,20 +14,24 @@ _LINK = (
     "van|het|l')[ -]){1,2}"
 )
 
+_NO_PLACES = any_of(
+    "I|I'm|I've|We|He|She|They|It|You|The|This|That|But|And|So|My|Our|Your|His|Her|Please|Phone|Mobile|Tel|Fax|Email|"
+    "E-mail|Date|Thanks|Then|When|Where|What|How|Is|Are|Can|Do|Desk|Office|Call"
+)
+
 CITY = (
-    r"(?!(?:I|I'm|I've|We|He|She|They|It|You|The|This|That|But|And|So|My|Our|Your|His|Her|Please|Phone|Mobile|Tel|Fax|Email|"
-    r"E-mail|Date|Thanks|Then|When|Where|What|How|Is|Are|Can|Do|Desk|Office|Call)(?![\w-]))"
+    rf"(?!{_NO_PLACES}(?![\w-]))"
     rf"(?:(?:St|Ste|Mt|Ft)\. ?)?{WORD}(?:[ ](?:{_LINK})?(?:St\. )?{WORD}|[ -](?:{_LINK}){WORD}){{0,4}}"
 )
 """The name of a place: up to five words with capital letters. Words that begin a sentence or a field are none."""
 
-STATES = (
+STATES = any_of(
     "AL|AK|AZ|AR|CA|CO|CT|DE|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA|RI|SC|"
     "SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|DC|PR|AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT|NSW|VIC|QLD|TAS|ACT"
 )
 """Abbreviated states and provinces of the United States (USPS Publication 28, appendix B), Canada and Australia."""
 
-STATE_NAMES = (
+STATE_NAMES = any_of(
     "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|Hawaii|Idaho|Illinois|Indiana|"
     "Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|Minnesota|Mississippi|Missouri|Montana|Nebraska|"
     "Nevada|New Hampshire|New Jersey|New Mexico|New York|North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|"
@@ -36,8 +40,8 @@ STATE_NAMES = (
     "New South Wales|Victoria|Queensland|South Australia|Western Australia|Tasmania"
 )
 
-COUNTRIES = (
-    "USA|U\\.S\\.A\\.|US|United States(?: of America)?|UK|U\\.K\\.|United Kingdom|Great Britain|England|Scotland|Wales|Northern Ireland|"
+COUNTRIES = any_of(
+    "USA|U.S.A.|US|United States|United States of America|UK|U.K.|United Kingdom|Great Britain|England|Scotland|Wales|Northern Ireland|"
     "Ireland|Canada|Australia|New Zealand|South Africa|India|Singapore|Malaysia|Philippines|Hong Kong|Taiwan|China|Japan|"
     "South Korea|Korea|Vietnam|Viet Nam|Thailand|Indonesia|Russia|Ukraine|Belarus|Kazakhstan|Germany|Deutschland|Austria|"
     "Österreich|Switzerland|Schweiz|Suisse|France|Belgium|Belgique|België|Netherlands|The Netherlands|Nederland|Luxembourg|"
@@ -51,10 +55,17 @@ COUNTRIES = (
 END = r"(?![\w]|[-/:.,][0-9])"
 """A number that goes on is no postcode."""
 
+_UNITS = any_of(
+    "apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|level|studio|building|bldg|lot|box|po box|p.o. box|piso|puerta|"
+    "appartamento|piano|scala|étage|appt|wohnung|whg|interno|interior|int|edif|edificio|depto|dpto|oficina|bloque|esc|"
+    "portal|planta|lokal|lok|m",
+    caseless=True,
+)
+
 UNIT = (
-    r"(?:(?i:apartment|apt|apto|suite|ste|unit|flat|floor|room|rm|level|studio|building|bldg|lot|box|po box|p\.o\. box|piso|puerta|appartamento|piano|scala|étage|appt|"
-    r"wohnung|whg|interno|interior|int|edif|edificio|depto|dpto|oficina|bloque|esc|portal|planta|lokal|lok|m)\.?[ ]?(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
-    r"|(?i:apartment|apt|suite|ste|unit|flat)\.?[ ][A-Z]"
+    rf"(?:(?=[^0-9]{{1,24}}+[0-9]){_UNITS}\.?[ ]?"
+    r"(?:(?i:no)\.?[ ]?|#[ ]?)?(?:[A-Za-z]-?)?[0-9]{1,5}[A-Za-z]?(?:-[0-9A-Z]{1,4})?"
+    rf"|{any_of('apartment|apt|suite|ste|unit|flat', caseless=True)}\.?[ ][A-Z]"
     r"|#[ ]?[0-9]{1,5}[A-Z]?|[0-9]{1,2}(?:st|nd|rd|th) (?i:floor|fl)\.?"
     r"|[0-9]{1,2}(?:er|e|ème)? étage|[0-9]{1,2}\.? ?[ºª°](?: ?(?:[A-Z]|izda|izq|dcha|puerta [0-9]{1,2}))?"
     r")(?![\w])"
@@ -75,12 +86,15 @@ _REGION_ZIP = (
     r"|(?:NSW|VIC|QLD|SA|WA|TAS|ACT|NT)[ ,]{1,2}[0-9]{4})"
 )
 
+_COMING = r"(?=[^0-9]{1,120}+(?:[0-9]{4}|(?<=[A-Z])[0-9][0-9A-Z]{0,2} ?[0-9A-Z]))"
+"""What every region with its postcode has: letters, then four digits or a digit glued to a letter."""
+
 FIRM = re.compile(
     rf"(?:\.(?=[,\r\n]|[ ]{{1,3}}(?i:apt|suite)))?{SEPARATOR}(?:{UNIT}"
-    rf"|(?P<last>(?P<strong>(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END}|{_ZIP_CITY})"
-    rf"|{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
+    rf"|(?P<last>(?P<strong>{_COMING}(?:(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END})|(?=[0-9]|[A-Z]{{1,2}}-[0-9]){_ZIP_CITY})"
+    rf"|{_COMING}{CITY}[ ](?:\([A-Z][a-z]{{2,12}}\) )?[0-9]{{4,6}}{END}"
     rf"|[0-9]{{5,6}}(?:-[0-9]{{4}})?{END})"
-    rf"|(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
+    rf"|(?=[{UPPER}])(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
 )
 
 LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
@@ -93,14 +107,17 @@ SMALL_PLACES = re.compile(
 
 AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 
-CONTEXT = re.compile(
-    r"(?:address(?:es|ed)?|(?<![a-z])(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|located|location|situated|stay(?:s|ed|ing)?|moved|office|home|house|"
-    r"restaurant|store|shop|station|meet(?: (?:you|me|us|him|her|them))?|arriv(?:e|ed|es)|drops? (?:you|me|us|him|her|them) off|delivered|deliver|ship|shipped|sent|send|"
-    r"mail|return|stop|residence|adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße))(?![a-z])",
-    re.IGNORECASE,
+_CONTEXT = re.compile(
+    any_of(
+        "address|addresses|addressed|live|lives|lived|living|reside|resides|resided|residing|located|location|situated|stay|"
+        "stays|stayed|staying|moved|office|home|house|restaurant|store|shop|station|meet|arrive|arrived|arrives|drop you off|"
+        "drop me off|drop us off|drop him off|drop her off|drop them off|drops you off|drops me off|drops us off|"
+        "drops him off|drops her off|drops them off|delivered|deliver|ship|shipped|sent|send|mail|return|stop|residence|"
+        "adresse|dirección|indirizzo|wohne|habite|vivo|adres|straße"
+    )
+    + "(?![a-z])"
 )
 """Words after which a street is somebody's address rather than a place talked about."""
-
 
 _NEARBY = re.compile(r"(?:[ \t>?]{0,8}\n)?[^0-9\n.!?]{0,40}+")
 """Read backwards: what stands before an address in its sentence, or at the end of the line before."""
@@ -110,4 +127,13 @@ def introduced(text: str, start: int) -> bool:
     """Tell whether words that introduce an address stand before `start`."""
     before = text[max(0, start - 50) : start]
     nearby = _NEARBY.match(before[::-1])
-    return nearby is not None and CONTEXT.search(before, len(before) - nearby.end()) is not None
+    return nearby is not None and mentions_address(before, len(before) - nearby.end())
+
+
+def mentions_address(text: str, start: int = 0) -> bool:
+    """Tell whether a word that introduces an address stands in `text` after `start`."""
+    lowered = text.lower()
+    return any(
+        word[0].startswith("address") or not "a" <= lowered[word.start() - 1 : word.start()] <= "z"
+        for word in _CONTEXT.finditer(lowered, start)
+    )

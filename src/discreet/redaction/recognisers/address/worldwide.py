@@ -9,7 +9,10 @@ from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     SEPARATOR,
     AddressGrammar,
+    Core,
+    any_of,
     without_ideographs,
+    words,
 )
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
@@ -29,6 +32,17 @@ _FIRST = rf"(?:(?:ul|u|rue|rua|via|calle|van|la|le)\.? )?{WORD}\.?"
 _STREET = rf"(?:[0-9]{{1,6}} ){{0,2}}{_FIRST}(?: {_NAME}){{0,5}}(?: {_HOUSE}(?: {_NAME}){{0,2}})?"
 _STRONG_UNIT = r"(?i:apartment|apt|suite|ste|unit|flat)\.? ?#?[0-9]{1,5}[A-Za-z]?(?!\w)"
 _ANY_CASE = r"(?:[0-9]{1,6} ){1,2}(?:(?!(?:is|was|were|and|or|but|in|on|at|for|with|the|a|to|has|have|are|from|my|your|as|it|that|this|of|so|then|than|x|units?)[ ])[^\W\d_][\w.'-]{0,30}+ ){1,5}"
+
+_NO_NAMES = "|".join(
+    words(
+        "Section Chapter Invoice Order Gate Terminal Flight Room Model Version Line Bus Platform Psalm Matthew Vol "
+        "Volume No Lesson Article Part Phase Season Episode Grade Class The My Our In At On For And But We I He She "
+        "They It Is A An To From See Of Level Page Unit Step Day Week PM AM Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov "
+        "Dec January February March April June July August September October November December Monday Tuesday Wednesday "
+        "Thursday Friday Saturday Sunday de do da des di del dei u ul nad na van la le of der den"
+    )
+)
+"""Words before a number, or after one, that are no names of streets."""
 
 
 class WorldwideAddressRecogniser(AddressGrammar):
@@ -79,9 +93,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
 
     NO_NAME = re.compile(
-        r"(?:[0-9 ]{1,14})?(?:(?:Section|Chapter|Invoice|Order|Gate|Terminal|Flight|Room|Model|Version|Line|Bus|Platform|Psalm|Matthew|Vol|Volume|No|Lesson|Article|Part|Phase|Season|Episode|Grade|Class|The|My|Our|In|At|On|For|And|But|We|I|He|She|They|It|Is|A|An|To|From|See|Of|Level|Page|Chapter|Unit|Step|Day|Week|PM|AM|"
-        r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|June|July|August|September|October|November|December|"
-        r"Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|of|der|den)[ .]){1,3}(?![^ ]{3})"
+        rf"(?:[0-9 ]{{1,14}})?(?:{any_of(_NO_NAMES)}[ .]){{1,3}}(?![^ ]{{3}})"
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
     )
 
@@ -95,39 +107,42 @@ class WorldwideAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
+        cores: list[Core] = []
         if self.WITH_UNIT.search(lowered):
-            yield from self.each(self.UNIT_AFTER, text, self.judge_unit)
-            yield from self.each(self.UNIT_BEFORE, text, self.judge_unit)
-            yield from self.each(self.SMALL, text, self.judge_small)
-        yield from self.each(self.BOTH_SIDES, text, self.judge_both)
+            cores += (
+                (self.UNIT_AFTER, self.judge_unit),
+                (self.UNIT_BEFORE, self.judge_unit),
+                (self.SMALL, self.judge_small),
+            )
+        cores.append((self.BOTH_SIDES, self.judge_both))
         if "address" in lowered or "liv" in lowered or "resid" in lowered:
-            yield from self.each(self.EITHER_SIDE, text, self.judge_told)
-            yield from self.each(self.TOLD_SMALL, text, self.judge_small)
+            cores += (self.EITHER_SIDE, self.judge_told), (self.TOLD_SMALL, self.judge_small)
         if self.LONG_NUMBER.search(text):
-            yield from self.each(self.BY_POSTCODE, text, self.judge_postcode)
+            cores.append((self.BY_POSTCODE, self.judge_postcode))
+        yield from self.each(text, *cores)
         if "orner of" in lowered:
             yield from (match.span() for match in self.CORNER.finditer(text))
 
-    def judge_unit(self, match: re.Match[str]) -> Span | None:
+    def judge_unit(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address with a unit beside the street, which has a number of its own."""
         street = match["street"]
         if not DIGIT.search(street) or self.NO_NAME.match(street):
             return None
         return match.start(), self.whole(match.string, match.end())
 
-    def judge_small(self, match: re.Match[str]) -> Span:
+    def judge_small(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address in small letters."""
         return match.start("street"), self.small_end(match, self.whole(match.string, match.end()))
 
-    def judge_both(self, match: re.Match[str]) -> Span | None:
+    def judge_both(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a number on both sides of the name, and other evidence."""
         if len(match["name"]) <= len("Mar") or self.NO_NAME.match(match["street"]):
             return None
         end, firm = self.closing(match.string, match.end())
         told = introduced(match.string, match.start()) and not self.NOUN.match(match.string, match.end())
-        return (self.opening(match.string, match.start()), end) if firm or told else None
+        return (self.opening(match.string, match.start(), floor), end) if firm or told else None
 
-    def judge_postcode(self, match: re.Match[str]) -> Span | None:
+    def judge_postcode(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address that ends in a postcode with its place or region."""
         if self.NO_NAME.match(match["street"] or match["named"] or ""):
             return None
@@ -138,9 +153,9 @@ class WorldwideAddressRecogniser(AddressGrammar):
             match["named"] and self.NOUN.match(match.string, end) and not introduced(match.string, match.start())
         ):
             return None
-        return self.opening(match.string, match.start()), end
+        return self.opening(match.string, match.start(), floor), end
 
-    def judge_told(self, match: re.Match[str]) -> Span | None:
+    def judge_told(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
         """Return the span of an address that is called one."""
         if self.NO_NAME.match(match["street"]):
             return None
