@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from discreet.redaction.recognisers.digits import Window, digits_of, scan
+from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
 from discreet.redaction.view import Span, View
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
@@ -70,10 +70,12 @@ class CardRecogniser:
         """Where the last number that a word introduced ends: what follows in a list is introduced too."""
 
         def is_named(window: Window) -> bool:
+            if not window.leading:
+                return False
             before = digits.text[max(0, window.start - CONTEXT_CHARS, last_named) : window.start]
-            return window.leading and (
-                self.ABOUT_CARDS.search(before) is not None
-                or (window.start - last_named < CONTEXT_CHARS and self.LIST.fullmatch(before) is not None)
+            lead = before[last_digit(before) + 1 :]
+            return (any(map(str.isalpha, lead)) and self.ABOUT_CARDS.search(lead) is not None) or (
+                window.start - last_named < CONTEXT_CHARS and self.LIST.fullmatch(before) is not None
             )
 
         def choose(windows: Iterable[Window]) -> Window | None:

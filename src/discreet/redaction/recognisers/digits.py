@@ -142,6 +142,11 @@ def scan(
             first += len(chosen.sizes) if chosen else 1
 
 
+def last_digit(text: str) -> int:
+    """Return where the last digit of a short text stands; -1 if it has none. Words before it belong to something else."""
+    return next((place for place in range(len(text) - 1, -1, -1) if text[place].isdigit()), -1)
+
+
 def _window(chain: Chain, first: int, end: int, *, leading: bool) -> Window:
     return Window(
         chain.groups[first][0],

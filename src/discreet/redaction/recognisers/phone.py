@@ -11,7 +11,7 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneNumber, ValidationResult
 
-from discreet.redaction.recognisers.digits import Window, digits_of, scan
+from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
 from discreet.redaction.recognisers.phone_plans import Plan
 from discreet.redaction.view import Span, View
 
@@ -210,14 +210,16 @@ class _Search:
         if rules.is_international(self._text, before, first) and (number := rules.international(found)):
             return number
         listed = self._text[max(0, self.introduced) : first.start]
+        lead = before[last_digit(before) + 1 :]
+        worded = any(map(str.isalpha, lead))
         self.is_called = (
-            rules.ABOUT_PHONES.search(before) is not None
+            (worded and rules.ABOUT_PHONES.search(lead) is not None)
             or rules.ABOUT_PHONES_AFTER.match(self._text, first.end) is not None
             or (first.start - self.introduced < CONTEXT_CHARS and rules.LIST.fullmatch(listed) is not None)
         )
         if self.is_called:
             return self._first(found, self._validate) or self._first(found, rules.possible)
-        if rules.ABOUT_OTHER_NUMBERS.search(before) or rules.MONEY_BEFORE.search(before):
+        if (worded and rules.ABOUT_OTHER_NUMBERS.search(lead)) or (lead and rules.MONEY_BEFORE.search(lead)):
             return None
         return self._first(found, self._validate)
 
