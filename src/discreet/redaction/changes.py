@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
 from discreet.redaction.findings import Finding
 from discreet.redaction.placeholders import written
-from discreet.redaction.view import Span, View
+from discreet.redaction.view import BLANK, Span, View
 
 REACH = 512
 """Characters before and after a change that are looked at again. No recogniser looks further for what it decides on."""
 
 MARGIN = 200
 """Of these the outer ones are context only: what is found there may be cut off."""
+
+NEAR = 120
+"""Characters around an escape or a number in pieces that are read again with it."""
+
+OUTER_WORD = re.compile(rf"\S{{1,{NEAR // 2}}}(?=\s)")
 
 MOST_SHARE = 0.5
 """Where parts are more of the text than this, the whole costs no more."""
@@ -51,3 +57,27 @@ def inside(part: View, *, at_start: bool, at_end: bool) -> Span:
     last = len(part.text)
     start = 0 if at_start else part.source(MARGIN, MARGIN + 1)[0]
     return start, part.source(last - 1, last)[1] if at_end else part.source(last - MARGIN - 1, last - MARGIN)[1]
+
+
+def changed_parts(view: View, edits: Sequence[Span]) -> list[View]:
+    """Return the parts of a view that edits of the original can have changed the reading of; all of it if that is most.
+
+    Their edges are blank, so that nothing is taken for whole that they cut off.
+    """
+    spans = view.parts_around(edits, NEAR)
+    if sum(last - first for first, last in spans) > MOST_SHARE * len(view.text):
+        return [view]
+    return [
+        _with_blank_edges(view.part(first, last), at_start=first == 0, at_end=last == len(view.text))
+        for first, last in spans
+    ]
+
+
+def _with_blank_edges(part: View, *, at_start: bool, at_end: bool) -> View:
+    """Blank the words that the edges cut through, as far as they end within the outer half."""
+    edges = []
+    if not at_start and (head := OUTER_WORD.match(part.text)):
+        edges.append((*head.span(), BLANK))
+    if not at_end and (tail := OUTER_WORD.match(part.text[: -NEAR // 2 - 1 : -1])):
+        edges.append((len(part.text) - tail.end(), len(part.text), BLANK))
+    return part.spliced(edges)

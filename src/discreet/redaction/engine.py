@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.redaction.changes import inside, neighbourhoods, with_placeholders
+from discreet.redaction.changes import changed_parts, inside, neighbourhoods, with_placeholders
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.normalise import normalise
@@ -144,14 +144,21 @@ class Redactor:
         return normalise(current)
 
     def _found(self, view: View, *, depth: int) -> Iterator[Finding]:
+        yield from self._read(view, depth=depth)
         read = unescaped(view)
         read = view if read is None else normalise(read)
-        for each in dict.fromkeys((view, joined(read) or read)):
-            for recogniser in self._recognisers:
-                for start, end in recogniser.spans(each):
-                    if each.text[start:end].strip(BLANK):
-                        yield Finding(recogniser.type, *each.source(start, end))
-            yield from self._encoded(each, depth=depth)
+        read = joined(read) or read
+        if read is not view:  # what differs is read again, with what stands around it
+            edits = read.edits[len(view.edits) :]
+            for part in changed_parts(read, edits):
+                yield from self._read(part, depth=depth)
+
+    def _read(self, view: View, *, depth: int) -> Iterator[Finding]:
+        for recogniser in self._recognisers:
+            for start, end in recogniser.spans(view):
+                if view.text[start:end].strip(BLANK):
+                    yield Finding(recogniser.type, *view.source(start, end))
+        yield from self._encoded(view, depth=depth)
 
     def _encoded(self, view: View, *, depth: int) -> Iterator[Finding]:
         """Find encoded values. What is encoded too long or too often to be searched is masked."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from discreet.redaction.view import View
 
@@ -30,9 +31,7 @@ LETTERS_FOR_DIGITS = str.maketrans("OoОоlIZSB", "000011258")
 DISGUISED = re.compile(r"(?<![^\W_])(?=[0-9OoОоlIZSB]*[0-9])(?=[0-9]*[OoОоlIZSB])[0-9OoОоlIZSB]{3,19}(?![^\W_])")
 """A word of digits and of letters that look like them."""
 
-RAISED: dict[int, str] = {
-    ord(raised): digit for raised, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "0123456789" * 2, strict=True)
-}
+RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
 LEAST_SIGNS = re.compile(r"[0-9] ?[^0-9A-Za-z\s.()-]|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоlIZSB][0-9]|[OoОоlIZSB][0-9]{2}")
@@ -42,7 +41,7 @@ def joined(view: View) -> View | None:
     """Return the view with such numbers put together; None if there are none."""
     if not LEAST_SIGNS.search(view.text):
         return None
-    whole = view.translated(RAISED) if not view.text.isascii() else view
+    whole = view if view.text.isascii() else view.replaced(RAISED, lambda match: str(unicodedata.digit(match[0])))
     for pattern in (ONES, THREES, FOURS):
         whole = whole.replaced(pattern, _digits)
     whole = whole.replaced(DISGUISED, lambda match: match[0].translate(LETTERS_FOR_DIGITS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeVar
@@ -22,9 +23,13 @@ class View:
     Recognisers return spans of `text`; `source` turns them into spans of the original.
     """
 
-    def __init__(self, text: str, *, starts: list[int] | None = None, ends: list[int] | None = None) -> None:
+    def __init__(
+        self, text: str, *, starts: list[int] | None = None, ends: list[int] | None = None, edits: tuple[Span, ...] = ()
+    ) -> None:
         """`starts` and `ends` have, for each character, where its original begins and ends; None where it is itself."""
         self.text = text
+        self.edits = edits
+        """Spans of the original that were replaced, in the order of the replacements."""
         self._starts = starts
         self._ends = ends
         self._derived: dict[Callable[[str], object], object] = {}
@@ -49,7 +54,7 @@ class View:
 
     def translated(self, table: dict[int, str]) -> View:
         """Return a view with characters replaced one by one, each by exactly one."""
-        return View(self.text.translate(table), starts=self._starts, ends=self._ends)
+        return View(self.text.translate(table), starts=self._starts, ends=self._ends, edits=self.edits)
 
     def replaced(self, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> View:
         """Return a view with the matches of `pattern`, none of them empty, replaced by text of any length.
@@ -57,7 +62,7 @@ class View:
         A match is one character as far as places go: all that replaces it stems from all of it.
         """
         edits = ((*match.span(), by(match)) for match in pattern.finditer(self.text))
-        return self.spliced(edits)
+        return self.spliced(edit for edit in edits if self.text[edit[0] : edit[1]] != edit[2])
 
     def spliced(self, edits: Iterable[tuple[int, int, str]]) -> View:
         """Return a view with text of any length in place of spans, which are in order, not empty and apart."""
@@ -65,8 +70,10 @@ class View:
         starts: list[int] = []
         ends: list[int] = []
         done = 0
+        replaced = list(self.edits)
         for first, last, new in edits:
             start, end = self.source(first, last)
+            replaced.append((start, end))
             parts += self.text[done:first], new
             self._copy_places(done, first, starts, ends)
             starts += [start] * len(new)
@@ -76,7 +83,7 @@ class View:
             return self
         parts.append(self.text[done:])
         self._copy_places(done, len(self.text), starts, ends)
-        return View("".join(parts), starts=starts, ends=ends)
+        return View("".join(parts), starts=starts, ends=ends, edits=tuple(replaced))
 
     def part(self, first: int, last: int) -> View:
         """Return the view of a part of the text."""
@@ -84,6 +91,18 @@ class View:
         ends: list[int] = []
         self._copy_places(first, last, starts, ends)
         return View(self.text[first:last], starts=starts, ends=ends)
+
+    def parts_around(self, edits: Iterable[Span], reach: int) -> list[Span]:
+        """Return the spans of the view that lie at most `reach` characters from spans of the original, in order and apart."""
+        parts: list[Span] = []
+        starts = self._starts or range(len(self.text))
+        for start, end in sorted(edits):
+            first = max(0, bisect_left(starts, start) - reach)
+            last = min(len(self.text), bisect_left(starts, end) + reach)
+            if parts and first <= parts[-1][1]:
+                first, last = parts[-1][0], max(last, parts.pop()[1])
+            parts.append((first, last))
+        return parts
 
     def _copy_places(self, first: int, last: int, starts: list[int], ends: list[int]) -> None:
         starts += range(first, last) if self._starts is None else self._starts[first:last]

@@ -85,3 +85,15 @@ def test_redaction_of_long_texts_is_idempotent(pieces):
 def test_short_and_long_texts_come_out_alike(size):
     text = "call 0912 345 678, 358 0594 or ann@example.com. " * (size // 48)
     assert Redactor().redact(text) == "call <PHONE>, <PHONE> or <EMAIL>. " * (size // 48)
+
+
+FILLER = "lorem ipsum dolor sit amet " * 60
+
+
+@pytest.mark.parametrize("space", [" ", ""])
+@pytest.mark.parametrize("before", ["", "word ", "x" * 70, "x" * 300 + "/"])
+@pytest.mark.parametrize("after", ["", " word", "/" + "x" * 300])
+def test_what_is_encoded_is_found_wherever_words_end(space, before, after):
+    text = f"{FILLER}{space}{before}?to=ann%40example.com&x=1{after}{FILLER}"
+    assert "<EMAIL>" in Redactor().redact(text) or "<URL>" in Redactor().redact(text)
+    assert "ann%40example" not in Redactor().redact(text)
