@@ -36,7 +36,8 @@ def main() -> int:
     options = parse()
     if options.hunt:
         return show_hunt(options)
-    sets = Sets([]) if set(options.only) == {"hostile"} else read_sets(find_folder(options.sets))
+    folder = find_folder(options.sets)
+    sets = read_sets(folder) if folder else Sets([])
     sets.rows.extend(generated_rows(seed=SEED, per_kind=8 if options.quick else 40))
     figures, notes, extra = measure(sets, options)
     print((as_json if options.json else as_text)(figures, notes, extra))
@@ -49,7 +50,9 @@ def parse() -> argparse.Namespace:
         description=__doc__, epilog=FORMAT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, sizes and generated rows")
-    parser.add_argument("--sets", type=Path, metavar="FOLDER", help="default: $DISCREET_EVAL_SETS, else ../shared/eval")
+    parser.add_argument(
+        "--sets", type=Path, metavar="FOLDER", help="default: $DISCREET_EVAL_SETS, else a folder eval here or beside"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--misses", action="store_true", help="list what values were taken for: types, kinds, counts")
@@ -65,8 +68,10 @@ def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list
     ours = Ours(Redactor())
     engine = ours.engine()
     others, notes = peers() if "peers" in options.only else ([], [])
-    if not any(row.set == "secrets" for row in sets.rows):
-        notes.append("no generated rows with secrets: benchmarks/redaction_sets/secrets.py is not there")
+    if not sets.turns:
+        notes.append(
+            "no labelled sets: only generated secrets and hostile texts; name a folder with --sets, see --help"
+        )
     figures: list[Figure] = []
     extra: dict[str, Any] = {}
     if {"catching", "peers"} & set(options.only):

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 VARIABLE = "DISCREET_EVAL_SETS"
-DEFAULT_FOLDER = Path(__file__).resolve().parents[3] / "shared" / "eval"
-GENERATOR = Path(__file__).resolve().parents[1] / "redaction_sets" / "secrets.py"
+ROOT = Path(__file__).resolve().parents[2]
+GENERATOR = ROOT / "benchmarks" / "redaction_sets" / "secrets.py"
 NOT_SCORED = frozenset({"PERSON", "OTHER"})
 CORE = frozenset({"EMAIL", "PHONE", "CARD", "IBAN", "NATID", "IP", "SECRET", "URL"})
 
@@ -61,16 +61,15 @@ class Sets:
     """Chat messages without anything to mask."""
 
 
-def find_folder(option: Path | None) -> Path:
-    """Return the folder of the sets, or leave with a message that says how to name one."""
+def find_folder(option: Path | None) -> Path | None:
+    """Return the folder of the sets; None if there is none. One that was named and is not there ends the program."""
     named = option or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
-    folder = named or DEFAULT_FOLDER
-    if (folder / "redaction").is_dir():
-        return folder
-    sys.exit(
-        f"No labelled sets: {folder / 'redaction'} is not a folder. They are not part of this repository. "
-        f"Name the folder that has them with --sets FOLDER or {VARIABLE}; --help tells their format."
-    )
+    if named is None:
+        beside = (ROOT / "eval", *sorted(ROOT.parent.glob("*/eval")))
+        return next((folder for folder in beside if (folder / "redaction").is_dir()), None)
+    if (named / "redaction").is_dir():
+        return named
+    sys.exit(f"{named / 'redaction'} is not a folder. Name one that has labelled sets; --help tells their format.")
 
 
 def read_sets(folder: Path) -> Sets:
