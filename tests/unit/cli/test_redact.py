@@ -152,7 +152,7 @@ def test_explain_says_in_which_file_line_and_path_and_shows_no_keys_that_are_val
 def test_explain_tells_what_only_its_key_gives_away_and_what_is_not_text():
     password = "hunter" + "2!"
     given = json.loads(
-        lines({"password": password, "n": 4111111111111111.0, "media": "data:image/png;base64," + "A" * 64})
+        lines({"password": password, "n": 4111111111111111.0, "media": "data:image/gif;base64," + "R0lGODlhAQAB"})
     )
     found = [json.loads(line) for line in run("--jsonl", "--explain", "--json", stdin=lines(given)).stdout.splitlines()]
     assert [(each["path"], each["type"], each["start"], each["end"]) for each in found] == [
