@@ -77,9 +77,9 @@ class Leads:
 
 
 AMOUNT = re.compile(
-    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
-    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
-    r"|triệu|tỷ|元|円|塊|块|人|份|本|件|次|萬|万|億|亿)",
+    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|đ(?![^\W\d_])|(?:usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
+    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб(?:л[а-яё]{1,3})?(?![а-яё])|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
+    r"|triệu|tỷ|元(?!旦|宵|月(?:[0-9一二三初中底份]))|円|塊|块|人|份|本(?!人)|件|次|萬|万|億|亿)",
     re.IGNORECASE,
 )
 """What follows an amount. The first letters of all words save trying each."""

@@ -25,6 +25,9 @@ REDACTOR = Redactor(recognisers=[IpRecogniser()])
         ("http://[2001:db8::1]:443/", "http://<IP>/"),
         ("fe80::1ff:fe23:4567:890a%eth0 up", "<IP> up"),
         ("::ffff:192.0.2.128", "<IP>"),
+        ("伺服器：2001:db8::4", "伺服器：<IP>"),
+        ("сервер:2001:DB8::4 лежит", "сервер:<IP> лежит"),
+        ("サーバー：fe80::1ff:fe23%eth0", "サーバー：<IP>"),
         ("請記住11d6:cd81:4c28:a2a:e7ad:8710:11e4:1012這個", "請記住<IP>這個"),
     ],
 )
@@ -37,6 +40,9 @@ def test_addresses_are_found(text, expected):
     [
         "Version 10.2.0.5 of the driver",
         "v10.2.0.5",
+        "tổng cộng 1.250.000.000 đồng",
+        "1.250.000.020",
+        "server 10.02.0.5",
         "phiên bản 10.2.0.5",
         "версия 10.2.0.5",
         "版本10.2.0.5",
