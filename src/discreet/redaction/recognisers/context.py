@@ -33,6 +33,33 @@ def spaced(text: str) -> str:
     return text.lower().replace("_", " ").replace("-", " ")
 
 
+CORRECTED = re.compile(
+    r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be|read|have been)|is(?: actually)?|must be)[: ]*\Z"
+    r"|(?<![^\W\d_])(?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
+    re.IGNORECASE,
+)
+"""A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
+
+CORRECTION_ENDS = ("should be ", "should read ", "should have been ", "is ", "actually ", "must be ", "thành ", "là ", "成", "是", "为", "為", ":")
+
+LINK = re.compile(
+    r"[\"'`)\]}>»”」]{0,2}(?:"
+    r",? ?(?:(?:is|was|are)(?: also| still)?|=|as) (?:my|our|his|her|their|your|the|mom's|mum's|dad's) "
+    r"|,? là (?:cái )?"
+    r"| ?-{1,2} (?:это )?(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?|,? (?:это )(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?"
+    r"|,? ?(?:就?是|為|为)(?=[^\W\da-zA-Z_])(?:[我你您他她](?:[們们])?)?(?:老婆|老公|妈妈?|媽媽?|爸爸?|公司)?的?"
+    r"|,? ?(?:は|が)(?:私|僕|わたし)?の?"
+    r"| (?=(?:паспорт|загран|снилс|инн|cccd|cmnd)[\w]{0,8}(?:[.,!?\n]|\Z))"
+    r")",
+    re.IGNORECASE,
+)
+"""What stands between a value and a word behind it."""
+
+CLAUSE = re.compile(r"(?:[^\W\d_]|[ '/#№-]){2,48}+")
+NEXT_PHRASE = re.compile(r"(?<![^\W\d_])(?:for|at|in|with|and|but|so|please|cho|từ|và|для|и|а|но)(?![^\W\d_])")
+MOST_WORDS = re.compile(r"[^ ]{1,24} ?(?:[^ ]{1,24} ?){0,4}")
+
+
 class Lead:
     """What stands right before a value. Looks for the same words once, however many recognisers ask."""
 
@@ -59,11 +86,12 @@ NOTHING: Final = Lead("")
 
 
 class Leads:
-    """All leads of one text, for `View.derived`. Values with the same words before them share one."""
+    """All leads of one text, for `View.derived`. Values with the same words beside them share one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, Lead] = {"": NOTHING}
+        self._behind: dict[str, Lead] = {}
 
     def before(self, start: int) -> Lead:
         """Return what stands right before `start`, back to the last digit: words farther away speak of that one."""
@@ -72,7 +100,21 @@ class Leads:
         if found is None:
             number = LAST_DIGIT.match(before)
             words = before[number.end() :] if number else before
+            if words.endswith(CORRECTION_ENDS):
+                words = CORRECTED.sub(": ", words)
             found = self._known[before] = Lead(words) if LETTER.search(words) else NOTHING
+        return found
+
+    def behind(self, end: int) -> Lead:
+        """Return the words after `end` that say what the value was: `passport number` after `is my`."""
+        link = LINK.match(self._text, end)
+        clause = link and CLAUSE.match(self._text, link.end())
+        words = clause and MOST_WORDS.match(clause[0])
+        if not words:
+            return NOTHING
+        found = self._behind.get(words[0])
+        if found is None:
+            found = self._behind[words[0]] = Lead(NEXT_PHRASE.split(words[0], maxsplit=1)[0])
         return found
 
 
@@ -87,7 +129,7 @@ AMOUNT = re.compile(
 STRICT_GAP = re.compile(
     r"(?:[\s:=\"'`({\[<>|/#№.-]|(?<![a-z])(?:number|num|no|nr|id|card|code|is|was|của|tôi|em|anh|chị|mình|vợ|chồng|là|số|công dân"
     r"|nhân dân|lái xe)(?![a-z])|номер\w?|серия|серии|и(?![а-я])|мой|моего|моей|это|личности|гражданина|удостоверени\w|прав\w?(?![а-я])"
-    r"|号码|號碼|[号號证證是為为的碼码])*+"
+    r"|号码|號碼|[号號证證是為为的碼码]|档案|檔案)*+"
 )
 """Separators and small words only."""
 

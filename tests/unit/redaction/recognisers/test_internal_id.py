@@ -41,6 +41,16 @@ REDACTOR = Redactor(recognisers=[InternalIdRecogniser()])
         "帳號⟦508653742325⟧",
         "我的工號是 ⟦TW-8821⟧",
         "学号是⟦2020123456⟧",
+        "⟦5570880⟧ is my badge number, thanks",
+        "I typed the badge number wrong, it should be ⟦684461370⟧",
+        "sửa lại mã nhân viên thành ⟦LA61600⟧",
+        "⟦2676575405290⟧ là stk của mình",
+        "⟦5570880⟧ — это табельный номер",
+        "⟦539939160⟧是我的学号",
+        "合同编号应该是⟦ZFH-546360⟧才对",
+        "mã thẻ thành viên: ⟦140152350⟧ nhé",
+        "stk ⟦19034567890120⟧ đứng tên Lan",
+        "chuyển khoản vào ⟦19034567890120⟧ ngân hàng Techcombank",
     ],
 )
 def test_ids_are_found_by_words_and_prefixes(text):
@@ -52,6 +62,11 @@ def test_ids_are_found_by_words_and_prefixes(text):
     "text",
     [
         "PROJ-123 is done, ABC-4567 is open",
+        "45000 is my account balance, 1234567 is the client budget",
+        "1234567 là số tiền, chuyển khoản vào 2000000 đồng",
+        "chuyển khoản 15000000 nhé",
+        "5570880 — это много, табельный потом",
+        "5570880是我的密度",
         "Order #123456789, tracking 1Z999AA10123456784",
         "invoice INV-2024-0012, part no. 90-1234-5678-01",
         "Boeing 737-800, RFC 2616, ISBN 978-3-16-148410-0",

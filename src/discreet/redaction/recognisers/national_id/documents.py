@@ -70,7 +70,9 @@ class DocumentRecogniser:
             return
         for start, end in view.derived(identifiers):
             token = text[start:end]
-            if self.validate(token) and leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal()):
+            if self.validate(token) and (
+                leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal()) or leads.behind(end).has(self.DOCUMENTS)
+            ):
                 yield start, end
 
     def validate(self, token: str) -> bool:
