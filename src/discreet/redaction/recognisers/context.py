@@ -40,7 +40,21 @@ CORRECTED = re.compile(
 )
 """A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
 
-CORRECTION_ENDS = ("should be ", "should read ", "should have been ", "is ", "actually ", "must be ", "thành ", "là ", "成", "是", "为", "為", ":")
+CORRECTION_ENDS = (
+    "should be ",
+    "should read ",
+    "should have been ",
+    "is ",
+    "actually ",
+    "must be ",
+    "thành ",
+    "là ",
+    "成",
+    "是",
+    "为",
+    "為",
+    ":",
+)
 
 LINK = re.compile(
     r"[\"'`)\]}>»”」]{0,2}(?:"

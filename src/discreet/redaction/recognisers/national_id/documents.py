@@ -71,7 +71,8 @@ class DocumentRecogniser:
         for start, end in view.derived(identifiers):
             token = text[start:end]
             if self.validate(token) and (
-                leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal()) or leads.behind(end).has(self.DOCUMENTS)
+                leads.before(start).has(self.DOCUMENTS, strict=token.isdecimal())
+                or leads.behind(end).has(self.DOCUMENTS)
             ):
                 yield start, end
 
