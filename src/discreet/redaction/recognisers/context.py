@@ -35,7 +35,7 @@ def spaced(text: str) -> str:
 
 CORRECTED = re.compile(
     r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be|read|have been)|is(?: actually)?|must be)[: ]*\Z"
-    r"|(?<![^\W\d_])(?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
+    r"|(?P<kept>(?<![^\W\d_])(?:sửa|đổi|cập nhật|chỉnh|nhầm|sai)(?![^\W\d_])[^.!?\n]{1,40}) (?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
     re.IGNORECASE,
 )
 """A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
@@ -58,7 +58,7 @@ CORRECTION_ENDS = (
 
 LINK = re.compile(
     r"[\"'`)\]}>»”」]{0,2}(?:"
-    r",? ?(?:(?:is|was|are)(?: also| still)?|=|as) (?:my|our|his|her|their|your|the|mom's|mum's|dad's) "
+    r",? ?(?:(?:is|was|are)(?: also| still)?|=) (?:my|our|his|her|their|your|the|mom's|mum's|dad's) "
     r"|,? là (?:cái )?"
     r"| ?-{1,2} (?:это )?(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?|,? (?:это )(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?"
     r"|,? ?(?:就?是|為|为)(?=[^\W\da-zA-Z_])(?:[我你您他她](?:[們们])?)?(?:老婆|老公|妈妈?|媽媽?|爸爸?|公司)?的?"
@@ -70,7 +70,9 @@ LINK = re.compile(
 """What stands between a value and a word behind it."""
 
 CLAUSE = re.compile(r"(?:[^\W\d_]|[ '/#№-]){2,48}+")
-NEXT_PHRASE = re.compile(r"(?<![^\W\d_])(?:for|at|in|with|and|but|so|please|cho|từ|và|для|и|а|но)(?![^\W\d_])")
+NEXT_PHRASE = re.compile(
+    r"(?<![^\W\d_])(?:for|at|in|with|and|but|so|please|not|cho|từ|và|không|для|и|а|но|не)(?![^\W\d_])"
+)
 MOST_WORDS = re.compile(r"[^ ]{1,24} ?(?:[^ ]{1,24} ?){0,4}")
 
 
@@ -115,7 +117,7 @@ class Leads:
             number = LAST_DIGIT.match(before)
             words = before[number.end() :] if number else before
             if words.endswith(CORRECTION_ENDS):
-                words = CORRECTED.sub(": ", words)
+                words = CORRECTED.sub(lambda match: (match["kept"] or "") + ": ", words)
             found = self._known[before] = Lead(words) if LETTER.search(words) else NOTHING
         return found
 

@@ -34,6 +34,12 @@ LEAST_ACCOUNT_DIGITS = 7
 
 WORD = re.compile(r"[^\W_]+(?:[/.][^\W_]+)?")
 
+AMOUNTS = re.compile(
+    r"(?<![a-z])(?:loans?|budget|amount|balance|payout|payment|limit|value|total|count)(?![a-z])|số tiền|số dư|giá|tổng|hạn mức|lương|сумм|остат|баланс|лимит"
+    r"|余额|餘額|金额|金額|预算|預算|人数|人數|总|總"
+)
+"""What is not of an id, but of what an organisation counts."""
+
 PARTICLES = re.compile("[吧呢啊哦呀喔哈嘛啦唷呦喲哟]{1,2}\\Z")
 """What may end a Chinese sentence."""
 
@@ -143,6 +149,8 @@ class InternalIdRecogniser:
     def follows(self, behind: str) -> bool | None:
         """Tell what `introduces` does of words behind a token: "my badge number", "mã nhân viên của em"."""
         behind = PARTICLES.sub("", behind)
+        if AMOUNTS.search(behind.lower()):
+            return False
         if any(self.introduces(behind[: word.end()]) for word in WORD.finditer(behind)):
             return True
         return self.introduces(behind)

@@ -95,8 +95,8 @@ class IpRecogniser:
     def is_v4(self, written: str, *, named: bool, version: bool) -> bool:
         """Tell an address from a version, a section number or an address that is everybody's."""
         parts = OCTET.findall(written)[:4]
-        if any(part[0] == "0" < part[1:] for part in parts):
-            return False  # a group of thousands
+        if not named and {*map(len, parts[1:])} == {3} and any(part[0] == "0" for part in parts[1:]):
+            return False  # groups of thousands
         octets = [*map(int, parts)]
         largest = max(octets)
         if version or largest > MOST_OCTET or not (named or largest >= LEAST_OCTET):

@@ -65,6 +65,8 @@ def test_ids_are_found_by_words_and_prefixes(text):
         "45000 is my account balance, 1234567 is the client budget",
         "1234567 là số tiền, chuyển khoản vào 2000000 đồng",
         "chuyển khoản 15000000 nhé",
+        "5000000 là số tiền trong tài khoản, nâng hạn mức tài khoản thành 50000000",
+        "20000000 — это сумма договора",
         "5570880 — это много, табельный потом",
         "5570880是我的密度",
         "Order #123456789, tracking 1Z999AA10123456784",

@@ -15,6 +15,7 @@ from discreet.redaction.recognisers.national_id.italy import ItalyIdRecogniser
 from discreet.redaction.recognisers.national_id.japan import JapanIdRecogniser
 from discreet.redaction.recognisers.national_id.kazakhstan import KazakhstanIdRecogniser
 from discreet.redaction.recognisers.national_id.mexico import MexicoIdRecogniser
+from discreet.redaction.recognisers.national_id.others import OtherIdRecogniser
 from discreet.redaction.recognisers.national_id.poland import PolandIdRecogniser
 from discreet.redaction.recognisers.national_id.russia import RussiaIdRecogniser
 from discreet.redaction.recognisers.national_id.singapore import SingaporeIdRecogniser
@@ -43,6 +44,7 @@ __all__ = [
     "JapanIdRecogniser",
     "KazakhstanIdRecogniser",
     "MexicoIdRecogniser",
+    "OtherIdRecogniser",
     "PolandIdRecogniser",
     "RussiaIdRecogniser",
     "SingaporeIdRecogniser",
@@ -72,14 +74,7 @@ NATIONAL_IDS = (
     BrazilIdRecogniser(),
     IndiaIdRecogniser(),
     MexicoIdRecogniser(),
-    AustraliaIdRecogniser(),
-    AustriaIdRecogniser(),
-    BelarusIdRecogniser(),
-    CanadaIdRecogniser(),
-    IrelandIdRecogniser(),
-    KazakhstanIdRecogniser(),
-    SingaporeIdRecogniser(),
-    UkraineIdRecogniser(),
+    OtherIdRecogniser(),
     DocumentRecogniser(),
 )
-"""One of each."""
+"""All of them, in as few as need be."""

@@ -12,5 +12,5 @@ class AustraliaIdRecogniser(NationalIdRecogniser):
     NUMBERS = (
         Digits((8, 9), words=Words("tfn|tax file number|tax file no")),
         Digits((11,), words=Words("", exact="ABN")),
-        Digits((10, 11), words=Words("medicare|medicare number|medicare card")),
+        Digits((10, 11), words=Words("my medicare|medicare number|medicare no|medicare card")),
     )

@@ -19,8 +19,7 @@ class BelarusIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(
-                f"{START}[1-6](?:0[1-9]|[12][0-9]|3[01])(?:0[1-9]|1[0-2])[0-9]{{2}}[ABCHKEMАВСНКЕМ][0-9]{{3}}"
-                f"(?:PB|BA|BI|РВ|ВА)[0-9]{END}",
+                f"{START}[1-6][0-9]{{6}}[ABCHKEMАВСНКЕМ][0-9]{{3}}(?:PB|BA|BI|РВ|ВА)[0-9]{END}",
                 re.IGNORECASE,
             ),
             (b"0000000a000", b"0000000?000"),

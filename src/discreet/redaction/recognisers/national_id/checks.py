@@ -132,13 +132,11 @@ def irish(code: str) -> bool:
     return "WABCDEFGHIJKLMNOPQRSTUV"[(weighted(code[:7], range(8, 1, -1)) + 9 * second) % 23] == code[7]
 
 
-def luhn(digits: str) -> bool:
-    """Check the last digit by ISO/IEC 7812-1."""
-    return (
-        sum(int(digit) if at % 2 == 0 else sum(divmod(int(digit) * 2, 10)) for at, digit in enumerate(digits[::-1]))
-        % 10
-        == 0
-    )
+def german_pension(code: str) -> bool:
+    """Check the last digit of a German pension number: the letter counts as its place, products by their digits."""
+    digits = f"{code[:8]}{ord(code[8]) - 64:02}{code[9:11]}"
+    products = map(mul, map(int, digits), (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1))
+    return sum(sum(divmod(product, 10)) for product in products) % 10 == int(code[11])
 
 
 def kazakh(digits: str) -> bool:

@@ -66,10 +66,15 @@ class ChinaIdRecogniser(NationalIdRecogniser):
             alone=lambda code: not code.isdecimal() and social_credit(code),
             words=Words("uscc|social credit code", "信用代码|信用代碼"),
         ),
-        Code(re.compile(r"[军軍武士兵文空海]字第 ?[0-9]{6,8} ?[号號]?"), (b"?999999",), alone=lambda _: True),
+        Code(
+            re.compile(r"[\u4e00-\u9fff]字第 ?[0-9]{6,8} ?[号號]?"),
+            (b"?999999",),
+            alone=lambda code: code[0] in "军軍武士兵空海",
+            words=Words("", "军官证|軍官證|士兵证|士兵證|军人证|軍人證|文职"),
+        ),
         Code(
             re.compile(rf"{START}[1578][0-9]{{6}} ?\([0-9]\)"),  # Macau
             (b"0000000(", b"0000000 ("),
-            alone=lambda _: True,
+            words=Words("bir|macau id|macao id", "身份證|身份证|身分證|身分证"),
         ),
     )

@@ -6,7 +6,7 @@ import re
 
 from discreet.redaction.recognisers.context import Words
 from discreet.redaction.recognisers.national_id.base import END, START, Code, Digits, NationalIdRecogniser, Number
-from discreet.redaction.recognisers.national_id.checks import is_date, mod_11_10, repeats_one_digit
+from discreet.redaction.recognisers.national_id.checks import german_pension, is_date, mod_11_10, repeats_one_digit
 
 
 def _is_tax_id(number: Number) -> bool:
@@ -14,9 +14,9 @@ def _is_tax_id(number: Number) -> bool:
 
 
 def _is_pension_number(code: str) -> bool:
-    """Check the date of birth between the district and the first letter of the name."""
+    """Check the date of birth, between the district and the first letter of the name, and the last digit."""
     day, month, year = (int(code[at : at + 2]) for at in (2, 4, 6))
-    return is_date(1900 + year, month, day) or is_date(2000 + year, month, day)
+    return (is_date(1900 + year, month, day) or is_date(2000 + year, month, day)) and german_pension(code)
 
 
 class GermanyIdRecogniser(NationalIdRecogniser):

@@ -32,7 +32,11 @@ class RussiaIdRecogniser(NationalIdRecogniser):
             (10,),
             alone=lambda number: PASSPORT.fullmatch(number.digits) is not None and number.separators.strip(" ") == "",
             shapes=frozenset({(4, 6), (2, 2, 6)}),
-            words=Words("passport|pasport|инн|в/у|права", "паспорт|серия|серию|водительск", exact="INN"),
+            words=Words(
+                "passport|pasport|инн|в/у|права",
+                "паспорт|серия/номер|серия номер|серия и номер|серию и номер|водительск",
+                exact="INN",
+            ),
         ),
         Digits(
             (11,),
@@ -52,7 +56,9 @@ class RussiaIdRecogniser(NationalIdRecogniser):
     )
     CODES = (
         Code(  # certificates of birth, marriage and death
-            re.compile(r"(?<![^\W_])[IVXLC1УХ]{1,6} ?- ?[А-ЯЁ]{2} ?(?:№|N|#)? ?[0-9]{6}(?![0-9])"),
+            re.compile(
+                r"(?<![^\W_])[IVXLC1УХ]{1,6} ?- ?(?!ОЙ|ЫЙ|ИЙ|ГО|АЯ|УЮ|ОЕ|ЫЕ|МУ|ОМ|ЫХ)[А-ЯЁ]{2} ?(?:№|N|#)? ?[0-9]{6}(?![0-9])"
+            ),
             (b"??999999", b"???999999"),
             alone=lambda _: True,
         ),
