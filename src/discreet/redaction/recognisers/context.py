@@ -35,31 +35,26 @@ def spaced(text: str) -> str:
 
 CORRECTED = re.compile(
     r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be|read|have been)|is(?: actually)?|must be)[: ]*\Z"
+    r"|[,.;]? (?:the )?(?:correct|right|actual) (?:one|number)(?: is)?[: ]*\Z"
+    r"|,? (?:не(?:верн|правильн)\w{1,3},? )?(?:долж(?:ен|н[оаы]) быть|(?:верн|правильн)(?:ый|ое|ая)(?: номер)?|(?:исправь|поменяй|замени)(?:те)? на)[: ]*\Z"
+    r"|[写寫填输輸]?[错錯]了?[，, ]{1,2}(?:(?:應該|应该|其实|其實)?是|应为|應為)?[: ]?\Z"
     r"|(?P<kept>(?<![^\W\d_])(?:sửa|đổi|cập nhật|chỉnh|nhầm|sai)(?![^\W\d_])[^.!?\n]{1,40}) (?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
     re.IGNORECASE,
 )
 """A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
 
 CORRECTION_ENDS = (
-    "should be ",
-    "should read ",
-    "should have been ",
-    "is ",
-    "actually ",
-    "must be ",
-    "thành ",
-    "là ",
-    "成",
-    "是",
-    "为",
-    "為",
-    ":",
-)
+    "be ", "read ", "been ", "is ", "actually ", "one ", "number ", "thành ", "là ", "быть ", "ый ", "ое ", "ая ", "номер ", "на ",
+    "成", "是", "为", "為", "了", ", ", "，", ":",
+)  # fmt: skip
 
 LINK = re.compile(
     r"[\"'`)\]}>»”」]{0,2}(?:"
     r",? ?(?:(?:is|was|are)(?: also| still)?|=) (?:my|our|his|her|their|your|the|mom's|mum's|dad's) "
-    r"|,? là (?:cái )?"
+    r"|,? (?:that's|that is|it's|this is) (?:my|our|his|her|their|your|the) "
+    r"| ?\((?=my |his |her |мой |моя |我的|số |cmnd|cccd|ssn|снилс|инн|паспорт|passport)"
+    r"| (?=(?:мой|моя|моё|мое) )| ?(?=我的)"
+    r"|,? (?:chính )?là (?:cái )?"
     r"| ?-{1,2} (?:это )?(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?|,? (?:это )(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?"
     r"|,? ?(?:就?是|為|为)(?=[^\W\da-zA-Z_])(?:[我你您他她](?:[們们])?)?(?:老婆|老公|妈妈?|媽媽?|爸爸?|公司)?的?"
     r"|,? ?(?:は|が)(?:私|僕|わたし)?の?"

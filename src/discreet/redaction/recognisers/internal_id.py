@@ -78,7 +78,7 @@ class InternalIdRecogniser:
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
     TRANSFER = re.compile(
-        r"(?<![^\W\d_])chuyển(?: khoản| tiền)?(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua|về) (?P<value>[0-9]{8,16})(?![0-9])"
+        r"(?<![^\W\d_])(?:chuyển(?: khoản| tiền)?|ck)(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua|về) (?:số )?(?:tài khoản |stk |tk )?(?P<value>[0-9]{8,16})(?![0-9])"
         r"[ ,(-]{1,3}(?:ngân hàng|nh |vietcombank|vcb|techcombank|tcb|mb|bidv|acb|agribank|vietinbank|tpbank|vpbank|sacombank|vib|shb)",
         re.IGNORECASE,
     )
@@ -106,7 +106,7 @@ class InternalIdRecogniser:
         if view.derived(digits_are_close):
             yield from self._prefixed(view)
             yield from self._told(view)
-            if "chuyển" in view.lowered:
+            if "chuyển" in view.lowered or "ck " in view.lowered:
                 yield from (match.span("value") for match in self.TRANSFER.finditer(text))
 
     def _prefixed(self, view: View) -> Iterator[Span]:
