@@ -68,6 +68,8 @@ CLAUSE = re.compile(r"(?:[^\W\d_]|[ '/#№-]){2,48}+")
 NEXT_PHRASE = re.compile(
     r"(?<![^\W\d_])(?:for|at|in|with|and|but|so|please|not|cho|từ|và|không|для|и|а|но|не)(?![^\W\d_])"
 )
+"""What ends the words that are about the value."""
+
 MOST_WORDS = re.compile(r"[^ ]{1,24} ?(?:[^ ]{1,24} ?){0,4}")
 
 

@@ -11,10 +11,7 @@ from discreet.redaction.recognisers.national_id.base import END, START, Code, Na
 
 
 class BelarusIdRecogniser(NationalIdRecogniser):
-    """Finds personal numbers: sex and century, date of birth, region, order, citizenship and a check digit.
-
-    And, after words, passports.
-    """
+    """Finds personal numbers: sex and century, date of birth, region, order, citizenship and a check digit."""
 
     CODES = (
         Code(
