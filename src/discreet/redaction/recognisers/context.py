@@ -33,6 +33,46 @@ def spaced(text: str) -> str:
     return text.lower().replace("_", " ").replace("-", " ")
 
 
+CORRECTED = re.compile(
+    r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be|read|have been)|is(?: actually)?|must be)[: ]*\Z"
+    r"|[,.;]? (?:the )?(?:correct|right|actual) (?:one|number)(?: is)?[: ]*\Z"
+    r"|,? (?:не(?:верн|правильн)\w{1,3},? )?(?:долж(?:ен|н[оаы]) быть|(?:верн|правильн)(?:ый|ое|ая)(?: номер)?|(?:исправь|поменяй|замени)(?:те)? на)[: ]*\Z"
+    r"|[写寫填输輸]?[错錯]了?[，, ]{1,2}(?:(?:應該|应该|其实|其實)?是|应为|應為)?[: ]?\Z"
+    r"|(?P<kept>(?<![^\W\d_])(?:sửa|đổi|cập nhật|chỉnh|nhầm|sai)(?![^\W\d_])[^.!?\n]{1,40}) (?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
+    re.IGNORECASE,
+)
+"""A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
+
+CORRECTION_ENDS = (
+    "be ", "read ", "been ", "is ", "actually ", "one ", "number ", "thành ", "là ", "быть ", "ый ", "ое ", "ая ", "номер ", "на ",
+    "成", "是", "为", "為", "了", ", ", "，", ":",
+)  # fmt: skip
+
+LINK = re.compile(
+    r"[\"'`)\]}>»”」]{0,2}(?:"
+    r",? ?(?:(?:is|was|are)(?: also| still)?|=) (?:my|our|his|her|their|your|the|mom's|mum's|dad's) "
+    r"|,? (?:that's|that is|it's|this is) (?:my|our|his|her|their|your|the) "
+    r"| ?\((?=my |his |her |мой |моя |我的|số |cmnd|cccd|ssn|снилс|инн|паспорт|passport)"
+    r"| (?=(?:мой|моя|моё|мое) )| ?(?=我的)"
+    r"|,? (?:chính )?là (?:cái )?"
+    r"| ?-{1,2} (?:это )?(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?|,? (?:это )(?:(?:мой|моя|моё|мое|наш|его|её|ее) )?"
+    r"|,? ?(?:就?是|為|为)(?=[^\W\da-zA-Z_])(?:[我你您他她](?:[們们])?)?(?:老婆|老公|妈妈?|媽媽?|爸爸?|公司)?的?"
+    r"|,? ?(?:は|が)(?:私|僕|わたし)?の?"
+    r"| (?=(?:паспорт|загран|снилс|инн|cccd|cmnd)[\w]{0,8}(?:[.,!?\n]|\Z))"
+    r")",
+    re.IGNORECASE,
+)
+"""What stands between a value and a word behind it."""
+
+CLAUSE = re.compile(r"(?:[^\W\d_]|[ '/#№-]){2,48}+")
+NEXT_PHRASE = re.compile(
+    r"(?<![^\W\d_])(?:for|at|in|with|and|but|so|please|not|cho|từ|và|không|для|и|а|но|не)(?![^\W\d_])"
+)
+"""What ends the words that are about the value."""
+
+MOST_WORDS = re.compile(r"[^ ]{1,24} ?(?:[^ ]{1,24} ?){0,4}")
+
+
 class Lead:
     """What stands right before a value. Looks for the same words once, however many recognisers ask."""
 
@@ -59,11 +99,12 @@ NOTHING: Final = Lead("")
 
 
 class Leads:
-    """All leads of one text, for `View.derived`. Values with the same words before them share one."""
+    """All leads of one text, for `View.derived`. Values with the same words beside them share one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, Lead] = {"": NOTHING}
+        self._behind: dict[str, Lead] = {}
 
     def before(self, start: int) -> Lead:
         """Return what stands right before `start`, back to the last digit: words farther away speak of that one."""
@@ -72,14 +113,28 @@ class Leads:
         if found is None:
             number = LAST_DIGIT.match(before)
             words = before[number.end() :] if number else before
+            if words.endswith(CORRECTION_ENDS):
+                words = CORRECTED.sub(lambda match: (match["kept"] or "") + ": ", words)
             found = self._known[before] = Lead(words) if LETTER.search(words) else NOTHING
+        return found
+
+    def behind(self, end: int) -> Lead:
+        """Return the words after `end` that say what the value was: `passport number` after `is my`."""
+        link = LINK.match(self._text, end)
+        clause = link and CLAUSE.match(self._text, link.end())
+        words = clause and MOST_WORDS.match(clause[0])
+        if not words:
+            return NOTHING
+        found = self._behind.get(words[0])
+        if found is None:
+            found = self._behind[words[0]] = Lead(NEXT_PHRASE.split(words[0], maxsplit=1)[0])
         return found
 
 
 AMOUNT = re.compile(
-    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|(?:đ|usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
-    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
-    r"|triệu|tỷ|元|円|塊|块|人|份|本|件|次|萬|万|億|亿)",
+    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|đ(?![^\W\d_])|(?:usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
+    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб(?:л[а-яё]{1,3})?(?![а-яё])|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
+    r"|triệu|tỷ|元(?!旦|宵|月(?:[0-9一二三初中底份]))|円|塊|块|人|份|本(?!人)|件|次|萬|万|億|亿)",
     re.IGNORECASE,
 )
 """What follows an amount. The first letters of all words save trying each."""
@@ -87,7 +142,7 @@ AMOUNT = re.compile(
 STRICT_GAP = re.compile(
     r"(?:[\s:=\"'`({\[<>|/#№.-]|(?<![a-z])(?:number|num|no|nr|id|card|code|is|was|của|tôi|em|anh|chị|mình|vợ|chồng|là|số|công dân"
     r"|nhân dân|lái xe)(?![a-z])|номер\w?|серия|серии|и(?![а-я])|мой|моего|моей|это|личности|гражданина|удостоверени\w|прав\w?(?![а-я])"
-    r"|号码|號碼|[号號证證是為为的碼码])*+"
+    r"|号码|號碼|[号號证證是為为的碼码]|档案|檔案)*+"
 )
 """Separators and small words only."""
 

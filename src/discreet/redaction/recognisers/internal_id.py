@@ -32,6 +32,17 @@ MOST_CHARS = 40
 LEAST_ACCOUNT_DIGITS = 7
 """Shorter numbers after `account` alone are as likely amounts."""
 
+WORD = re.compile(r"[^\W_]+(?:[/.][^\W_]+)?")
+
+AMOUNTS = re.compile(
+    r"(?<![a-z])(?:loans?|budget|amount|balance|payout|payment|limit|value|total|count)(?![a-z])|số tiền|số dư|giá|tổng|hạn mức|lương|сумм|остат|баланс|лимит"
+    r"|余额|餘額|金额|金額|预算|預算|人数|人數|总|總"
+)
+"""What is not of an id, but of what an organisation counts."""
+
+PARTICLES = re.compile("[吧呢啊哦呀喔哈嘛啦唷呦喲哟]{1,2}\\Z")
+"""What may end a Chinese sentence."""
+
 MOST_PATTERN_MEMORY = 8 << 20
 """Bytes that RE2 may use for one pattern, its own default."""
 
@@ -66,6 +77,13 @@ class InternalIdRecogniser:
     )
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
+    TRANSFER = re.compile(
+        r"(?<![^\W\d_])(?:chuyển(?: khoản| tiền)?|ck)(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua|về) (?:số )?(?:tài khoản |stk |tk )?(?P<value>[0-9]{8,16})(?![0-9])"
+        r"[ ,(-]{1,3}(?:ngân hàng|nh |vietcombank|vcb|techcombank|tcb|mb|bidv|acb|agribank|vietinbank|tpbank|vpbank|sacombank|vib|shb)",
+        re.IGNORECASE,
+    )
+    """Vietnamese accounts to which one is asked to transfer: the bank stands behind."""
+
     INITIAL = re.compile("[A-ZА-ЯЁ](?<![A-Za-z0-9-].)(?=[A-ZА-ЯЁĐ]{1,5}[ :#№_-]{0,3}[0-9]{4})")
     """Where a prefix may begin."""
 
@@ -88,6 +106,8 @@ class InternalIdRecogniser:
         if view.derived(digits_are_close):
             yield from self._prefixed(view)
             yield from self._told(view)
+            if "chuyển" in view.lowered or "ck " in view.lowered:
+                yield from (match.span("value") for match in self.TRANSFER.finditer(text))
 
     def _prefixed(self, view: View) -> Iterator[Span]:
         form = view.derived(shape)
@@ -99,6 +119,7 @@ class InternalIdRecogniser:
     def _told(self, view: View) -> Iterator[Span]:
         leads = view.derived(Leads)
         kinds: dict[str, bool | None] = {"": False}
+        kinds_behind: dict[str, bool | None] = {}
         for start, end in view.derived(identifiers):
             if end - start <= MOST_CHARS:
                 before = leads.before(start).text
@@ -107,6 +128,12 @@ class InternalIdRecogniser:
                 told = kinds[before]
                 if told or (told is None and self.validate(view.text[start:end])):
                     yield start, end
+                elif behind := leads.behind(end).text:
+                    if behind not in kinds_behind:
+                        kinds_behind[behind] = self.follows(behind)
+                    told = kinds_behind[behind]
+                    if told or (told is None and self.validate(view.text[start:end])):
+                        yield start, end
 
     def introduces(self, before: str) -> bool | None:
         """Tell whether words make every token after them somebody's id; None if only a token that looks like an id."""
@@ -118,6 +145,15 @@ class InternalIdRecogniser:
         if kind is not None and (numbered or kind.endswith(NUMBER_BEFORE)):
             return True
         return None if ALONE.before(phrase) is not None or ALONE.before(bare) is not None else False
+
+    def follows(self, behind: str) -> bool | None:
+        """Tell what `introduces` does of words behind a token: "my badge number", "mã nhân viên của em"."""
+        behind = PARTICLES.sub("", behind)
+        if AMOUNTS.search(behind.lower()):
+            return False
+        if any(self.introduces(behind[: word.end()]) for word in WORD.finditer(behind)):
+            return True
+        return self.introduces(behind)
 
     def validate(self, token: str) -> bool:
         """Tell whether a token looks like an id rather than an amount."""

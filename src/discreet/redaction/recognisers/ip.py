@@ -37,7 +37,7 @@ class IpRecogniser:
     )
 
     V6 = re.compile(
-        r"(?:(?<![0-9A-Za-z:.])|(?<=[G-Zg-z]:)(?=[0-9A-Fa-f]))"
+        r"(?:(?<![0-9A-Za-z:.])|(?<=[^\W0-9A-Fa-f_]:)(?=[0-9A-Fa-f]))(?!:[^:])"
         r"(?P<bracket>\[)?(?P<address>(?:[0-9A-Fa-f]{0,4}:){2,7}(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{1,4})?)(?![0-9A-Za-z])"
         r"(?:%[A-Za-z0-9_.-]{1,32})?(?(bracket)\](?::[0-9]{1,5})?|(?:/[0-9]{1,3}|(?::[0-9]{1,5})(?![0-9A-Za-z:]))?)"
         r"(?!:?[0-9A-Fa-f]|::)"
@@ -94,7 +94,10 @@ class IpRecogniser:
 
     def is_v4(self, written: str, *, named: bool, version: bool) -> bool:
         """Tell an address from a version, a section number or an address that is everybody's."""
-        octets = [*map(int, OCTET.findall(written)[:4])]
+        parts = OCTET.findall(written)[:4]
+        if not named and {*map(len, parts[1:])} == {3} and any(part[0] == "0" for part in parts[1:]):
+            return False  # groups of thousands
+        octets = [*map(int, parts)]
         largest = max(octets)
         if version or largest > MOST_OCTET or not (named or largest >= LEAST_OCTET):
             return False

@@ -55,6 +55,12 @@ class Number(NamedTuple):
     """What stands between the groups, all of it in a row."""
     before: Lead
     """What introduces it."""
+    behind: Lead
+    """What is said of it afterwards."""
+
+    def is_told(self, words: Words) -> bool:
+        """Tell whether one of `words` is said of it."""
+        return self.before.has(words) or self.behind.has(words)
 
 
 class Numbers:
@@ -79,7 +85,10 @@ class Numbers:
 def _of_run(run: str, start: int, leads: Leads) -> Sequence[Number]:
     """Return the run itself, if it is short enough, and each part in a printed shape that its neighbours don't continue."""
     if run.isdecimal():
-        return [Number(start, start + len(run), run, (len(run),), "", leads.before(start))] if len(run) <= MOST else ()
+        if len(run) > MOST:
+            return ()
+        end = start + len(run)
+        return [Number(start, end, run, (len(run),), "", leads.before(start), leads.behind(end))]
     groups = GROUP.findall(run)
     sizes = (*map(len, groups),)
     total = sum(sizes)
@@ -88,7 +97,8 @@ def _of_run(run: str, start: int, leads: Leads) -> Sequence[Number]:
     gaps = GROUP.split(run)
     found = []
     if total <= MOST:
-        found.append(Number(start, start + len(run), "".join(groups), sizes, "".join(gaps), leads.before(start)))
+        end = start + len(run)
+        found.append(Number(start, end, "".join(groups), sizes, "".join(gaps), leads.before(start), leads.behind(end)))
     gaps[0] = gaps[-1] = "\n"
     begins: list[int] = []
     for first, last in _parts(sizes, gaps):
@@ -96,7 +106,9 @@ def _of_run(run: str, start: int, leads: Leads) -> Sequence[Number]:
         begin = begins[first]
         inner = "".join(gaps[first + 1 : last])
         digits = "".join(groups[first:last])
-        found.append(Number(begin, begin + len(digits + inner), digits, sizes[first:last], inner, leads.before(begin)))
+        end = begin + len(digits + inner)
+        before, behind = leads.before(begin), leads.behind(end)
+        found.append(Number(begin, end, digits, sizes[first:last], inner, before, behind))
     return found
 
 
@@ -138,7 +150,7 @@ class Digits:
             mobile = len(number.sizes) == 1 and MOBILE.fullmatch(number.digits)
             if not mobile and not number.before.has(OTHER_NUMBERS):
                 return True
-        return self.words is not None and number.before.has(self.words)
+        return self.words is not None and number.is_told(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +178,7 @@ class Code:
             code = match[0].upper()
             if self.alone(code if code.isalnum() else NO_CODE.sub("", code)):
                 return True
-        return self.words is not None and before.has(self.words)
+        return self.words is not None and (before.has(self.words) or leads.behind(match.end()).has(self.words))
 
 
 class NationalIdRecogniser:

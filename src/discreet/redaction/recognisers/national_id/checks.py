@@ -118,6 +118,47 @@ def spanish(code: str) -> bool:
     return "TRWAGMYFPDXBNJZSQVHLCKE"[int(digits) % 23] == code[-1]
 
 
+def singapore(code: str) -> bool:
+    """Check the letter of a Singaporean NRIC or FIN: it follows from the sum and from the series, the first letter."""
+    series, digits = code[0], code[1:8]
+    total = weighted(digits, (2, 7, 6, 5, 4, 3, 2)) + {"T": 4, "G": 4, "M": 3}.get(series, 0)
+    letters = {"S": "JZIHGFEDCBA", "T": "JZIHGFEDCBA", "M": "XWUTRQPNJLK"}.get(series, "XWUTRQPNMLK")
+    return letters[total % 11] == code[8]
+
+
+def irish(code: str) -> bool:
+    """Check the first letter, W for nothing, of an Irish PPS number; a second one counts nine times."""
+    second = "WABCDEFGHI".index(code[8]) if len(code) > 8 else 0  # noqa: PLR2004 - seven digits and a letter
+    return "WABCDEFGHIJKLMNOPQRSTUV"[(weighted(code[:7], range(8, 1, -1)) + 9 * second) % 23] == code[7]
+
+
+def german_pension(code: str) -> bool:
+    """Check the last digit of a German pension number: the letter counts as its place, products by their digits."""
+    digits = f"{code[:8]}{ord(code[8]) - 64:02}{code[9:11]}"
+    products = map(mul, map(int, digits), (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1))
+    return sum(sum(divmod(product, 10)) for product in products) % 10 == int(code[11])
+
+
+def kazakh(digits: str) -> bool:
+    """Check the last digit of a Kazakh identification number: a sum of 10 is counted again with other weights."""
+    rest = weighted(digits, range(1, 12)) % 11
+    if rest == 10:  # noqa: PLR2004 - no digit
+        rest = weighted(digits, (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)) % 11
+    return rest == int(digits[11])
+
+
+def korean(digits: str) -> bool:
+    """Check the last digit of a South Korean resident's number given out before 2020."""
+    return (11 - weighted(digits, (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)) % 11) % 10 == int(digits[12])
+
+
+def social_credit(code: str) -> bool:
+    """Check the last character of a Chinese unified social credit code (GB 32100): powers of three, modulus 31."""
+    values = [*map("0123456789ABCDEFGHJKLMNPQRTUWXY".index, code)]
+    total = sum(value * pow(3, at, 31) for at, value in enumerate(values[:17]))
+    return (31 - total % 31) % 31 == values[17]
+
+
 def repeats_one_digit(digits: str) -> bool:
     """Tell whether, of the first ten, one digit comes twice or thrice but not thrice in a row, the others at most once.
 

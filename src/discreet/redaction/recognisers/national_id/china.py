@@ -6,7 +6,7 @@ import re
 
 from discreet.redaction.recognisers.context import Words
 from discreet.redaction.recognisers.national_id.base import END, START, Code, Digits, NationalIdRecogniser, S
-from discreet.redaction.recognisers.national_id.checks import hong_kong, is_date, mod_11_2
+from discreet.redaction.recognisers.national_id.checks import hong_kong, is_date, mod_11_2, social_credit
 
 
 def _is_resident(code: str) -> bool:
@@ -63,6 +63,18 @@ class ChinaIdRecogniser(NationalIdRecogniser):
         Code(  # GB 32100
             re.compile(rf"{START}[0-9A-HJ-NPQRTUWXY]{{2}}[0-9]{{6}}[0-9A-HJ-NPQRTUWXY]{{10}}{END}", re.IGNORECASE),
             (b"000000",),
+            alone=lambda code: not code.isdecimal() and social_credit(code),
             words=Words("uscc|social credit code", "信用代码|信用代碼"),
+        ),
+        Code(
+            re.compile(r"[\u4e00-\u9fff]字第 ?[0-9]{6,8} ?[号號]?"),
+            (b"?999999",),
+            alone=lambda code: code[0] in "军軍武士兵空海",
+            words=Words("", "军官证|軍官證|士兵证|士兵證|军人证|軍人證|文职"),
+        ),
+        Code(
+            re.compile(rf"{START}[1578][0-9]{{6}} ?\([0-9]\)"),  # Macau
+            (b"0000000(", b"0000000 ("),
+            words=Words("bir|macau id|macao id", "身份證|身份证|身分證|身分证"),
         ),
     )

@@ -48,6 +48,7 @@ class FranceIdRecogniser(NationalIdRecogniser):
             shapes=frozenset({(1, 2, 2, 2, 3, 3)}),
             words=WORDS,
         ),
+        Digits((12,), words=Words("cni", "carte d'identité|carte d’identité|carte nationale d|carte d'identite")),
     )
     CODES = (
         Code(

@@ -16,7 +16,7 @@ class MexicoIdRecogniser(NationalIdRecogniser):
     CODES = (
         Code(
             re.compile(
-                rf"{START}[A-Z][AEIOUX][A-Z]{{2}}{DATE}[HMX](?:[A-Z]{{2}})[B-DF-HJ-NP-TV-Z]{{3}}[0-9A-Z][0-9]{END}",
+                rf"{START}[A-Z][AEIOUX][A-Z]{{2}}{DATE}[HMX][A-Z]{{5}}[0-9A-Z][0-9]{END}",
                 re.IGNORECASE,
             ),
             (b"aaaa000000aaaaaa",),

@@ -22,6 +22,12 @@ class SpainIdRecogniser(NationalIdRecogniser):
             words=WORDS,
         ),
         Code(
+            re.compile(rf"{START}[0-9]{{1,2}}\.[0-9]{{3}}\.[0-9]{{3}}(?: ?- ?| )?[A-Z]{END}", re.IGNORECASE),
+            (b"9999999A",),
+            alone=lambda code: spanish(code.zfill(9)),
+            words=WORDS,
+        ),
+        Code(
             re.compile(f"{START}(?:[0-9]{{8}}|[xyz][0-9]{{7}})[a-z]{END}"), (b"0000000a",), alone=spanish, words=WORDS
         ),
         Code(

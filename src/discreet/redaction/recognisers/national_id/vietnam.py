@@ -36,13 +36,18 @@ class VietnamIdRecogniser(NationalIdRecogniser):
         "căn cước|chứng minh nhân dân|chứng minh thư|định danh|số chứng minh|公民身分證|公民身份证|越南身分證|越南身份证",
     )
 
+    INSURANCE = Words("bhxh|bhyt|bao hiem", "bảo hiểm xã hội|bảo hiểm y tế|thẻ bảo hiểm|sổ bảo hiểm")
+
     NUMBERS = (
         Digits((12,), alone=_is_citizen, shapes=frozenset({(12,), (3, 3, 3, 3), (4, 4, 4)}), words=IDENTITY),
         Digits((9,), alone=_is_old_card, shapes=frozenset({(9,)}), words=IDENTITY),
         Digits((10, 13), words=Words("mst|ma so thue|tax code", "mã số thuế|mã thuế")),
-        Digits((10, 13, 15), words=Words("bhxh|bhyt|bao hiem", "bảo hiểm xã hội|bảo hiểm y tế|thẻ bảo hiểm")),
+        Digits((10, 13, 15), words=INSURANCE),
     )
     CODES = (
+        Code(
+            re.compile(rf"{START}[A-Z]{{2}}[ -]?[1-5](?:[ -]?[0-9]){{12}}{END}"), (b"AA9999999999999",), words=INSURANCE
+        ),
         Code(re.compile(f"{START}[BCNPK][0-9]{{7}}{END}"), (b"a0000000",), alone=lambda _: True),
         Code(
             re.compile(rf"{START}[A-Z]{S}[0-9](?:{S}[0-9]){{6,7}}{END}", re.IGNORECASE),
