@@ -77,7 +77,10 @@ class PhoneRecogniser:
     """Words that follow the number on a business card."""
 
     MONEY_BEFORE = re.compile(r"[$€£¥₫₽][ ]?\Z")
-    MONEY_AFTER = re.compile(r"[ ]?(?:[$€£¥₫₽%]|đ(?![^\W\d_])|đồng|vnd|usd|eur|руб|元|円|塊|tỷ|triệu)", re.IGNORECASE)
+    MONEY_AFTER = re.compile(
+        r"[ ]?(?:[$€£¥₫₽%]|đ(?![^\W\d_])|đồng|vnd|usd|eur|руб(?:л|\.|(?![^\W\d_]))|元(?![旦宵月])|円|塊|tỷ|triệu)",
+        re.IGNORECASE,
+    )
 
     LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
     """What stands between the numbers of a list, all of which the word before the first one introduces."""
