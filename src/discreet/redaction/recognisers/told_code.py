@@ -88,14 +88,14 @@ class ToldCodeRecogniser:
     UNIT = re.compile(
         r"[ -]{0,2}(?:character|digit|letter|lines?(?![a-z])|min(?:ute)?s?(?![a-z])|sec(?:ond)?s?(?![a-z])|hours?|days?|times?|users?|people|years?|mah|mm|cm|km|m(?![a-z])|kg|gb|mb|usd|eur|vnd|dollars?|euros?|pixels?|px|ms"
         r"|символ|знак|цифр|мин|секунд|дн|день|дней|час|раз|руб|строк|лет|ký tự|chữ số|số(?![a-z])|phút|giây|giờ|ngày|lần|đồng|năm|nghìn|triệu|dòng"
-        r"|位|個|个|字|分|秒|天|次|年|月|日|元|行|人|小時|小时|張|张)",
+        r"|位|個|个|字|分|秒|天|次|年|月|日|元|行|人|亿|億|万|萬|点|點|块|塊|小時|小时|張|张)",
         re.IGNORECASE,
     )
     YEAR = re.compile(r"(?:19|20)[0-9]{2}")
     NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
     ABOUT = re.compile(
         r"(?:consists?|contains?|requires?|expires?|has|have|must|need|least|most|between|fewer|than|gồm|có(?! mã| hiệu)|hết hạn|sau|состо\w{1,5}|содерж\w{1,6}|действ\w{1,8}"
-        r"|скидк\w{1,3}|заказ\w{1,3}|товар\w{1,3}|модел\w{1,3}|ошибк\w{1,3}|город\w{1,3}|клиент\w{1,3}|проект\w{1,3}|не менее|через|至少|最多|長度|长度|應為|由|超過|超过|page|line|version|review|lines)(?![a-z])",
+        r"|скидк\w{1,3}|заказ\w{1,3}|товар\w{1,3}|модел\w{1,3}|ошибк\w{1,3}|город\w{1,3}|клиент\w{1,3}|проект\w{1,3}|не менее|через|多少|什麼|什么|哪|至少|最多|長度|长度|應為|由|超過|超过|page|line|version|review|lines)(?![a-z])",
         re.IGNORECASE,
     )
 
