@@ -22,7 +22,7 @@ NAMES = Hints(
         "tk",
         "auth",
     ),
-    *("jwt", "csrf", "xsrf", "sid", "sess", "phpsess", "cookie", "otp", "cvv", "pin", "sig", "hash", "salt", "dsn"),
+    *("jwt", "csrf", "xsrf", "sid", "sess", "phpsess", "cookie", "otp", "cvv", "pin", "sig", "hash", "salt", "dsn", "wpa"),
     *("senha", "mot de passe", "kennwort", "mat khau", "jelsz", "contrase", "hasł", "şifre"),
     *(
         "パスワ",
@@ -39,6 +39,7 @@ NAMES = Hints(
         "khoa truy",
         "mã token",
     ),
+    *("вход:", "учётк", "учетк", "đăng nhập b", "đăng nhập v"),
     *("парол", "пасс", "кодов", "ключ", "токен", "секрет", "логин"),
     *(
         "密碼",
