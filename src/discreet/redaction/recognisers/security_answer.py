@@ -14,7 +14,12 @@ class SecurityAnswerRecogniser(PatternRecogniser):
     """Finds the rest of the clause after "my security answer is"."""
 
     type = "SECRET"
-    HINTS = ("answer", "trả lời", "ответ", "答案", "maiden", "девичья")
+    HINTS = ("answer", "trả lời", "ответ", "答案", "maiden", "девичья", "кодов")
+
+    CODE_WORD = re.compile(
+        r"(?<!\w)кодов(?:ое|ым) слово(?:м)?(?: (?:для|по|от) \w{2,12})?(?P<told> ?[:=-]| (?:это|будет))? [\"«]?(?P<value>[\w-]{3,30})[\"»]?(?=[.,;!]?(?:\s{0,3}\Z|\n))",
+        re.IGNORECASE,
+    )
 
     PATTERNS = (
         re.compile(
@@ -24,8 +29,14 @@ class SecurityAnswerRecogniser(PatternRecogniser):
             r"(?: của (?:tôi|mình|em|anh))?(?: ?(?:is|was|là|это|-|:|=|是|為|为)){1,2}[ \"'“«「]{0,3}(?P<value>(?:[^\s,.;:?!\"'”»」。，]|[!.?](?=\w)){2,30}(?: [^\s,.;:?!\"'”»」。，]{1,30}){0,3})(?=[\s\"'”»」]{0,3}(?:[.,;!。，]|\Z|\n))",
             re.IGNORECASE,
         ),
+        CODE_WORD,
     )
+
+    VERB = re.compile(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)", re.IGNORECASE)
+    """How words that say something about a word end."""
 
     def validate(self, match: re.Match[str]) -> bool:
         """Reject words about an answer."""
+        if "told" in match.re.groupindex and not match["told"] and self.VERB.fullmatch(match["value"]):
+            return False
         return names_a_value(match["value"])
