@@ -29,7 +29,7 @@ class BackupCodeRecogniser:
         *("dự phòng", "khôi phục", "резервн", "запасн", "восстановлен"),
         *("备用", "備用", "恢复", "恢復", "后备", "後備", "救援"),
     )
-    KEY_HINTS = Hints("key", "secret", "ключ", "khóa", "khoá", "密钥", "密鑰", "金鑰")
+    KEY_HINTS = Hints("up key", "secret", "2fa", "mfa", "otp", "authenticator", "entry key", "ключ", "khóa", "khoá", "密钥", "密鑰", "金鑰")
 
     NAME = re.compile(
         r"(?:(?<![a-z])(?:backup|recovery|emergency|scratch|rescue)[ -](?:(?:verification|login|access|2fa|mfa) )?codes?(?![a-z])"

@@ -151,8 +151,8 @@ class SpokenSecretRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that is told."""
-        yield from self.BETWEEN.spans(view)
         spots = view.derived(NAMES.places)
+        yield from self.BETWEEN.spans(view, named=bool(spots))
         if not spots:
             return
         text = view.text
