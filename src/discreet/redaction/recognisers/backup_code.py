@@ -53,7 +53,9 @@ class BackupCodeRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all codes, one by one, and of keys."""
-        text = view.text
+        text, lowered = view.text, view.lowered
+        if lowered.isascii() and not ("code" in lowered or "key" in lowered or "secret" in lowered):
+            return
         for name in self.NAME.finditer(text) if self.CODES_HINTS.found_in(view) else ():
             place = name.end()
             for _ in range(MOST_CODES):

@@ -50,7 +50,7 @@ class TypedSecret:
     HINTS = (
         Hints(" passw", " passc", " passp", " pwd", " pw", "as pass", "my pass", "the pass"),
         Hints("wrong pa", "incorrect pa", "invalid pa", "bad pa", "wrong pw", "incorrect pw"),
-        Hints("the wi", "the rout", "the wlan", "your wi"),
+        Hints("wifi", "wi-fi", "wlan", "router"),
         Hints("(the ", "(my ", "(our "),
         Hints("admin/", "root/"),
         Hints("làm mật", "làm mk", "làm pass", "là mật", "là mk"),
@@ -64,6 +64,7 @@ class TypedSecret:
 
     UNNAMED = frozenset((2, 3, 4))
     """The positions of the patterns that need no word for a password."""
+    UNNAMED_HINTS = Hints("wifi", "wi-fi", "wlan", "router", " (the ", "admin/", "root/")
     BARE = re.compile(r"[A-Za-z][A-Za-z0-9._]{2,20}/" + _MIXED)
     """All of a message: `bob/Hunter_2`."""
     FIRST_FOREIGN = 5
@@ -75,6 +76,8 @@ class TypedSecret:
         if "/" in text and (bare := self.BARE.match(text)):
             yield bare.span("value")
         foreign = not text.isascii()
+        if not named and not self.UNNAMED_HINTS.found_in(view):
+            return
         for position, (hints, pattern) in enumerate(zip(self.HINTS, self.PATTERNS, strict=True)):
             if position >= self.FIRST_FOREIGN and not foreign:
                 return
