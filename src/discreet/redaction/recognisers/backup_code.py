@@ -1,7 +1,5 @@
 """Lists of codes that let somebody in without a second factor, and the keys that second factors are set up with."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re
@@ -29,7 +27,21 @@ class BackupCodeRecogniser:
         *("dự phòng", "khôi phục", "резервн", "запасн", "восстановлен"),
         *("备用", "備用", "恢复", "恢復", "后备", "後備", "救援"),
     )
-    KEY_HINTS = Hints("up key", "secret", "2fa", "mfa", "otp", "authenticator", "entry key", "ключ", "khóa", "khoá", "密钥", "密鑰", "金鑰")
+    KEY_HINTS = Hints(
+        "up key",
+        "secret",
+        "2fa",
+        "mfa",
+        "otp",
+        "authenticator",
+        "entry key",
+        "ключ",
+        "khóa",
+        "khoá",
+        "密钥",
+        "密鑰",
+        "金鑰",
+    )
 
     NAME = re.compile(
         r"(?:(?<![a-z])(?:backup|recovery|emergency|scratch|rescue)[ -](?:(?:verification|login|access|2fa|mfa) )?codes?(?![a-z])"

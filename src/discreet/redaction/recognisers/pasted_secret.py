@@ -1,7 +1,5 @@
 """Passwords in what people paste: tables with a column of them, and what the code on a router says."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re
@@ -23,11 +21,11 @@ class PastedSecretRecogniser:
 
     type = "SECRET"
     HINTS = Hints("pass", "pwd", "парол", "mật khẩu", "密码", "密碼")
-    NETWORK = re.compile(r"WIFI:(?:[TSHEAI]:[^;\r\n\0]{0,64};){0,5}P:\"?(?P<value>(?:[^;\\\"\r\n\0]|\\.){4,128})", re.IGNORECASE)
-    SIGN = re.compile(r"[|,;\t]")
-    HEADING = re.compile(
-        r"(?:[\w-]{1,20}[ _])?(?:passwords?|pass|passwd|pwd|пароль|mật khẩu|密码|密碼)", re.IGNORECASE
+    NETWORK = re.compile(
+        r"WIFI:(?:[TSHEAI]:[^;\r\n\0]{0,64};){0,5}P:\"?(?P<value>(?:[^;\\\"\r\n\0]|\\.){4,128})", re.IGNORECASE
     )
+    SIGN = re.compile(r"[|,;\t]")
+    HEADING = re.compile(r"(?:[\w-]{1,20}[ _])?(?:passwords?|pass|passwd|pwd|пароль|mật khẩu|密码|密碼)", re.IGNORECASE)
     ACCOUNT = re.compile(
         r"(?:[\w-]{1,20}[ _])?(?:user(?: ?name|_?id)?|log-?in|account|acc|e-?mail|site|service|host|server|url|device|ssid|логин|почта|пользователь|сайт|tài khoản|tk|email"
         r"|用户名?|使用者|帳號|账号|帐号|網站|网站)",

@@ -73,7 +73,10 @@ class SpokenSecretRecogniser:
     """Words that say that the next is the password."""
     WEAK_COPULAS = ("to", "as", "into", "-", "на")
     """Those that may lead elsewhere: "the password to my laptop"."""
-    COPULA_NEXT = re.compile(r"[\"'`*]{0,2} ?(?:(?:is|was|are|là(?! (?:vào|được|ok|xong|mở|đăng|xem))|это)(?![a-z])|[:=]|是|為|为)", re.IGNORECASE)
+    COPULA_NEXT = re.compile(
+        r"[\"'`*]{0,2} ?(?:(?:is|was|are|là(?! (?:vào|được|ok|xong|mở|đăng|xem))|это)(?![a-z])|[:=]|是|為|为)",
+        re.IGNORECASE,
+    )
     ADVERB = re.compile(
         r"(?:still|now|actually|just|simply|currently|probably|the|this|one|following|set|called|like|something|like|always|to|mới|đây|nè|như|sau|теперь|вот|такой"
         r"|сейчас|всё|еще|ещё|следующий|простой|очень|новый|這個|这个|如下|目前)[:,]?",
@@ -108,9 +111,12 @@ class SpokenSecretRecogniser:
         re.IGNORECASE,
     )
     ACCOUNT = re.compile(
-        rf"(?:{BRAND.pattern}|nick|acc(?:ount)?|portal|site|website|game|tài|điện|máy|zip|file|nhà|почт\w{{1,2}}|wlan)", re.IGNORECASE
+        rf"(?:{BRAND.pattern}|nick|acc(?:ount)?|portal|site|website|game|tài|điện|máy|zip|file|nhà|почт\w{{1,2}}|wlan)",
+        re.IGNORECASE,
     )
-    WITH_IT = re.compile(r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?fi)(?: tên)?(?: [!-~]{1,20})? \Z", re.IGNORECASE)
+    WITH_IT = re.compile(
+        r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?fi)(?: tên)?(?: [!-~]{1,20})? \Z", re.IGNORECASE
+    )
     """What stands before "pass" and a word: a name, or that it's set."""
     OLD = re.compile(r" (?:не|больше|уже) ", re.IGNORECASE)
     """What follows an old password."""
@@ -287,16 +293,10 @@ class SpokenSecretRecogniser:
                 len(between) <= (3 if not weak or self.is_account(between) else 1) + (not weak)
                 and (re.search("[0-9]", value) is not None or not between or self.is_strong(value))
             )
-        if (
-            not value.isascii()
-            or not value[0].isalpha()
-            or BRAND.fullmatch(value)
-        ):
+        if not value.isascii() or not value[0].isalpha() or BRAND.fullmatch(value):
             return False
         if not self.END.match(text, end):
-            return (
-                not said and not between and name[0].startswith("парол") and self.OLD.match(text, end) is not None
-            )
+            return not said and not between and name[0].startswith("парол") and self.OLD.match(text, end) is not None
         if weak and self.is_weak_told(text, name, value, said, between):
             return True
         if said.lower() == "are":

@@ -1,6 +1,6 @@
 """Passwords between a word for typing and one for a password: "use … as password", "tried … but it says wrong password"."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
+
 # ruff: noqa: PLR2004 - a number of characters of a value
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.runs import Hints
+from discreet.redaction.recognisers.said_first import TRAILING
 from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 
-TRAILING = ".,;:!?)]}\"'`»”」』’*|>"
-"""What stands behind a value and isn't part of it."""
 BRAND = re.compile(
     r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?-?mail|icloud|apple|win(?:dows)?|netflix|insta(?:gram)?|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
     r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word|pdf|zip|database|db"

@@ -4,7 +4,7 @@ from discreet.redaction import Redactor
 from discreet.redaction.recognisers import BackupCodeRecogniser
 
 REDACTOR = Redactor(recognisers=[BackupCodeRecogniser()])
-KEY = " ".join(["ab2d", "efg3", "hijk", "7mno"])
+KEY = "ab2d efg3 hijk 7mno"
 """Base32 as apps show it (RFC 4648, section 6)."""
 
 

@@ -1,5 +1,3 @@
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 import pytest
 
 from discreet.redaction import Redactor
