@@ -42,7 +42,7 @@ class SpokenSecretRecogniser:
     type = "SECRET"
     NAME = re.compile(
         r"(?:"
-        r"(?P<pair>(?<![a-z])(?:login|creds?|credentials?|log ?in|user(?:name)?)(?: ?(?:/|and|&) ?(?:pass(?:word)?|pwd?))?(?![a-z])|логин(?: ?(?:/|и) ?пароль)?|вход(?=:)|уч[её]тк[аиу]|đăng nhập(?= (?:bằng|với))"
+        r"(?P<pair>(?<![a-z])(?:login|sign in(?= with)|creds?|credentials?|log ?in|user(?:name)?)(?: ?(?:/|and|&) ?(?:pass(?:word)?|pwd?))?(?![a-z])|логин(?: ?(?:/|и) ?пароль)?|вход(?=:)|уч[её]тк[аиу]|đăng nhập(?= (?:bằng|với))"
         r"|帳密|账密|[帳账帐][號号戶户]?(?:密碼|密码)|(?:tài khoản|tk|user) ?(?:/|và) ?(?:mật khẩu|mk|pass))"
         r"|(?P<password>(?<![a-z])(?:pass(?:word|wort|wd|code|phrase)s?|pwd|psw)(?:'s)?(?![a-z])|(?<![a-z])(?:pass|mk|pw(?:'s)?)(?![a-z])|(?<![a-z])wpa[23]?(?:[ -](?:psk|personal))? (?:key|psk|pass(?:word|phrase)?)(?![a-z])"
         r"|jelsz[óo]|contraseña|mot de passe|kennwort|senha|hasło|şifre|パスワード|暗証番号|비밀번호|비번|mật khẩu|mat khau|mật mã|(?:кодов|парольн)(?:ая|ую|ой) фраз[аыу]|парол(?:ь|я|ем|ю|и|(?![а-яё]))|пасс(?:ворд\w{0,2})?(?![а-я])"
@@ -149,8 +149,8 @@ class SpokenSecretRecogniser:
     )
     DETAILS = re.compile(r"details|info|creds?|credentials?", re.IGNORECASE)
     UNUSUAL = re.compile(r"[0-9]|[^\w\s'’/,;:.-]")
-    FIELD = re.compile(r"[A-Za-z_]{2,20}=[^=]")
-    """The next field of a log: `user=ann action=login`."""
+    FIELD = re.compile(r"[A-Za-z_]{2,20}=[^=]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
+    """The next field of a log, or an address: `user=ann action=login`."""
 
     BEFORE = SaidFirst()
     BETWEEN = TypedSecret()
@@ -282,7 +282,11 @@ class SpokenSecretRecogniser:
             )
         if value.isdigit():
             if name[0].lower() in self.WEAK_NAMES and not said:
-                return not between and 6 <= len(value) <= 8 and self.END.match(text, end) is not None
+                return (
+                    (not between or (self.is_account(between) and len(between) < 4))
+                    and 6 <= len(value) <= 8
+                    and self.END.match(text, end) is not None
+                )
             told = said or not between or (6 <= len(value) <= 8 and len(between) < 4 and not name[0].isascii())
             return bool(told) and len(value) > 3 and not self.UNIT.match(text, end)
         weak = name[0].lower() in self.WEAK_NAMES and said not in (":", "=")

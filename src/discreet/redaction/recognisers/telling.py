@@ -18,6 +18,7 @@ NAMES = Hints(
         "cred",
         "login",
         "log in",
+        "sign in w",
         "user",
         "tk",
         "auth",

@@ -68,6 +68,7 @@ def test_references_and_prose_stay(text):
         '"password": {"type": "string"}',
         "auth = HTTPBasicAuth(user, passwd)",
         "pass: 12 failed: 3",
+        "credentials: user=jx@hey.com",
         "пароль: неверный",
     ],
 )
