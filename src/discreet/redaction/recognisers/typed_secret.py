@@ -63,7 +63,7 @@ class TypedSecret:
 
     UNNAMED = frozenset((2, 3, 4))
     """The positions of the patterns that need no word for a password."""
-    UNNAMED_HINTS = Hints("wifi", "wi-fi", "wlan", "router", " (the ", "admin/", "root/")
+    UNNAMED_HINTS = Hints("wifi", "wi-fi", "wlan", "router", "admin/", "root/")
     BARE = re.compile(r"[A-Za-z][A-Za-z0-9._]{2,20}/" + _MIXED)
     """All of a message: `bob/Hunter_2`."""
     FIRST_FOREIGN = 5
