@@ -11,6 +11,7 @@ from discreet.redaction.recognisers.address import (
 )
 from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
+from discreet.redaction.recognisers.backup_code import BackupCodeRecogniser
 from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.command_line import CommandLineRecogniser
@@ -22,6 +23,7 @@ from discreet.redaction.recognisers.internal_id import InternalIdRecogniser
 from discreet.redaction.recognisers.ip import IpRecogniser
 from discreet.redaction.recognisers.national_id import NATIONAL_IDS
 from discreet.redaction.recognisers.obfuscated_email import ObfuscatedEmailRecogniser
+from discreet.redaction.recognisers.pasted_secret import PastedSecretRecogniser
 from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.security_answer import SecurityAnswerRecogniser
@@ -37,6 +39,7 @@ __all__ = [
     "NATIONAL_IDS",
     "AssignmentRecogniser",
     "AuthorizationRecogniser",
+    "BackupCodeRecogniser",
     "CardRecogniser",
     "ChineseAddressRecogniser",
     "CommandLineRecogniser",
@@ -50,6 +53,7 @@ __all__ = [
     "InternalIdRecogniser",
     "IpRecogniser",
     "ObfuscatedEmailRecogniser",
+    "PastedSecretRecogniser",
     "PhoneRecogniser",
     "PrivateKeyRecogniser",
     "Recogniser",
@@ -74,7 +78,9 @@ DEFAULT: tuple[Recogniser, ...] = (
     ConnectionStringRecogniser(),
     AssignmentRecogniser(),
     SpokenSecretRecogniser(),
+    PastedSecretRecogniser(),
     ToldCodeRecogniser(),
+    BackupCodeRecogniser(),
     SeedPhraseRecogniser(),
     SecurityAnswerRecogniser(),
     EntropyRecogniser(),

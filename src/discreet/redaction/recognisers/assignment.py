@@ -102,6 +102,11 @@ class AssignmentRecogniser:
     """A name as first argument: `define('DB_PASS', …)`, unlike one in a list of names."""
     NAME_ITSELF = re.compile(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20}){0,6}[0-9]{0,2}")
 
+    ADDRESS = re.compile(r"(?:user(?:name)?|login|e?mail|account)=[^\s@]{1,64}@[^\s@]{1,80}", re.IGNORECASE)
+    """A field that others look at: `credentials: user=ann@x.org`."""
+    FAILED = re.compile(r"[ ,;|/\t]{1,3}fail", re.IGNORECASE)
+    """What follows the number of tests that pass."""
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""
         spots = view.derived(NAMES.places)
@@ -175,8 +180,12 @@ class AssignmentRecogniser:
         """Tell a literal value from prose, a reference, or a number beside the word "token"."""
         start, end, quoted = found
         value = text[start:end]
-        if not names_a_value(value):
+        if not names_a_value(value) or (value.isdigit() and self.FAILED.match(text, end)):
             return False
+        if self.ADDRESS.fullmatch(value):
+            return False
+        if value[0] == ")" and quoted and text[start - 1] in text[max(0, name.start() - 40) : name.start()]:
+            return False  # input("Password: ")
         random = looks_random(value)
         if operator["element"] and not self.CLOSING.match(text, end):
             return False

@@ -22,6 +22,11 @@ NOT_A_VALUE = frozenset(
         *("they", "this", "to", "todo", "token", "too", "true", "undefined", "unique", "unknown", "unset", "used"),
         *("user", "username", "using", "valid", "very", "visible", "was", "we", "weak", "what", "when", "where"),
         *("which", "who", "why", "with", "working", "wrong", "yes", "you", "your"),
+        *("await", "confirm", "continue", "forgot", "print", "raise", "return", "throw"),
+        *("забыл", "забыла", "забыли", "забыт", "заблокирован", "какой", "мой", "не", "неверен", "неверный"),
+        *("неправильный", "нет", "новый", "нужен", "пустой", "простой", "просрочен", "сброшен", "сложный", "старый"),
+        *("chưa", "có", "cũ", "gì", "không", "mới", "quên", "sai", "đúng"),
+        *("忘了", "忘記", "忘记", "無", "无", "錯誤", "错误", "不对", "不對"),
     ]
 )
 """Words that stand where a password would, and say something about it."""
@@ -30,12 +35,14 @@ REFERENCE = re.compile(
     r"\$[A-Za-z_]{1,80}|\$\{?(?-i:[A-Z_][A-Z0-9_]{0,80})\}?|\$[({]{1,2}[\w. :?-]{1,80}[)}]{0,2}"  # $TOKEN, ${API_KEY}, ${{ secrets.TOKEN }}
     r"|%[A-Za-z_]{1,80}%|\{\{?[\w .$-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?|<[^<>]{0,80}>?"  # %T%, {{ t }}, [t]
     r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
+    r"|[A-Za-z_.]{4,60}\([a-z_.]{0,40},?"  # HTTPBasicAuth(user,
+    r"|[\[{(]{1,3}\\?[\"'][\w$@-]{0,60}"  # {"type"
     r"|[A-Za-z_]\w{0,40}(?:\.\w{1,40}){0,4}\[.{0,80}"  # request.headers["x"]
     r"|(?:os|process|env|config|settings|self|this|secrets?|vars?|params?|args|options|req|request|response|data|local|input|kwargs|ctx)"
     r"\.[A-Za-z_.]{1,80}[(\[]?.{0,80}"  # os.environ[
     r"|[*.…•x#_?X-]{2,80}"  # a mask
     r"|(?:your|my|insert|enter|put|the|some|replace|example|sample|dummy|test|placeholder)[_ -][A-Za-z_ -]{2,60}(?:here)?"  # YOUR_API_KEY
-    r"|(?:[A-Za-z]{1,30}[_.]){0,5}(?:password|passwd|pwd|secret|token|apikey|api_key|key)(?:[_.][A-Za-z]{1,30}){0,3}",  # user.password
+    r"|(?:[A-Za-z]{1,30}[_.]){0,5}(?:password|passwd|pwd|secret|token|apikey|api_key|key|hash|salt)(?:[_.][A-Za-z]{1,30}){0,3}",  # user.password
     re.IGNORECASE,
 )
 """A variable, a call or a mask in the place of a value."""

@@ -31,11 +31,11 @@ class ToldCodeRecogniser:
 
     type = "SECRET"
     HINTS = Hints(
-        *("otp", "pin", "cvv", "cvc", "cvn", "csc", "code", "2fa", "mfa", "combination", "verify", "ma xac"),
+        *("otp", "pin", "cvv", "cvc", "cvn", "csc", "code", "2fa", "mfa", "combination", "verify", "ma xac", "puk"),
         *("log in", "sign in", "mã", "số trên", "код", "пин", "цифры", "碼", "码", "密", "口令"),
     )
     ANCHORS = Hints(
-        *("code", "pin", "otp", "2fa", "mfa", "cvv", "cvc", "cvn", "csc", "combination", "combo", "on the back"),
+        *("code", "pin", "otp", "2fa", "mfa", "cvv", "cvc", "cvn", "csc", "combination", "combo", "on the back", "puk"),
         *(
             "two-factor",
             "one-time",
@@ -59,7 +59,7 @@ class ToldCodeRecogniser:
         r"(?:"
         r"(?P<card>(?:code|digits|number) on the back|(?<![a-z])(?:cvv2?|cvc2?|cvn|csc)(?![a-z])|(?:card )?(?:security|verification) (?:code|number|value)(?= (?:on|is|of|for)|[:]| [0-9])"
         r"|mã bảo mật(?: thẻ)?|код (?:на|с) обор\w{1,6}|цифры на обор\w{1,6}|安全碼|安全码|背面\w{0,4}[碼码])"
-        r"|(?P<pin>(?<![a-z])pin(?:[ -]?(?:code|number|no\.?))?(?:'s)?(?![a-z])|пин(?:-?код\w{0,3})?(?![а-я])|mã pin|ma pin|pin thẻ|pin碼|pin码"
+        r"|(?P<pin>(?<![a-z])pin(?:[ -]?(?:code|number|no\.?))?(?:'s)?(?![a-z])|(?<![a-z])puk[12]?(?:[ -]?(?:code|number|код))?(?![a-z])|пин(?:-?код\w{0,3})?(?![а-я])|mã pin|ma pin|pin thẻ|pin碼|pin码"
         r"|(?:door|gate|alarm|safe|entry|unlock|lock|garage|locker|building|access|luggage|voicemail|phone|screen)(?: un\w{3,5})? (?:code|combination|combo|passcode)"
         r"|passcode|lock combination|combination|mã (?:mở khóa|mở khoá|cửa|két|khóa|báo động|vào)|код (?:от|для|к|разблокировки|двери|сейфа|домофона)"
         r"|(?:解鎖|解锁|門禁|门禁|提款卡|銀行卡|银行卡|大門|大门|保險箱|保险箱|開機|开机|取款|支付|交易|信用卡|提款|手機|手机|門鎖|门锁)(?:的)?(?:密碼|密码|碼|码))"
@@ -67,10 +67,10 @@ class ToldCodeRecogniser:
         r"|access|auth|activation|backup|recovery|reset|google|whatsapp|telegram|bank|apple|microsoft|facebook|paypal)(?: id| pay)?"
         r"(?:[ -](?:pass)?(?:codes?|pins?|password|passcode|number|token)|(?<=otp)|(?<=2fa)|(?<=mfa)|(?<=totp))"
         r"|(?:your|my|the) (?:\w{2,16} )?code(?= (?:is|was)|:| [0-9])|(?<![a-z])codes?(?=:? [0-9]{6}(?![0-9]))|(?:use|got|enter|received|type|sent me)(?: the| a)? code"
-        r"|m[ãa] (?:otp|xác (?:nhận|thực|minh)|xac (?:nhan|thuc|minh)|đăng nhập|kích hoạt|bảo mật|dự phòng|của bạn|khôi phục)|(?:nhập|dùng|có) mã"
+        r"|m[ãa] (?:otp|xác (?:nhận|thực|minh)|xac (?:nhan|thuc|minh)|đăng nhập|kích hoạt|bảo mật|dự phòng|của bạn|khôi phục)|(?:nhập|dùng|có) mã|(?:gửi|nhắn|đọc|báo)(?: cho \w{1,6})? mã(?= [0-9]{6}(?![0-9]))"
         r"|код(?:ы)? (?:из|подтверждения|для входа|активации|безопасности|проверки|восстановления|доступа|авторизации|в смс)|(?:ваш|мой|одноразовый|проверочный|резервный|новый|пришёл|пришел|введите|сообщайте)"
-        r"(?: \w{1,12})? (?:код|пароль)|(?<![а-яё-])код(?=: [0-9])|смс-?код"
-        r"|(?:驗證|验证|校验|確認|确认|動態|动态|一次性|激活|認證|认证|授權|授权|備用|备用|登入|登录|簡訊|短信)(?:密碼|密码|碼|码|口令)|(?<![a-z])otp(?![a-z])))",
+        r"(?: \w{1,12})? (?:код|пароль)|не (?:говорите|сообщайте|называйте|передавайте|говори|сообщай)(?: никому)?(?: этот)? код|(?<![а-яё-])код(?=: [0-9])|смс-?код"
+        r"|(?:驗證|验证|校验|確認|确认|動態|动态|一次性|激活|認證|认证|授權|授权|備用|备用|登入|登录|簡訊|短信)(?:密碼|密码|碼|码|口令)|(?:短信|簡訊)(?:里|裡|中)?[发發收寄传傳]\w{0,3}[码碼]|(?<![a-z])otp(?![a-z])))",
         re.IGNORECASE,
     )
     SMALL_NAME = re.compile(NAME.pattern)
@@ -88,22 +88,22 @@ class ToldCodeRecogniser:
     UNIT = re.compile(
         r"[ -]{0,2}(?:character|digit|letter|lines?(?![a-z])|min(?:ute)?s?(?![a-z])|sec(?:ond)?s?(?![a-z])|hours?|days?|times?|users?|people|years?|mah|mm|cm|km|m(?![a-z])|kg|gb|mb|usd|eur|vnd|dollars?|euros?|pixels?|px|ms"
         r"|символ|знак|цифр|мин|секунд|дн|день|дней|час|раз|руб|строк|лет|ký tự|chữ số|số(?![a-z])|phút|giây|giờ|ngày|lần|đồng|năm|nghìn|triệu|dòng"
-        r"|位|個|个|字|分|秒|天|次|年|月|日|元|行|人|小時|小时|張|张)",
+        r"|位|個|个|字|分|秒|天|次|年|月|日|元|行|人|亿|億|万|萬|点|點|块|塊|小時|小时|張|张)",
         re.IGNORECASE,
     )
     YEAR = re.compile(r"(?:19|20)[0-9]{2}")
     NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
     ABOUT = re.compile(
         r"(?:consists?|contains?|requires?|expires?|has|have|must|need|least|most|between|fewer|than|gồm|có(?! mã| hiệu)|hết hạn|sau|состо\w{1,5}|содерж\w{1,6}|действ\w{1,8}"
-        r"|скидк\w{1,3}|заказ\w{1,3}|товар\w{1,3}|модел\w{1,3}|ошибк\w{1,3}|город\w{1,3}|клиент\w{1,3}|проект\w{1,3}|не менее|через|至少|最多|長度|长度|應為|由|超過|超过|page|line|version|review|lines)(?![a-z])",
+        r"|скидк\w{1,3}|заказ\w{1,3}|товар\w{1,3}|модел\w{1,3}|ошибк\w{1,3}|город\w{1,3}|клиент\w{1,3}|проект\w{1,3}|не менее|через|多少|什麼|什么|哪|至少|最多|長度|长度|應為|由|超過|超过|page|line|version|review|lines)(?![a-z])",
         re.IGNORECASE,
     )
 
     BEFORE = re.compile(
         r"(?<![A-Za-z0-9.,/:#$+-])(?:[A-Z]-)?(?P<value>[0-9]{3,4}[ -][0-9]{3}|[0-9]{3,8}|(?=[A-Z]{0,7}[0-9])[A-Z0-9]{5,8})[\"'`”»」]{0,2}[ ]{0,2}(?:"
         r"(?:is|was|as) (?:my|the|your|our|his|her)(?: [\w'-]{1,20}){0,4} (?:code|pin|otp|passcode|password|cvv|cvc)(?![a-z])"
-        r"|là (?:mã|otp|pin|cvv|mật khẩu)|- (?:это )?(?:(?:ваш|мой|твой) )?(?:\w{1,16} )?(?:код|пин|пароль)|(?:это )?(?:ваш|мой|твой) (?:\w{1,16} )?(?:код|пин|пароль)"
-        r"|(?:是|為|为)\w{0,10}?(?:驗證碼|验证码|密碼|密码|校验码|安全碼|安全码|口令|pin碼|pin码)|\((?:验证码|驗證碼|校验码|otp|動態密碼|动态密码))",
+        r"|là (?:mã|otp|pin|cvv|mật khẩu)|la (?:ma (?:xac|otp|pin|kich|dang|bao)|otp)|- (?:это )?(?:(?:ваш|мой|твой) )?(?:\w{1,16} )?(?:код|пин|пароль)|(?:это )?(?:ваш|мой|твой) (?:\w{1,16} )?(?:код|пин|пароль)"
+        r"|(?:是|為|为)[\w ]{0,16}?(?:驗證碼|验证码|認證碼|认证码|確認碼|确认码|密碼|密码|校验码|安全碼|安全码|口令|pin碼|pin码)|\((?:验证码|驗證碼|校验码|otp|動態密碼|动态密码))",
         re.IGNORECASE,
     )
     TO_VERIFY = re.compile(
@@ -112,7 +112,7 @@ class ToldCodeRecogniser:
     )
 
     BEFORE_HINTS = Hints(
-        *(" my ", " the ", " your ", " our ", " his ", " her ", "(otp"),
+        *(" my ", " the ", " your ", " our ", " his ", " her ", "(otp", "la ma ", "la otp"),
         *("là ", "код", "пин", "пароль", "碼", "码", "口令", "是", "為", "为"),
     )
     VERIFY_HINTS = Hints("enter ", "use ", "type ", "input ", "nhập ", "введите ")

@@ -57,3 +57,20 @@ def test_values_are_found(text, expected):
 )
 def test_references_and_prose_stay(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = input("Password: ")  # is this safe?',
+        "hashed = bcrypt.hash(password, 10)",
+        "const ok = await bcrypt.compare(password, user.hash)",
+        '"password": {"type": "string"}',
+        "auth = HTTPBasicAuth(user, passwd)",
+        "pass: 12 failed: 3",
+        "credentials: user=jx@hey.com",
+        "пароль: неверный",
+    ],
+)
+def test_code_and_results_of_tests_stay(text):
+    assert REDACTOR.redact(text) == text

@@ -32,3 +32,20 @@ def test_values_are_found(text, expected):
 )
 def test_what_only_looks_so_stays(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("secret answer: Rex.44!x", "secret answer: <SECRET>"),
+        ("кодовое слово ромашка77", "кодовое слово <SECRET>"),
+        ("кодовое слово: лимон", "кодовое слово: <SECRET>"),
+    ],
+)
+def test_odd_answers_and_code_words_are_found(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize("text", ["кодовое слово забыл", "какое кодовое слово у тебя?", "кодовое слово нужно"])
+def test_words_about_code_words_stay(text):
+    assert REDACTOR.redact(text) == text

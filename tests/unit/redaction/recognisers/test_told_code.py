@@ -65,3 +65,33 @@ def test_values_are_found(text, expected):
 )
 def test_what_only_looks_so_stays(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [  # as services and people send them
+        ("150443 la ma xac thuc cua ban", "<SECRET> la ma xac thuc cua ban"),
+        ("nó gửi mã 535762 về máy", "nó gửi mã <SECRET> về máy"),
+        ("Никому не говорите код 628729!", "Никому не говорите код <SECRET>!"),
+        ("891420 是您的 LINE 認證碼", "<SECRET> 是您的 LINE 認證碼"),
+        ("短信发来的码是045656", "短信发来的码是<SECRET>"),
+        ("SIM PUK 42403759", "SIM PUK <SECRET>"),
+    ],
+)
+def test_codes_of_messages_are_found(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "150443 la so luong",
+        "nó gửi mã 3 lần về máy",
+        "Никому не говорите об этом 628729",
+        "891420 是我的学号",
+        "验证码是多少 上证指数收于3312点，成交8210亿元",
+        "puk is blocked after 10 tries",
+    ],
+)
+def test_numbers_near_words_for_codes_stay(text):
+    assert REDACTOR.redact(text) == text

@@ -1,0 +1,77 @@
+"""Passwords in what people paste: tables with a column of them, and what the code on a router says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.runs import Hints
+from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.view import Span, View
+
+MOST_HEADER_CHARS = 200
+MOST_CELLS = 20
+
+
+class PastedSecretRecogniser:
+    """Finds cells below "password" in a table of bars, commas, semicolons or tabs, and `P:` of a network.
+
+    The latter are written as in https://github.com/zxing/zxing/wiki/Barcode-Contents.
+    """
+
+    type = "SECRET"
+    HINTS = Hints("pass", "pwd", "парол", "mật khẩu", "密码", "密碼")
+    NETWORK = re.compile(
+        r"WIFI:(?:[TSHEAI]:[^;\r\n\0]{0,64};){0,5}P:\"?(?P<value>(?:[^;\\\"\r\n\0]|\\.){4,128})", re.IGNORECASE
+    )
+    SIGN = re.compile(r"[|,;\t]")
+    HEADING = re.compile(r"(?:[\w-]{1,20}[ _])?(?:passwords?|pass|passwd|pwd|пароль|mật khẩu|密码|密碼)", re.IGNORECASE)
+    ACCOUNT = re.compile(
+        r"(?:[\w-]{1,20}[ _])?(?:user(?: ?name|_?id)?|log-?in|account|acc|e-?mail|site|service|host|server|url|device|ssid|логин|почта|пользователь|сайт|tài khoản|tk|email"
+        r"|用户名?|使用者|帳號|账号|帐号|網站|网站)",
+        re.IGNORECASE,
+    )
+    RULE = re.compile(r"[ |:+=-]{3,200}")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all such passwords."""
+        text = view.text
+        if "wifi:" in view.lowered:
+            for match in self.NETWORK.finditer(text):
+                yield match.span("value")
+        if "\n" in text and self.SIGN.search(text) and self.HINTS.found_in(view):
+            yield from self.cells(text)
+
+    def cells(self, text: str) -> Iterator[Span]:
+        """Return the spans of the cells below headings."""
+        sign, column, many, place = "", 0, 0, 0
+        for line in text.splitlines(keepends=True):
+            start, place = place, place + len(line)
+            if heading := self.heading(line):
+                sign, column, many = heading
+                continue
+            if not sign or self.RULE.fullmatch(line.rstrip()):
+                continue
+            cells = line.split(sign, MOST_CELLS)
+            if len(cells) != many:
+                sign = ""
+                continue
+            value = cells[column].strip(" \t\r\n\"'`")
+            if len(value) > 3 and " " not in value and names_a_value(value) and self.is_told(value):  # noqa: PLR2004 - no password has three characters
+                first = start + sum(map(len, cells[:column])) + column + cells[column].index(value)
+                yield first, first + len(value)
+
+    def heading(self, line: str) -> tuple[str, int, int] | None:
+        """Return the sign between cells, the place of the passwords among them, and how many there are."""
+        if len(line) > MOST_HEADER_CHARS or (sign := self.SIGN.search(line)) is None:
+            return None
+        cells = line.split(sign[0], MOST_CELLS)
+        names = [cell.strip(" \t\r\n\"'`") for cell in cells]
+        columns = [place for place, name in enumerate(names) if self.HEADING.fullmatch(name)]
+        if len(columns) != 1 or not any(map(self.ACCOUNT.fullmatch, names)):
+            return None
+        return sign[0], columns[0], len(cells)
+
+    def is_told(self, value: str) -> bool:
+        """Tell a password from the type of a column."""
+        return looks_random(value) or (value.isascii() and value.islower() and value.isalpha())
