@@ -79,6 +79,12 @@ class Redactor:
         """Return what is written of text between findings: all of it, without tags."""
         return untagged(text)
 
+    def carried(self, text: str) -> str:
+        """Return what of a text that is out has to stay in front of the rest of a stream."""
+        from discreet.redaction.recognisers.base import Carrying  # noqa: PLC0415 - comes with the recognisers
+
+        return "".join(each.carried(text) for each in self._recognisers if isinstance(each, Carrying))
+
     def for_thread(self, thread_id: str) -> ThreadRedactor:
         """Return a redactor whose placeholders tell the values of one thread apart.
 

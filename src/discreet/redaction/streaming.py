@@ -28,6 +28,8 @@ MAX_HELD = 32_768
 PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、])")
 """Where a text may be cut: white space, and sentences of scripts that have none. No token goes across either."""
 
+LINE = re.compile("\n")
+
 END_OF_RUN = re.compile(r"\s+[^\s\d+(.-]")
 """Where something else begins than a run that was masked, or the rest of a number in it."""
 
@@ -48,6 +50,10 @@ class Findable(Protocol):
 
     def literal(self, text: str) -> str:
         """Return what is written of text between findings."""
+        ...
+
+    def carried(self, text: str) -> str:
+        """Return what of a text that is out has to stay in front of the rest."""
         ...
 
 
@@ -163,7 +169,9 @@ class StreamingRedactor:
     def _forget(self) -> None:
         """Drop what is out but for the context, which begins at a word."""
         if self._done > 2 * CONTEXT:
-            place = PLACE.search(self._text, self._done - CONTEXT, self._done)
-            start = place.end() if place else self._done - CONTEXT
-            self._text = self._text[start:]
-            self._done -= start
+            first = self._done - CONTEXT
+            place = LINE.search(self._text, first, self._done) or PLACE.search(self._text, first, self._done)
+            start = place.end() if place else first
+            carried = self._redactor.carried(self._text[:start])
+            self._text = carried + self._text[start:]
+            self._done += len(carried) - start

@@ -94,6 +94,10 @@ class ThreadRedactor:
         """Return what is written of text between findings: all of it, tags too."""
         return text
 
+    def carried(self, text: str) -> str:
+        """Return what of a text that is out has to stay in front of the rest of a stream."""
+        return self._redactor.carried(text)
+
     def _tag(self, kind: str, value: str) -> str | None:
         if kind in UNTAGGED:
             return None

@@ -128,3 +128,16 @@ def test_a_closed_stream_starts_anew():
 def test_an_empty_stream_is_empty():
     stream = StreamingRedactor(REDACTOR)
     assert stream.feed("") + stream.close() == ""
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("login,password\n", "user{0},Tul{0}ip!x{0}\n"),
+        ("| user | password |\n|---|---|\n", "| user{0} | Tul{0}ip!x{0} |\n"),
+        ("phones: ", "358 {0:04}, "),
+    ],
+)
+def test_what_a_heading_tells_holds_for_the_whole_of_a_long_stream(head, row):
+    text = "Here you are.\n" + head + "".join(row.format(number) for number in range(200)) + "\n\nThat is all of it."
+    assert streamed(text, [37]) == REDACTOR.redact(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from discreet.redaction.view import Span, View
 
@@ -24,6 +24,15 @@ class Recogniser(Protocol):
         linear in its length for every input: bounded quantifiers, and ASCII lookarounds instead of word boundaries,
         which don't exist between a Latin letter and a Han or Cyrillic one.
         """
+        ...
+
+
+@runtime_checkable
+class Carrying(Protocol):
+    """A recogniser for which something far away counts, such as the heading of a table."""
+
+    def carried(self, text: str) -> str:
+        """Return what of `text` has to stand in front of what comes after it, for that to be read rightly."""
         ...
 
 

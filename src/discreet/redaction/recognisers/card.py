@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
+from discreet.redaction.recognisers.digits import Window, digits_of, scan
+from discreet.redaction.recognisers.introductions import Introductions
 from discreet.redaction.view import Span, View
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
@@ -48,9 +49,6 @@ class CardRecogniser:
     GROUPED_TEXT = re.compile(r"(?<![0-9])[0-9]{4}([ .-])[0-9]{4}\1[0-9]{4}\1[0-9]{4}(?![0-9])")
     """What may be written backwards, if its check digit says so."""
 
-    LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
-    """What stands between the numbers of a list."""
-
     ABOUT_CARDS = re.compile(
         r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)(?:\. ?(?:the |its |my )?number)?[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
@@ -66,24 +64,14 @@ class CardRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all card numbers."""
         digits = view.derived(digits_of)
-        last_named = -CONTEXT_CHARS
-        """Where the last number that a word introduced ends: what follows in a list is introduced too."""
-
-        def is_named(window: Window) -> bool:
-            if not window.leading:
-                return False
-            before = digits.text[max(0, window.start - CONTEXT_CHARS, last_named) : window.start]
-            lead = before[last_digit(before) + 1 :]
-            return (any(map(str.isalpha, lead)) and self.ABOUT_CARDS.search(lead) is not None) or (
-                window.start - last_named < CONTEXT_CHARS and self.LIST.fullmatch(before) is not None
-            )
+        words = Introductions(digits.text, self.ABOUT_CARDS, chars=CONTEXT_CHARS)
 
         def choose(windows: Iterable[Window]) -> Window | None:
             named: bool | None = None
             for window in windows:
                 if not self.SCHEMES.fullmatch(window.digits):
                     continue
-                named = is_named(window) if named is None else named
+                named = words.introduce(window) if named is None else named
                 if self.accepts(window, named=named):
                     return window
             return None
@@ -96,7 +84,7 @@ class CardRecogniser:
             may=lambda following, _: self.MAY_BEGIN.match(following),
             choose=choose,
         ):
-            last_named = window.end if is_named(window) else last_named
+            words.take(window, introduced=words.introduce(window))
             yield window.start, window.end
         for match in self.GROUPED_TEXT.finditer(digits.text):
             if self.validate(re.sub("[^0-9]", "", match[0])[::-1]):

@@ -42,19 +42,29 @@ class PastedSecretRecogniser:
         if "\n" in text and self.SIGN.search(text) and self.HINTS.found_in(view):
             yield from self.cells(text)
 
-    def cells(self, text: str) -> Iterator[Span]:
-        """Return the spans of the cells below headings."""
+    def carried(self, text: str) -> str:
+        """Return the heading of the table that goes on where `text` ends, for who reads on without it."""
+        table: list[str] = []
+        for _ in self.cells(text, table):
+            pass
+        return "".join(table)
+
+    def cells(self, text: str, table: list[str] | None = None) -> Iterator[Span]:
+        """Return the spans of the cells below headings. `table` is left with the heading that holds at the end."""
         sign, column, many, place = "", 0, 0, 0
+        table = [] if table is None else table
         for line in text.splitlines(keepends=True):
             start, place = place, place + len(line)
             if heading := self.heading(line):
                 sign, column, many = heading
+                table[:] = [line]
                 continue
             if not sign or self.RULE.fullmatch(line.rstrip()):
                 continue
             cells = line.split(sign, MOST_CELLS)
             if len(cells) != many:
                 sign = ""
+                table.clear()
                 continue
             value = cells[column].strip(" \t\r\n\"'`")
             if len(value) > 3 and " " not in value and names_a_value(value) and self.is_told(value):  # noqa: PLR2004 - no password has three characters

@@ -11,7 +11,8 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneNumber, ValidationResult
 
-from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
+from discreet.redaction.recognisers.digits import Window, digits_of, scan
+from discreet.redaction.recognisers.introductions import Introductions
 from discreet.redaction.recognisers.phone_plans import Plan
 from discreet.redaction.view import Span, View
 
@@ -82,9 +83,6 @@ class PhoneRecogniser:
         re.IGNORECASE,
     )
 
-    LIST = re.compile(r"[^0-9.!?。！？]{0,24}")
-    """What stands between the numbers of a list, all of which the word before the first one introduces."""
-
     def __init__(self, *, regions: Sequence[str] = DEFAULT_REGIONS) -> None:
         self._plans = tuple(map(Plan.of, regions))
         self._written = re.compile("|".join(["00", *(plan.written.pattern for plan in self._plans)]))
@@ -97,7 +95,7 @@ class PhoneRecogniser:
         for window in scan(
             digits, least=7, most=15, most_groups=MOST_DIALLED_GROUPS, may=search.may, choose=search.choose
         ):
-            search.introduced = window.end if search.is_called else -CONTEXT_CHARS
+            search.words.take(window, introduced=search.is_called)
             extension = self.EXTENSION.match(digits.text, window.end)
             yield self.opening(digits.text, window), extension.end() if extension else window.end
 
@@ -187,8 +185,7 @@ class _Search:
         self._barren: set[tuple[str, tuple[int, ...]]] = set()
         """Digits and groups that no number begins with."""
         self._asked: tuple[str, tuple[int, ...]] = "", ()
-        self.introduced = -CONTEXT_CHARS
-        """Where the last number that a word introduced ends."""
+        self.words = Introductions(text, recogniser.ABOUT_PHONES, chars=CONTEXT_CHARS)
         self.is_called = False
         """Whether a word introduces the number that was asked about last."""
 
@@ -212,17 +209,13 @@ class _Search:
         before = self._text[max(0, first.start - CONTEXT_CHARS) : first.start]
         if rules.is_international(self._text, before, first) and (number := rules.international(found)):
             return number
-        listed = self._text[max(0, self.introduced) : first.start]
-        lead = before[last_digit(before) + 1 :]
-        worded = any(map(str.isalpha, lead))
         self.is_called = (
-            (worded and rules.ABOUT_PHONES.search(lead) is not None)
-            or rules.ABOUT_PHONES_AFTER.match(self._text, first.end) is not None
-            or (first.start - self.introduced < CONTEXT_CHARS and rules.LIST.fullmatch(listed) is not None)
+            self.words.introduce(first) or rules.ABOUT_PHONES_AFTER.match(self._text, first.end) is not None
         )
         if self.is_called:
             return self._first(found, self._validate) or self._first(found, rules.possible)
-        if (worded and rules.ABOUT_OTHER_NUMBERS.search(lead)) or (lead and rules.MONEY_BEFORE.search(lead)):
+        lead = self.words.lead(first)
+        if lead and (rules.ABOUT_OTHER_NUMBERS.search(lead) or rules.MONEY_BEFORE.search(lead)):
             return None
         return self._first(found, self._validate)
 
