@@ -3,6 +3,7 @@
 They keep no state outside themselves, need no network and no key, and behave as strictly as what they stand for.
 """
 
+from discreet.redaction.vault import InMemoryTurnVault
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.embeddings import StubEmbeddings
@@ -21,6 +22,7 @@ __all__ = [
     "InMemoryMemories",
     "InMemorySpill",
     "InMemorySyncSpill",
+    "InMemoryTurnVault",
     "OpenAIServer",
     "PromptRefusedError",
     "RecordedRequest",

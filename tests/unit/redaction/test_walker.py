@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.messages import (
@@ -100,12 +100,12 @@ class Sly:
     """Raises when it is looked at."""
 
     def __getattr__(self, name):
-        if name == "__name__":  # what pytest asks for a test's id
+        if name in ("__name__", "_repr_pretty_"):  # what pytest and hypothesis ask for
             raise AttributeError
         raise RuntimeError(name)
 
 
-@dataclass
+@dataclass(repr=False)
 class Broken:
     to: str
 
@@ -321,3 +321,40 @@ JSON = st.recursive(
 @given(JSON)
 def test_walking_twice_changes_nothing_more(value):
     assert walk(walk(value)) == walk(value)
+
+
+LEAVES = st.one_of(
+    st.none(),
+    st.integers(),
+    st.floats(),
+    st.binary(max_size=4),
+    st.text(st.characters(exclude_categories=()), max_size=8),
+    st.sampled_from(
+        [MAIL, SecretStr(MAIL), ValueError(MAIL), Opaque(), Sly(), Broken(MAIL), Plain(MAIL), Colour.MINE, 84912345678]
+    ),
+    st.sampled_from(
+        [HumanMessage(MAIL), ToolMessage(MAIL, tool_call_id="c", artifact=[MAIL]), NewMessage(MAIL), RemoveMessage("1")]
+    ),
+)
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.tuples(inner, inner),
+        st.dictionaries(st.one_of(st.text(max_size=4), st.just(MAIL), st.integers()), inner, max_size=3),
+        inner.map(lambda value: Send("node", value)),
+        inner.map(lambda value: Command(update=value)),
+        inner.map(lambda value: AIMessage("", tool_calls=[{"name": "f", "args": {"x": value}, "id": "c"}])),
+        inner.map(Interrupt),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANYTHING)
+def test_nothing_leaks_from_any_object_and_nothing_is_raised(value):
+    once = walk(value)
+    assert MAIL not in repr(once)
+    assert "84912345678" not in repr(once)
+    assert repr(walk(once)) == repr(once)
