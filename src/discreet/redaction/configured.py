@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from discreet.errors import ConfigurationError
+from discreet.redaction.apart import read_apart
 from discreet.redaction.engine import Redactor
 from discreet.redaction.placeholder_key import load_placeholder_key
 from discreet.redaction.recognisers import DEFAULT, InternalIdRecogniser, PhoneRecogniser, Recogniser
@@ -26,7 +27,7 @@ def default_redactor() -> Redactor:
     Raises:
         ConfigurationError: A setting can't be used.
     """
-    return redactor_from(load_settings())
+    return read_apart(lambda: redactor_from(load_settings()))
 
 
 def redactor_from(settings: Settings) -> Redactor:

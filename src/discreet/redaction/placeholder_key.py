@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from discreet.errors import ConfigurationError
+from discreet.redaction.apart import read_apart
 from discreet.settings import Settings, load_settings
 
 logger = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ FILE_NAME = "placeholder.key"
 @cache
 def default_key() -> bytes:
     """Return the placeholder key of this process, see `load_placeholder_key`."""
-    return load_placeholder_key(load_settings())
+    return read_apart(lambda: load_placeholder_key(load_settings()))
 
 
 def load_placeholder_key(settings: Settings) -> bytes:
