@@ -4,7 +4,21 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("module", ["", ".engine", ".normalise", ".walker"])
+MODULES = (
+    "",
+    ".engine",
+    ".logs",
+    ".normalise",
+    ".placeholders",
+    ".recognisers.internal_id",
+    ".streaming",
+    ".threads",
+    ".vault",
+    ".walker",
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_examples_in_docstrings_hold(module):
     outcome = doctest.testmod(importlib.import_module(f"discreet.redaction{module}"))
     assert outcome.attempted > 0
