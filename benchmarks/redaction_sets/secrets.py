@@ -366,8 +366,8 @@ def kinds() -> Mapping[str, Make]:
         "password_cli": lambda rng, _: put(rng.choice(told.PASSWORD_CLI), plain_password(rng)),
         "aws_pair": lambda rng, _: _aws_pair(rng),
     }
-    made |= {f"code_{kind}": lambda rng, lang, kind=kind: _code(kind, rng, lang) for kind in told.CODE_TOLD}  # type: ignore[misc]
-    made |= {f"assigned_{form}": lambda rng, _, form=form: _assigned(form, rng) for form in told.ASSIGNED}  # type: ignore[misc]
+    made |= {f"code_{kind}": lambda rng, lang, kind=kind: _code(kind, rng, lang) for kind in told.CODE_TOLD}  # type: ignore[misc]  # the default binds the loop variable
+    made |= {f"assigned_{form}": lambda rng, _, form=form: _assigned(form, rng) for form in told.ASSIGNED}  # type: ignore[misc]  # the default binds the loop variable
     return made
 
 
