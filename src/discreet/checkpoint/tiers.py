@@ -223,12 +223,8 @@ class Tiers:
             waiting = place in thread.overtaken or place not in thread.anchors
             if not (waiting or place in thread.stored):
                 return None
-            filtered = filter_writes(
-                writes,
-                self._policy.for_thread(thread_id),
-                conversation=place.conversation,
-                known=thread.known,
-            )
+            policy = self._policy.for_thread(thread_id)
+            filtered = filter_writes(writes, policy, conversation=place.conversation, known=thread.known)
             _dropped_writes.inc(len(writes) - len(filtered))
             if not filtered:
                 return None
