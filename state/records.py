@@ -128,6 +128,8 @@ class MemoryFilters(Record):
 
     app_name: Text | None = None
     """Only memories of this application."""
+    shared_apps: list[Text] | None = None
+    """Together with `app_name`: memories of these applications too."""
     thread_id: Text | None = None
     """Only memories of this conversation."""
     agent_id: Text | None = None
@@ -140,6 +142,8 @@ class MemoryFilters(Record):
     """Only memories said at or after this time."""
     before: AwareDatetime | None = None
     """Only memories said before this time."""
+    as_of: AwareDatetime | None = None
+    """What held at this time, superseded since or not. None: what holds now."""
 
 
 class TurnRecord(Record):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -92,6 +92,21 @@ class Settings(BaseSettings):
     retrieve_limit: int = Field(default=5, ge=1, le=50, description="Memories put into the prompt at most.")
     retrieve_threshold: float | None = Field(
         default=0.6, ge=0, le=1, description="Least calibrated score of a memory that shares no word with the question."
+    )
+    fusion: Literal["convex", "rrf"] = Field(
+        default="convex", description="How search by words and by meaning are made one order: convex or rrf."
+    )
+    shared_apps: Texts = Field(
+        default=(), description="Applications whose memories are read besides one's own, as a JSON list."
+    )
+    dedup_threshold: float = Field(
+        default=0.85, ge=0, le=1, description="Similarity above which a new fact may supersede a stored one."
+    )
+    update_threshold: float = Field(
+        default=0.95, ge=0, le=1, description="Similarity above which a fact counts as said again and is refreshed."
+    )
+    max_memories_per_user: int = Field(
+        default=1_000, ge=1, description="Memories a user may have, conversation turns apart; then the least useful go."
     )
     retrieve_timeout: float = Field(default=2.0, gt=0, description="Seconds before a turn goes on without memories.")
     max_input_chars: int = Field(default=20_000, ge=1, description="Longest text message taken.")

@@ -45,7 +45,3 @@ def digest(*parts: str) -> UUID:
     """Return 128 bits that stand for `parts` in an index: an entry holds 2,704 bytes, a name may be longer."""
     return UUID(bytes=blake2b("\0".join(parts).encode(), digest_size=16).digest())
 
-
-def same_text_key(text: str) -> UUID:
-    """Return a key that is equal for texts that differ in case and spaces only."""
-    return digest(" ".join(text.casefold().split()))

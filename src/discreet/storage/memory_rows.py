@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, LiteralString
@@ -12,14 +13,17 @@ from psycopg.types.json import Jsonb
 
 from discreet.retrieval.lexical import DIMS, Impacts
 from discreet.state.records import MemoryRecord, Provenance
-from discreet.storage.keys import digest, same_text_key
+from discreet.storage.keys import digest
+from discreet.storage.sealing import FieldSealer
 
 MAX_COVERED_DIMS = 512
 """Longest vector that the covering index holds whole, beside 180 tokens; the schema checks it."""
 
 RECORD_COLUMNS: LiteralString = """
-    m.entry_id, m.type::text AS type, a.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.request_id, m.thread_id,
-    m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback
+    m.entry_id, m.type::text AS type, a.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.sealed_text,
+    m.user_key, m.request_id, m.thread_id,
+    m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback,
+    m.sealed_feedback
 """
 """What `record_from` needs, of `discreet.memory m` and `discreet.app a`."""
 
@@ -29,7 +33,6 @@ _SAME_IN_BOTH = [
     "created_at",
     "valid_from",
     "valid_to",
-    "text",
     "request_id",
     "thread_id",
     "position",
@@ -45,23 +48,25 @@ UPSERT: LiteralString = """
 INSERT INTO discreet.memory (
     user_key, entry_id, app_key, space_key, type, created_at, valid_from, valid_to,
     embedding, sketch, wide_embedding, lexical, context,
-    text, text_key, request_id, thread_id, thread_key, position, agent_id,
-    importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback
+    text, sealed_text, request_id, thread_id, thread_key, position, agent_id,
+    importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback, sealed_feedback
 ) VALUES (
     %(user_key)s, %(entry_id)s, %(app_key)s, %(space_key)s, %(type)s, %(created_at)s, %(valid_from)s, %(valid_to)s,
     %(embedding)s, binary_quantize(%(wide_embedding)s::halfvec), %(wide_embedding)s, %(lexical)s, %(context)s,
-    %(text)s, %(text_key)s, %(request_id)s, %(thread_id)s, %(thread_key)s, %(position)s, %(agent_id)s,
-    %(importance)s, %(confidence)s, %(tags)s, %(conflict_flags)s, %(loop_flag)s, %(provenance)s, %(feedback)s
+    %(text)s, %(sealed_text)s, %(request_id)s, %(thread_id)s, %(thread_key)s, %(position)s, %(agent_id)s,
+    %(importance)s, %(confidence)s, %(tags)s, %(conflict_flags)s, %(loop_flag)s, %(provenance)s, %(feedback)s,
+    %(sealed_feedback)s
 )
 ON CONFLICT (user_key, entry_id) DO UPDATE SET
     app_key = excluded.app_key, space_key = excluded.space_key, type = excluded.type,
     created_at = excluded.created_at, valid_from = excluded.valid_from, valid_to = excluded.valid_to,
     embedding = excluded.embedding, sketch = excluded.sketch, wide_embedding = excluded.wide_embedding,
-    lexical = excluded.lexical, context = excluded.context, text = excluded.text, text_key = excluded.text_key,
+    lexical = excluded.lexical, context = excluded.context, text = excluded.text, sealed_text = excluded.sealed_text,
     request_id = excluded.request_id, thread_id = excluded.thread_id, thread_key = excluded.thread_key,
     position = excluded.position, agent_id = excluded.agent_id, importance = excluded.importance,
     confidence = excluded.confidence, tags = excluded.tags, conflict_flags = excluded.conflict_flags,
-    loop_flag = excluded.loop_flag, provenance = excluded.provenance, feedback = excluded.feedback
+    loop_flag = excluded.loop_flag, provenance = excluded.provenance, feedback = excluded.feedback,
+    sealed_feedback = excluded.sealed_feedback
 """
 """Store one row; a row of the same person and id is replaced, another person's never touched."""
 
@@ -78,7 +83,9 @@ class Keys:
     """Of `discreet.embedding_space`."""
 
 
-def row_of(record: MemoryRecord, keys: Keys, *, vector: list[float], own: Impacts, context: Impacts) -> dict[str, Any]:
+def row_of(
+    record: MemoryRecord, keys: Keys, *, vector: list[float], own: Impacts, context: Impacts, sealer: FieldSealer
+) -> dict[str, Any]:
     """Return the parameters of `UPSERT`."""
     covered = len(vector) <= MAX_COVERED_DIMS
     return {
@@ -86,15 +93,45 @@ def row_of(record: MemoryRecord, keys: Keys, *, vector: list[float], own: Impact
         "app_key": keys.app_key,
         "space_key": keys.space_key,
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
+        **private_columns(record, keys.user_key, sealer),
         "embedding": HalfVector(vector) if covered else None,
         "wide_embedding": None if covered else HalfVector(vector),
         "lexical": sparse(own),
         "context": sparse(context),
-        "text_key": same_text_key(record.text),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),
         "provenance": Jsonb(record.provenance.model_dump(exclude_none=True)),
-        "feedback": Jsonb(record.feedback),
     }
+
+
+def private_columns(record: MemoryRecord, user_key: int, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns that hold what a person said, sealed where there is a key."""
+    text, sealed_text = sealer.split(record.text, *_owner("text", user_key, record.entry_id))
+    feedback = record.feedback
+    sealed_feedback = None
+    if feedback and sealer.seals:
+        written = json.dumps(feedback, ensure_ascii=False)
+        _, sealed_feedback = sealer.split(written, *_owner("feedback", user_key, record.entry_id))
+        feedback = []
+    return {
+        "text": text,
+        "sealed_text": sealed_text,
+        "feedback": Jsonb(feedback),
+        "sealed_feedback": sealed_feedback,
+    }
+
+
+def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
+    """Return the text of a row with user_key, entry_id, text and sealed_text.
+
+    Raises:
+        EncryptionError: It is sealed, and its key is not known.
+    """
+    return sealer.join(row["text"], row["sealed_text"], *_owner("text", row["user_key"], row["entry_id"]))
+
+
+def _owner(field: str, user_key: int, entry_id: UUID) -> tuple[str, ...]:
+    """Return what a sealed field belongs to: moved to another row or column it can't be opened."""
+    return "memory", field, str(user_key), str(entry_id)
 
 
 def sparse(weights: Impacts) -> SparseVector | None:
@@ -102,12 +139,19 @@ def sparse(weights: Impacts) -> SparseVector | None:
     return SparseVector(weights, DIMS) if weights else None
 
 
-def record_from(row: Mapping[str, Any]) -> MemoryRecord:
+def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     """Return the record of a row with `RECORD_COLUMNS`.
 
     Not validated again: redaction may have made the text longer than a caller may send.
+
+    Raises:
+        EncryptionError: It is sealed, and its key is not known.
     """
     values = {name: row[name] for name in (*_SAME_IN_BOTH, "app_name", "feedback")}
+    values["text"] = text_of(row, sealer)
+    if row["sealed_feedback"] is not None:
+        owner = _owner("feedback", row["user_key"], row["entry_id"])
+        values["feedback"] = json.loads(sealer.join(None, row["sealed_feedback"], *owner))
     return MemoryRecord.model_construct(**values, provenance=Provenance.model_construct(**row["provenance"]))
 
 
@@ -120,16 +164,3 @@ def place_of(record: MemoryRecord) -> Place | None:
     if record.thread_id is None or record.position is None:
         return None
     return record.thread_id, record.position
-
-
-Identity = tuple[str, str, UUID | int]
-"""What makes two records of one person the same."""
-
-
-def identity_of(record: MemoryRecord) -> Identity | None:
-    """Return what `record` is the same as: a turn, its place; a current fact, its type, application and text."""
-    if record.type == "turn" and (place := place_of(record)) is not None:
-        return "turn", *place
-    if record.valid_to is None:
-        return record.type, record.app_name, same_text_key(record.text)
-    return None

@@ -10,25 +10,32 @@ CREATE TABLE discreet.migrations (
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Names of any length get short keys, since an index entry holds 2,704 bytes. A user_id is compared byte by byte.
-CREATE TABLE discreet.person (
-    user_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    user_id text COLLATE "C" NOT NULL UNIQUE
-);
-
-CREATE TABLE discreet.app (
-    app_key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    app_name text COLLATE "C" NOT NULL UNIQUE
-);
-
 -- Embedding models at a size, as provider:model:dims. Vectors of different spaces are never compared. A cosine of
--- cosine_zero reads as similarity 0, one of cosine_one as 1.
+-- cosine_zero reads as similarity 0, one of cosine_one as 1. Memories move to the space that was activated last.
 CREATE TABLE discreet.embedding_space (
     space_key smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
     dims integer NOT NULL,
     cosine_zero double precision NOT NULL,
-    cosine_one double precision NOT NULL
+    cosine_one double precision NOT NULL,
+    activated_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- Who memories belong to. Names of any length get short keys, since an index entry holds 2,704 bytes. A user_id is
+-- compared byte by byte. A namespace of the store is a person too: its user_id is the labels, the character U+001F
+-- before each and at the end, which no user's id may hold; so it is found by a prefix, and is never a user.
+-- memories: how many rows of discreet.memory, up to what was lost in a crash.
+-- space_key: the space that all of them are in; NULL if they are in several.
+CREATE TABLE discreet.person (
+    user_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    user_id text COLLATE "C" NOT NULL UNIQUE,
+    memories bigint NOT NULL DEFAULT 0,
+    space_key smallint REFERENCES discreet.embedding_space
+) WITH (fillfactor = 70);
+
+CREATE TABLE discreet.app (
+    app_key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    app_name text COLLATE "C" NOT NULL UNIQUE
 );
 
 CREATE TYPE discreet.memory_type AS ENUM (
@@ -39,7 +46,8 @@ CREATE TYPE discreet.memory_type AS ENUM (
     'conversation_summary',
     'important_moment',
     'turn',
-    'reasoning'
+    'reasoning',
+    'item' -- indexed text of an item of the store
 );
 
 -- One thing worth remembering. text, tags and feedback hold redacted text only.
@@ -48,7 +56,9 @@ CREATE TYPE discreet.memory_type AS ENUM (
 -- in `wide_embedding`, and the index has its signs, one bit a dimension, as `sketch`.
 -- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, `context` those of words that only
 -- the turns right before and after have; together at most 180.
--- `valid_to` in the past means superseded: kept, and no longer found.
+-- `valid_to` in the past means superseded: kept, and found as of then only.
+-- With a key, text and feedback are in `sealed_text` and `sealed_feedback` (AES-256-GCM, bound to person and entry).
+-- The text of an item of the store has the item's key as thread_key, and as position which of the item's texts it is.
 CREATE TABLE discreet.memory (
     user_key bigint NOT NULL REFERENCES discreet.person ON DELETE CASCADE,
     entry_id uuid NOT NULL,
@@ -63,8 +73,7 @@ CREATE TABLE discreet.memory (
     wide_embedding halfvec,
     lexical sparsevec,
     context sparsevec,
-    text text NOT NULL,
-    text_key uuid NOT NULL, -- digest of the text without case and spaces
+    text text,
     request_id text,
     thread_id text,
     thread_key uuid, -- digest of thread_id
@@ -77,8 +86,11 @@ CREATE TABLE discreet.memory (
     loop_flag boolean NOT NULL,
     provenance jsonb NOT NULL,
     feedback jsonb NOT NULL,
+    sealed_text bytea,
+    sealed_feedback bytea,
     CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
-    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL))
+    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
+    CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
 ) WITH (
     -- Searching rows that vacuum has not seen takes 1.3 to 2.8 times as long.
     fillfactor = 90,
@@ -106,8 +118,18 @@ CREATE UNIQUE INDEX memory_place ON discreet.memory (
     (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
 ) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
 
--- Finds the fact that is said again.
-CREATE INDEX memory_same_text ON discreet.memory (user_key, text_key) WHERE valid_to IS NULL AND type <> 'turn';
+-- Of two memories that can't both hold, or may not: which was said later. A search that finds the older one puts the
+-- newer one above it.
+CREATE TABLE discreet.memory_conflict (
+    user_key bigint NOT NULL,
+    older uuid NOT NULL,
+    newer uuid NOT NULL,
+    PRIMARY KEY (user_key, older, newer),
+    FOREIGN KEY (user_key, older) REFERENCES discreet.memory ON DELETE CASCADE,
+    FOREIGN KEY (user_key, newer) REFERENCES discreet.memory ON DELETE CASCADE
+);
+
+CREATE INDEX memory_conflict_newer ON discreet.memory_conflict (user_key, newer);
 
 -- How often a memory was found, apart from it: a search must not write into the covering index.
 CREATE TABLE discreet.memory_stats (
@@ -146,7 +168,7 @@ CREATE TABLE discreet.session_record (
 
 CREATE INDEX session_record_user ON discreet.session_record (user_key);
 
--- The turns, redacted. A request is logged once.
+-- The turns, redacted, and sealed if there is a key. A request is logged once.
 CREATE TABLE discreet.conversation_log (
     log_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     request_id text COLLATE "C" NOT NULL UNIQUE,
@@ -156,12 +178,34 @@ CREATE TABLE discreet.conversation_log (
     agent_id text,
     modality text NOT NULL,
     media jsonb,
-    input_text text NOT NULL,
-    output_text text NOT NULL,
+    input_text text,
+    output_text text,
     is_emergency boolean NOT NULL,
     started_at timestamptz NOT NULL,
-    ended_at timestamptz NOT NULL
+    ended_at timestamptz NOT NULL,
+    sealed_input bytea,
+    sealed_output bytea,
+    CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
 );
 
 CREATE INDEX conversation_log_session ON discreet.conversation_log (session_key, started_at);
 CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+
+-- Items of the LangGraph store, redacted, and sealed if there is a key. user_key is that of the namespace, item_key a
+-- digest of the key. What an item is searched by are rows of discreet.memory.
+CREATE TABLE discreet.store_item (
+    user_key bigint NOT NULL REFERENCES discreet.person ON DELETE CASCADE,
+    item_key uuid NOT NULL,
+    key text NOT NULL,
+    value jsonb,
+    sealed_value bytea,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    ttl_minutes double precision,
+    expires_at timestamptz,
+    PRIMARY KEY (user_key, item_key),
+    CONSTRAINT store_item_value_is_plain_or_sealed CHECK ((value IS NULL) <> (sealed_value IS NULL))
+);
+
+CREATE INDEX store_item_expires ON discreet.store_item (expires_at) WHERE expires_at IS NOT NULL;
