@@ -28,6 +28,8 @@ by dedup and outside the limit a user has. `reasoning` is stored only when a cal
 MAX_MEMORY_CHARS = 4_000
 """A memory is a short text; the longest LoCoMo turn has 1,200 characters. Longer ones belong in several records."""
 
+MAX_LABELS = 50
+"""Tags of a record, and flags."""
 
 Text = Annotated[str, AfterValidator(storable)]
 Tag = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -89,9 +91,9 @@ class MemoryRecord(Record):
     """1 (trivial) to 10 (vital)."""
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How sure its writer was, 0 to 1."""
-    tags: list[Tag] = Field(default_factory=list, max_length=50)
+    tags: list[Tag] = Field(default_factory=list, max_length=MAX_LABELS)
     """Free labels, filterable."""
-    conflict_flags: list[Tag] = Field(default_factory=list, max_length=50)
+    conflict_flags: list[Tag] = Field(default_factory=list, max_length=MAX_LABELS)
     """Ids of records that it contradicts."""
     loop_flag: bool = False
     """Set when the turn hit the tool loop's limit."""

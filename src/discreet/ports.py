@@ -152,8 +152,27 @@ class Memories(Protocol):
         """
         ...
 
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        """Return one memory of `user_id`, superseded or not; None if there is none of that id."""
+        ...
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | None = None,
+    ) -> list[MemoryRecord]:
+        """Return at most `limit` memories of `user_id`, newest first, after the entry `older_than` if given."""
+        ...
+
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id."""
+        ...
+
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many."""
         ...
 
 

@@ -14,6 +14,7 @@ from discreet.state.records import TurnRecord
 from discreet.storage.keys import PERSON, digest, key_for
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_turn
+from discreet.storage.sealing import FieldSealer
 
 _APPEND: LiteralString = """
 WITH session AS (
@@ -28,11 +29,11 @@ WITH session AS (
 )
 INSERT INTO discreet.conversation_log (
     request_id, session_key, user_key, app_name, agent_id, modality, media, input_text, output_text,
-    is_emergency, started_at, ended_at
+    sealed_input, sealed_output, is_emergency, started_at, ended_at
 )
 SELECT
     %(request_id)s, session_key, %(user_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
-    %(output_text)s, %(is_emergency)s, %(started_at)s, %(ended_at)s
+    %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(started_at)s, %(ended_at)s
 FROM session
 RETURNING log_id
 """
@@ -44,10 +45,11 @@ _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 2))"
 class PostgresConversationLog:
     """The `ConversationLog` port over PostgreSQL."""
 
-    def __init__(self, pool: Pool, *, redactor: TextRedactor) -> None:
+    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
         self._redactor = redactor
+        self._sealer = sealer
 
     async def append(self, turn: TurnRecord) -> bool:
         """Store one turn and touch its session record; False if `request_id` was stored before.
@@ -69,10 +71,17 @@ class PostgresConversationLog:
                 await cursor.execute(
                     _APPEND,
                     {
-                        **turn.model_dump(exclude={"user_id", "media"}),
+                        **turn.model_dump(exclude={"user_id", "media", "input_text", "output_text"}),
+                        **self._texts(turn),
                         "user_key": user_key,
                         "session_key": digest(turn.user_id or "", turn.thread_id),
                         "media": None if turn.media is None else Jsonb(turn.media),
                     },
                 )
                 return await cursor.fetchone() is not None
+
+    def _texts(self, turn: TurnRecord) -> dict[str, str | bytes | None]:
+        """Return the columns that hold what was said."""
+        said, sealed_said = self._sealer.split(turn.input_text, "log", "input", turn.request_id)
+        answer, sealed_answer = self._sealer.split(turn.output_text, "log", "output", turn.request_id)
+        return {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}

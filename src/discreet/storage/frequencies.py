@@ -1,11 +1,29 @@
-"""Count in how many memories each token occurs. Holds hashes and counts of all people together, no text and no user."""
+"""In how many memories each token occurs: counted at saves, cached for searches.
+
+Holds hashes and counts of all people together, no text and no user.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from typing import LiteralString
 
+from pgvector import SparseVector
+
+from discreet.retrieval.lexical import DIMS
 from discreet.storage.pool import Pool
+
+MAX_AGE_SECONDS = 60.0
+"""How old a cached count may be. Rarity changes slowly where there are many memories."""
+
+YOUNG_CORPUS = 10_000
+"""Below as many memories each save changes how rare words are, so that it empties the cache of its process."""
+
+MAX_CACHED = 50_000
+"""Tokens kept, some 10 MB."""
 
 _COUNT_TOKENS: LiteralString = """
 INSERT INTO discreet.token_frequency (token, documents)
@@ -16,14 +34,69 @@ ON CONFLICT (token) DO UPDATE SET documents = token_frequency.documents + exclud
 
 _COUNT_DOCUMENTS: LiteralString = "UPDATE discreet.corpus SET documents = documents + %s"
 
+_READ: LiteralString = """
+SELECT t.token, coalesce(f.documents, 0) AS documents, c.documents AS corpus
+FROM discreet.corpus c
+CROSS JOIN unnest(%s::integer[]) AS t (token)
+LEFT JOIN discreet.token_frequency f USING (token)
+"""
 
-async def count_documents(pool: Pool, documents: Sequence[Iterable[int]]) -> None:
-    """Add `documents`, each given as its distinct tokens.
 
-    In a transaction of its own, short and not flushed: common words are rows that everybody writes, and losing the
-    last counts in a crash changes no search that one would notice.
-    """
-    async with pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
-        await cursor.execute("SET LOCAL synchronous_commit = off")
-        await cursor.execute(_COUNT_TOKENS, ([token for document in documents for token in document],))
-        await cursor.execute(_COUNT_DOCUMENTS, (len(documents),))
+class TokenFrequencies:
+    """The counts, and the weights of a question's tokens that follow from them."""
+
+    def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+        self._clock = clock
+        self._corpus = 0
+        self._cached: OrderedDict[int, tuple[int, float]] = OrderedDict()
+
+    async def question(self, tokens: Sequence[int]) -> SparseVector | None:
+        """Return the distinct `tokens` of a question weighed by how rare they are; None for no tokens.
+
+        That is the inverse document frequency of Robertson and Zaragoza (2009), equation 3.3, plus 1 so that it stays
+        positive: a word that a memory has always counts.
+        """
+        if not tokens:
+            return None
+        counts = self._known(tokens)
+        if len(counts) < len(tokens):
+            counts |= await self._read([token for token in tokens if token not in counts])
+        weights = {token: inverse_document_frequency(self._corpus, counts[token]) for token in tokens}
+        return SparseVector(weights, DIMS)
+
+    async def add(self, documents: Sequence[Iterable[int]]) -> None:
+        """Count `documents`, each given as its distinct tokens.
+
+        In a transaction of its own, short and not flushed: common words are rows that everybody writes, and losing the
+        last counts in a crash changes no search that one would notice.
+        """
+        async with self._pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
+            await cursor.execute("SET LOCAL synchronous_commit = off")
+            await cursor.execute(_COUNT_TOKENS, ([token for document in documents for token in document],))
+            await cursor.execute(_COUNT_DOCUMENTS, (len(documents),))
+        if self._corpus < YOUNG_CORPUS:
+            self._cached.clear()
+
+    def _known(self, tokens: Sequence[int]) -> dict[int, int]:
+        fresh_from = self._clock() - MAX_AGE_SECONDS
+        cached = {token: self._cached[token] for token in tokens if token in self._cached}
+        return {token: documents for token, (documents, read_at) in cached.items() if read_at >= fresh_from}
+
+    async def _read(self, tokens: list[int]) -> dict[int, int]:
+        async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            rows = await (await cursor.execute(_READ, (tokens,))).fetchall()
+        now = self._clock()
+        self._corpus = rows[0]["corpus"]
+        for row in rows:
+            self._cached[row["token"]] = row["documents"], now
+            self._cached.move_to_end(row["token"])
+        while len(self._cached) > MAX_CACHED:
+            self._cached.popitem(last=False)
+        return {row["token"]: row["documents"] for row in rows}
+
+
+def inverse_document_frequency(corpus: int, documents: int) -> float:
+    """Return the weight of a token that `documents` of `corpus` memories have."""
+    return math.log(1 + (max(corpus - documents, 0) + 0.5) / (documents + 0.5))

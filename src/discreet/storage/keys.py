@@ -44,4 +44,3 @@ async def key_for(cursor: AsyncCursor[dict[str, Any]], query: LiteralString, nam
 def digest(*parts: str) -> UUID:
     """Return 128 bits that stand for `parts` in an index: an entry holds 2,704 bytes, a name may be longer."""
     return UUID(bytes=blake2b("\0".join(parts).encode(), digest_size=16).digest())
-

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Any, LiteralString
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
+from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import ProviderError, StorageError
@@ -19,26 +21,20 @@ from discreet.retrieval.lexical import Impacts, query_token_ids
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.state.text import storable
-from discreet.storage.frequencies import count_documents
+from discreet.storage.browsing import build_get, build_latest
+from discreet.storage.deleting import delete_one, delete_where
+from discreet.storage.frequencies import TokenFrequencies
+from discreet.storage.hits import HitCounter
 from discreet.storage.memory_rows import record_from
-from discreet.storage.neighbours import refresh_words
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_filters, redacted_record
-from discreet.storage.saving import lock_person, write_records
+from discreet.storage.saving import SaveRules, lock_person, write_records
 from discreet.storage.search_sql import Search, build_search
-from discreet.storage.spaces import EmbeddingSpace
 
 logger = logging.getLogger(__name__)
 
 MAX_QUERY_CHARS = 2_000
 """How much of a question is searched for. Longer ones are pasted documents, known by how they begin."""
-
-_DELETE: LiteralString = """
-DELETE FROM discreet.memory m
-USING discreet.person p
-WHERE p.user_id = %(user_id)s AND m.user_key = p.user_key AND m.entry_id = %(entry_id)s
-RETURNING m.user_key, m.thread_id, m.position
-"""
 
 
 class PostgresMemories:
@@ -49,22 +45,25 @@ class PostgresMemories:
         pool: Pool,
         *,
         embeddings: EmbeddingProvider,
-        space: EmbeddingSpace,
+        rules: SaveRules,
         redactor: TextRedactor,
         fusion: Fusion = "convex",
     ) -> None:
-        """Use `pool`, whose owner closes it. `space` is that of `embeddings`."""
+        """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`."""
         self._pool = pool
         self._embeddings = embeddings
-        self._space = space
+        self._rules = rules
         self._redactor = redactor
         self._fusion: Fusion = fusion
+        self._frequencies = TokenFrequencies(pool)
+        self._hits = HitCounter(pool)
 
     async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
         """Redact, embed and store `records` in one transaction; return them as stored, in their order.
 
-        A turn replaces the turn at its thread and position, a known entry_id its record, and a fact that is stored
-        already (same text, type and application) is refreshed: what comes back then has the stored entry_id.
+        A turn replaces the turn at its thread and position, and a known entry_id its record. A fact that is known
+        already is refreshed: what comes back then is the stored one. One that is a new state of what is known supersedes
+        it, and one that may contradict it is flagged. Over the limit of memories the least useful ones go.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -78,10 +77,8 @@ class PostgresMemories:
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
         for vector in vectors:
             self._check_dims(vector)
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
-                await lock_person(cursor, user_id)
-                written = await write_records(cursor, user_id, redacted, vectors, space_key=self._space.key)
+        async with self._locked(user_id) as cursor:
+            written = await write_records(cursor, user_id, redacted, vectors, self._rules)
         for record in redacted:
             memories_saved.labels(type=record.type).inc()
         await self._count(written.new)
@@ -104,20 +101,22 @@ class PostgresMemories:
             InvalidUserError: `user_id` can't be used.
             ProviderError: The embedding model failed.
             StorageError: The database failed.
+            EncryptionError: A memory is sealed, and its key is not known.
         """
         user_id = check_user_id(user_id)
         query = self._redactor.redact(storable(query[:MAX_QUERY_CHARS]))
         if not query.strip() or limit < 1:
             return []
         vector = await self._embeddings.aembed_query(query)
-        search = self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters)
+        search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters)
         with storage_errors():
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 await cursor.execute(search.statement, search.parameters)
                 rows = await cursor.fetchall()
+        self._hits.add((row["user_key"], row["entry_id"]) for row in rows)
         return [self._scored(row) for row in rows]
 
-    def plan(
+    async def plan(
         self,
         user_id: str,
         query: str,
@@ -129,19 +128,52 @@ class PostgresMemories:
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
         self._check_dims(vector)
+        with storage_errors():
+            question = await self._frequencies.question(query_token_ids(query))
+        space = self._rules.space
         return build_search(
             {
                 "user_id": user_id,
-                "space_key": self._space.key,
+                "space_key": space.key,
                 "embedding": HalfVector(vector),
-                "tokens": query_token_ids(query),
-                "least_cosine": self._space.least_cosine(threshold),
+                "question": question,
+                "least_cosine": space.least_cosine(threshold),
                 "limit": limit,
             },
             fusion=self._fusion,
-            covered=self._space.covered,
+            covered=space.covered,
             filters=filters and redacted_filters(filters, self._redactor),
         )
+
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        """Return one memory of `user_id`, superseded or not; None if there is none of that id.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+            EncryptionError: It is sealed, and its key is not known.
+        """
+        records = await self._read(build_get(check_user_id(user_id), entry_id))
+        return records[0] if records else None
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | None = None,
+    ) -> list[MemoryRecord]:
+        """Return at most `limit` memories of `user_id`, newest first. The last entry_id is the next page's `older_than`.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+            EncryptionError: One is sealed, and its key is not known.
+        """
+        user_id = check_user_id(user_id)
+        filters = filters and redacted_filters(filters, self._redactor)
+        return await self._read(build_latest(user_id, limit=max(0, limit), filters=filters, older_than=older_than))
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id.
@@ -151,15 +183,40 @@ class PostgresMemories:
             StorageError: Nothing was deleted.
         """
         user_id = check_user_id(user_id)
+        async with self._locked(user_id) as cursor:
+            return await delete_one(cursor, user_id, entry_id, self._rules.sealer)
+
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many.
+
+        `MemoryFilters()` selects all of them.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was deleted.
+        """
+        user_id = check_user_id(user_id)
+        filters = redacted_filters(filters, self._redactor)
+        async with self._locked(user_id) as cursor:
+            return await delete_where(cursor, user_id, filters, self._rules.sealer)
+
+    async def close(self) -> None:
+        """Write what was counted of searches. The pool must still be open."""
+        await self._hits.close()
+
+    @asynccontextmanager
+    async def _locked(self, user_id: str) -> AsyncIterator[AsyncCursor[dict[str, Any]]]:
+        """Yield a cursor in a transaction that keeps other writers of `user_id` waiting."""
         with storage_errors():
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                 await lock_person(cursor, user_id)
-                await cursor.execute(_DELETE, {"user_id": user_id, "entry_id": entry_id})
-                row = await cursor.fetchone()
-                if row is not None and row["thread_id"] is not None and row["position"] is not None:
-                    # Its words must not live on in its neighbours.
-                    await refresh_words(cursor, row["user_key"], {(row["thread_id"], row["position"])})
-        return row is not None
+                yield cursor
+
+    async def _read(self, query: Search) -> list[MemoryRecord]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(query.statement, query.parameters)).fetchall()
+        return [record_from(row, self._rules.sealer) for row in rows]
 
     async def _count(self, new: list[Impacts]) -> None:
         """Count the words of `new` rows, which are stored: failing here must not tell the caller otherwise."""
@@ -167,17 +224,18 @@ class PostgresMemories:
             return
         try:
             with storage_errors():
-                await count_documents(self._pool, new)
+                await self._frequencies.add(new)
         except StorageError as error:
             logger.warning("memory.words_not_counted rows=%d cause=%s", len(new), error.code)
 
     def _scored(self, row: dict[str, Any]) -> ScoredMemory:
-        similarity = 0.0 if row["cosine"] is None else self._space.calibration.similarity(row["cosine"])
-        return ScoredMemory(record=record_from(row), score=row["score"], similarity=similarity)
+        similarity = 0.0 if row["cosine"] is None else self._rules.space.calibration.similarity(row["cosine"])
+        record = record_from(row, self._rules.sealer)
+        return ScoredMemory(record=record, score=row["score"], similarity=similarity)
 
     def _check_dims(self, vector: list[float]) -> None:
-        if len(vector) != self._space.dims:
+        if len(vector) != self._rules.space.dims:
             raise ProviderError(
-                f"The embedding model gave a vector of {len(vector)} dims; {self._space.dims} were announced. "
+                f"The embedding model gave a vector of {len(vector)} dims; {self._rules.space.dims} were announced. "
                 "Check DISCREET_EMBEDDING_MODEL and DISCREET_EMBEDDING_DIMS."
             )

@@ -12,10 +12,11 @@ from psycopg import AsyncCursor
 
 from discreet.retrieval.lexical import impacts, token_ids
 from discreet.storage.keys import digest
-from discreet.storage.memory_rows import Place, sparse
+from discreet.storage.memory_rows import Place, sparse, text_of
+from discreet.storage.sealing import FieldSealer
 
 _AT_PLACES: LiteralString = """
-SELECT m.entry_id, m.thread_id, m.position, m.text
+SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.text, m.sealed_text
 FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
 JOIN discreet.memory m USING (thread_key, position)
 WHERE m.user_key = %(user_key)s AND m.thread_key IS NOT NULL AND m.position IS NOT NULL
@@ -58,7 +59,9 @@ def by_place(said: Iterable[Said]) -> dict[Place, list[list[int]]]:
     return tokens
 
 
-async def said_at(cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Collection[Place]) -> list[Said]:
+async def said_at(
+    cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Collection[Place], sealer: FieldSealer
+) -> list[Said]:
     """Return what the person's memories hold at `places`."""
     if not places:
         return []
@@ -67,16 +70,21 @@ async def said_at(cursor: AsyncCursor[dict[str, Any]], user_key: int, places: Co
         _AT_PLACES, {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
     )
     return [
-        Said(row["entry_id"], (row["thread_id"], row["position"]), token_ids(row["text"]))
+        Said(row["entry_id"], (row["thread_id"], row["position"]), token_ids(text_of(row, sealer)))
         for row in await cursor.fetchall()
     ]
 
 
 async def refresh_words(
-    cursor: AsyncCursor[dict[str, Any]], user_key: int, changed: set[Place], *, but: Collection[UUID] = ()
+    cursor: AsyncCursor[dict[str, Any]],
+    user_key: int,
+    changed: set[Place],
+    sealer: FieldSealer,
+    *,
+    but: Collection[UUID] = (),
 ) -> None:
     """Weigh the words of every memory next to a `changed` place anew, apart from the ids in `but`."""
-    said = await said_at(cursor, user_key, around(changed, 2))
+    said = await said_at(cursor, user_key, around(changed, 2), sealer)
     tokens, affected = by_place(said), around(changed, 1)
     updates = []
     for each in said:

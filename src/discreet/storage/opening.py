@@ -9,15 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.driver_errors import storage_errors
-from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
+from discreet.encryption import keys_from_settings
+from discreet.ports import ConversationLog, EmbeddingProvider, KeyProvider, Memories, TextRedactor
 from discreet.providers import embedding_provider
 from discreet.redaction.configured import default_redactor
+from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings, load_settings
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
 from discreet.storage.memories import PostgresMemories
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import Pool, make_pool
+from discreet.storage.saving import SaveRules
+from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import register_space
 
 
@@ -42,11 +46,12 @@ async def open_storage(
     settings: Settings | None = None,
     embeddings: EmbeddingProvider | None = None,
     redactor: TextRedactor | None = None,
+    keys: KeyProvider | None = None,
 ) -> AsyncIterator[Storage]:
     """Open the database, bring its schema up to date and yield what works on it.
 
-    The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings and
-    the redactor are those that the settings name unless given.
+    The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings, the
+    redactor and the keys that texts are sealed under are those that the settings name unless given.
 
     Raises:
         StorageUnavailableError: The server can't be reached.
@@ -66,6 +71,8 @@ async def open_storage(
     settings = settings or load_settings()
     redactor = redactor or default_redactor()
     embeddings = embeddings or embedding_provider(settings=settings)
+    sealer = FieldSealer(keys or keys_from_settings(settings))
+    thresholds = DedupThresholds(same=settings.update_threshold, similar=settings.dedup_threshold)
     async with resolve_dsn(dsn, settings) as found:
         await migrate(found)
         pool = make_pool(found, max_size=settings.pool_size)
@@ -73,12 +80,19 @@ async def open_storage(
             with storage_errors():
                 await pool.open(wait=True)
                 space = await register_space(pool, embeddings)
-            yield Storage(
-                pool=pool,
-                memories=PostgresMemories(pool, embeddings=embeddings, space=space, redactor=redactor),
-                log=PostgresConversationLog(pool, redactor=redactor),
-                dsn=found,
+            rules = SaveRules(space=space, thresholds=thresholds, limit=settings.max_memories_per_user, sealer=sealer)
+            memories = PostgresMemories(
+                pool, embeddings=embeddings, rules=rules, redactor=redactor, fusion=settings.fusion
             )
+            try:
+                yield Storage(
+                    pool=pool,
+                    memories=memories,
+                    log=PostgresConversationLog(pool, redactor=redactor, sealer=sealer),
+                    dsn=found,
+                )
+            finally:
+                await memories.close()
         finally:
             await pool.close()
 

@@ -9,12 +9,26 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.state.records import MemoryRecord
-from discreet.storage.keys import APP, PERSON, digest, key_for, same_text_key
-from discreet.storage.memory_rows import RECORD_COLUMNS, UPSERT, Keys, Place, place_of, record_from, row_of
+from discreet.storage.eviction import UNCOUNTED, evict
+from discreet.storage.keys import APP, PERSON, digest, key_for
+from discreet.storage.memory_rows import (
+    RECORD_COLUMNS,
+    UPSERT,
+    Keys,
+    Place,
+    place_of,
+    private_columns,
+    record_from,
+    row_of,
+)
 from discreet.storage.neighbours import Said, around, by_place, next_to, refresh_words, said_at
-from discreet.storage.settling import settle
+from discreet.storage.sealing import FieldSealer
+from discreet.storage.settling import Nearness, Settled, is_compared, settle
+from discreet.storage.similar import near_each_other, nearest_parameters, nearest_query, stored_near
+from discreet.storage.spaces import EmbeddingSpace
 
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))"
 """One writer a person. A statement of its own before all others: the next statement's snapshot then has what the
@@ -27,16 +41,62 @@ JOIN discreet.app a USING (app_key)
 WHERE m.user_key = %(user_key)s AND m.entry_id IN (
     SELECT unnest(%(entry_ids)s::uuid[])
     UNION ALL
-    SELECT entry_id FROM discreet.memory
-    WHERE user_key = %(user_key)s AND text_key = ANY (%(text_keys)s::uuid[]) AND valid_to IS NULL AND type <> 'turn'
-    UNION ALL
     SELECT t.entry_id
     FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
     JOIN discreet.memory t USING (thread_key, position)
     WHERE t.user_key = %(user_key)s AND t.thread_key IS NOT NULL AND t.position IS NOT NULL AND t.type = 'turn'
 )
 """  # noqa: S608 - RECORD_COLUMNS is a constant of ours
-"""Stored records that new ones may meet: same id, same text, or the turn at the same place."""
+"""Stored records that new ones replace: same id, or the turn at the same place."""
+
+_CHANGE: LiteralString = """
+UPDATE discreet.memory
+SET created_at = %(created_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, importance = %(importance)s,
+    confidence = %(confidence)s, tags = %(tags)s, conflict_flags = %(conflict_flags)s, feedback = %(feedback)s,
+    sealed_feedback = %(sealed_feedback)s
+WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
+"""
+_CHANGED_COLUMNS = (
+    "entry_id",
+    "created_at",
+    "valid_from",
+    "valid_to",
+    "importance",
+    "confidence",
+    "tags",
+    "conflict_flags",
+)
+
+_SETTLE_CONFLICTS: LiteralString = """
+DELETE FROM discreet.memory_conflict WHERE user_key = %(user_key)s AND older = ANY (%(said_again)s)
+"""
+
+_ADD_CONFLICTS: LiteralString = """
+INSERT INTO discreet.memory_conflict (user_key, older, newer)
+SELECT %(user_key)s, older, newer FROM unnest(%(older)s::uuid[], %(newer)s::uuid[]) AS c (older, newer)
+ON CONFLICT DO NOTHING
+"""
+
+_COUNT: LiteralString = """
+UPDATE discreet.person
+SET memories = memories + %(added)s,
+    space_key = CASE WHEN memories = 0 OR space_key = %(space_key)s THEN %(space_key)s END
+WHERE user_key = %(user_key)s
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaveRules:
+    """What holds for every save of a storage."""
+
+    space: EmbeddingSpace
+    """That the vectors belong to."""
+    thresholds: DedupThresholds
+    """From which similarity on a fact is known already, or a new state of a known one."""
+    limit: int
+    """Memories a person may have."""
+    sealer: FieldSealer
+    """Of texts and feedback."""
 
 
 @dataclass(frozen=True)
@@ -59,67 +119,137 @@ async def write_records(
     user_id: str,
     records: Sequence[MemoryRecord],
     vectors: Sequence[list[float]],
-    *,
-    space_key: int,
+    rules: SaveRules,
 ) -> Written:
     """Store redacted `records` with their `vectors`. The person must be locked."""
-    user_key = await key_for(cursor, PERSON, user_id)
-    met = await _records_met(cursor, user_key, records)
-    stored = settle(records, met)
-    final = {record.entry_id: (record, vector) for record, vector in zip(stored, vectors, strict=True)}
-    tokens = {entry_id: token_ids(record.text) for entry_id, (record, _) in final.items()}
-    said = await _said_around(cursor, user_key, [record for record, _ in final.values()], tokens)
-    app_names = sorted({record.app_name for record, _ in final.values()})
-    app_keys = {name: await key_for(cursor, APP, name) for name in app_names}
-
-    rows, words = [], {}
-    for entry_id, (record, vector) in final.items():
-        own, context = impacts(tokens[entry_id], next_to(place_of(record), said))
-        keys = Keys(user_key=user_key, app_key=app_keys[record.app_name], space_key=space_key)
-        rows.append(row_of(record, keys, vector=vector, own=own, context=context))
-        words[entry_id] = own
-    await cursor.executemany(UPSERT, rows)
-
-    replaced = [record for record in met if record.entry_id in final]
-    changed = _places([*replaced, *(record for record, _ in final.values())])
-    await refresh_words(cursor, user_key, changed, but=final.keys())
-    for record in replaced:
-        del words[record.entry_id]
-    return Written(stored, list(words.values()))
+    save = _Save(cursor, await key_for(cursor, PERSON, user_id), rules)
+    return await save.write(records, vectors)
 
 
-async def _said_around(
-    cursor: AsyncCursor[dict[str, Any]],
-    user_key: int,
-    records: Sequence[MemoryRecord],
-    tokens: Mapping[UUID, list[int]],
-) -> dict[Place, list[list[int]]]:
-    """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
-    said = {each.entry_id: each for each in await said_at(cursor, user_key, around(_places(records), 1))}
-    for record in records:
-        said.pop(record.entry_id, None)
-        if (place := place_of(record)) is not None:
-            said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id])
-    return by_place(said.values())
+class _Save:
+    """One save of one person."""
+
+    def __init__(self, cursor: AsyncCursor[dict[str, Any]], user_key: int, rules: SaveRules) -> None:
+        self._cursor = cursor
+        self._user_key = user_key
+        self._rules = rules
+
+    async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
+        app_names = sorted({record.app_name for record in records})
+        app_keys = {name: await key_for(self._cursor, APP, name) for name in app_names}
+        met = {record.entry_id: record for record in await self._replaced(records)}
+        near, nearness = await self._near(records, vectors, app_keys, known=met)
+        met |= near
+        settled = settle(records, met.values(), nearness=nearness, thresholds=self._rules.thresholds)
+        words = await self._write_whole(settled, vectors, app_keys)
+        await self._change(settled)
+        replaced = [met[entry_id] for entry_id in settled.written if entry_id in met]
+        written = [settled.records[entry_id] for entry_id in settled.written]
+        changed = _places([*replaced, *written])
+        await refresh_words(self._cursor, self._user_key, changed, self._rules.sealer, but=settled.written.keys())
+        new = [own for entry_id, own in words.items() if entry_id not in met]
+        evicted = await self._evict(written)
+        counted = {"user_key": self._user_key, "space_key": self._rules.space.key, "added": len(new) - evicted}
+        await self._cursor.execute(_COUNT, counted)
+        return Written([settled.records[entry_id] for entry_id in settled.results], new)
+
+    async def _replaced(self, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        turns = [place for record in records if record.type == "turn" and (place := place_of(record)) is not None]
+        await self._cursor.execute(
+            _MET,
+            {
+                "user_key": self._user_key,
+                "entry_ids": [record.entry_id for record in records],
+                "thread_keys": [digest(thread) for thread, _ in turns],
+                "positions": [position for _, position in turns],
+            },
+        )
+        return [record_from(row, self._rules.sealer) for row in await self._cursor.fetchall()]
+
+    async def _near(
+        self,
+        records: Sequence[MemoryRecord],
+        vectors: Sequence[list[float]],
+        app_keys: Mapping[str, int],
+        *,
+        known: Mapping[UUID, MemoryRecord],
+    ) -> tuple[dict[UUID, MemoryRecord], Nearness]:
+        """Return the stored facts that new ones may concern, and how near all are to each other."""
+        space = self._rules.space
+        facts = [n for n, record in enumerate(records) if record.entry_id not in known and is_compared(record)]
+        parameters = {
+            n: nearest_parameters(
+                vectors[n], user_key=self._user_key, app_key=app_keys[records[n].app_name], space=space
+            )
+            for n in facts
+        }
+        found = await stored_near(self._cursor, parameters, nearest_query(space))
+        near = {row["entry_id"]: record_from(row, self._rules.sealer) for rows in found.values() for row in rows}
+        similarity = space.calibration.similarity
+        stored = {n: {row["entry_id"]: similarity(row["cosine"]) for row in rows} for n, rows in found.items()}
+        return near, Nearness(stored=stored, batch=near_each_other(facts, vectors, space))
+
+    async def _write_whole(
+        self, settled: Settled, vectors: Sequence[list[float]], app_keys: Mapping[str, int]
+    ) -> dict[UUID, Impacts]:
+        """Write the rows that are new or replaced; return the own words of each."""
+        written = {entry_id: settled.records[entry_id] for entry_id in settled.written}
+        tokens = {entry_id: token_ids(record.text) for entry_id, record in written.items()}
+        said = await self._said_around(written.values(), tokens)
+        rows, words = [], {}
+        for entry_id, record in written.items():
+            own, context = impacts(tokens[entry_id], next_to(place_of(record), said))
+            app_key = app_keys[record.app_name]
+            keys = Keys(user_key=self._user_key, app_key=app_key, space_key=self._rules.space.key)
+            vector = vectors[settled.written[entry_id]]
+            rows.append(row_of(record, keys, vector=vector, own=own, context=context, sealer=self._rules.sealer))
+            words[entry_id] = own
+        if rows:
+            await self._cursor.executemany(UPSERT, rows)
+        return words
+
+    async def _said_around(
+        self, records: Iterable[MemoryRecord], tokens: Mapping[UUID, list[int]]
+    ) -> dict[Place, list[list[int]]]:
+        """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
+        records = list(records)
+        places = around(_places(records), 1)
+        stored = await said_at(self._cursor, self._user_key, places, self._rules.sealer)
+        said = {each.entry_id: each for each in stored}
+        for record in records:
+            said.pop(record.entry_id, None)
+            if (place := place_of(record)) is not None:
+                said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id])
+        return by_place(said.values())
+
+    async def _change(self, settled: Settled) -> None:
+        """Write what is new of stored facts: said again, superseded, contradicted."""
+        changes = []
+        for entry_id in settled.changed:
+            record = settled.records[entry_id]
+            private = private_columns(record, self._user_key, self._rules.sealer)
+            columns = {name: getattr(record, name) for name in _CHANGED_COLUMNS}
+            changes.append({"user_key": self._user_key, **private, **columns})
+        if changes:
+            await self._cursor.executemany(_CHANGE, changes)
+        if settled.said_again:
+            parameters = {"user_key": self._user_key, "said_again": list(settled.said_again)}
+            await self._cursor.execute(_SETTLE_CONFLICTS, parameters)
+        if settled.conflicts:
+            older, newer = zip(*sorted(settled.conflicts), strict=True)
+            parameters = {"user_key": self._user_key, "older": list(older), "newer": list(newer)}
+            await self._cursor.execute(_ADD_CONFLICTS, parameters)
+
+    async def _evict(self, written: Sequence[MemoryRecord]) -> int:
+        """Bring the person within their limit; return how many memories went."""
+        if all(record.type in UNCOUNTED for record in written):
+            return 0
+        newest = [record.entry_id for record in written]
+        gone = await evict(self._cursor, self._user_key, limit=self._rules.limit, written=newest)
+        places = {(thread, position) for thread, position in gone if thread is not None and position is not None}
+        await refresh_words(self._cursor, self._user_key, places, self._rules.sealer)
+        return len(gone)
 
 
 def _places(records: Iterable[MemoryRecord]) -> set[Place]:
     return {place for record in records if (place := place_of(record)) is not None}
-
-
-async def _records_met(
-    cursor: AsyncCursor[dict[str, Any]], user_key: int, records: Sequence[MemoryRecord]
-) -> list[MemoryRecord]:
-    turns = [place for record in records if record.type == "turn" and (place := place_of(record)) is not None]
-    texts: list[UUID] = [same_text_key(record.text) for record in records if record.type != "turn"]
-    await cursor.execute(
-        _MET,
-        {
-            "user_key": user_key,
-            "entry_ids": [record.entry_id for record in records],
-            "text_keys": texts,
-            "thread_keys": [digest(thread) for thread, _ in turns],
-            "positions": [position for _, position in turns],
-        },
-    )
-    return [record_from(row) for row in await cursor.fetchall()]

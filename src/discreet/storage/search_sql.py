@@ -6,35 +6,18 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from discreet.retrieval.fusion import FUSIONS, Fusion
-from discreet.retrieval.lexical import DIMS
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
 
-_QUESTION: LiteralString = """
-WITH question AS MATERIALIZED (
-    SELECT ('{' || string_agg(
-                token + 1 || ':' ||
-                ln(1 + (greatest(c.documents - coalesce(f.documents, 0), 0) + 0.5) / (coalesce(f.documents, 0) + 0.5)),
-                ',' ORDER BY token
-            ) || '}/' || %(lexical_dims)s::integer)::sparsevec AS lexical
-    FROM unnest(%(tokens)s::integer[]) AS t (token)
-    LEFT JOIN discreet.token_frequency f USING (token)
-    CROSS JOIN discreet.corpus c
-),
-"""
-"""The question's words with their inverse document frequency (Robertson and Zaragoza 2009, equation 3.3, plus 1 so that
-it stays positive). Read here rather than cached in the process: it takes 0.1 ms and is never stale."""
-
 _SCAN: LiteralString = """
-{name} AS MATERIALIZED (
+WITH {name} AS MATERIALIZED (
     SELECT m.user_key, m.entry_id,
            CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine,
-           coalesce(-(m.lexical <#> (SELECT lexical FROM question)), 0) AS own,
-           coalesce(-(m.context <#> (SELECT lexical FROM question)), 0) AS context
+           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
+           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context
     FROM discreet.memory m
     WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
-      AND (m.valid_to IS NULL OR m.valid_to > now())
       {conditions}
 ),
 """
@@ -57,25 +40,43 @@ candidates AS MATERIALIZED (
 """Wider vectors have one bit a dimension in the index; the nearest 100 by bits are compared exactly. Recall at 1536
 dims was 1.0."""
 
-_BEST: LiteralString = """
-SELECT {columns}, f.score, f.cosine
-FROM (
+_BEST: LiteralString = """,
+best AS MATERIALIZED (
     SELECT user_key, entry_id, score, cosine
     FROM fused
     WHERE own > 0 OR cosine >= %(least_cosine)s
     ORDER BY score DESC, entry_id
     LIMIT %(limit)s
-) f
-JOIN discreet.memory m USING (user_key, entry_id)
+),
+lifted AS (
+    SELECT entry_id, max(score) AS score, max(cosine) AS cosine
+    FROM (
+        SELECT entry_id, score, cosine FROM best
+        UNION ALL
+        SELECT n.entry_id, b.score, n.cosine
+        FROM best b
+        JOIN discreet.memory_conflict x ON x.user_key = b.user_key AND x.older = b.entry_id
+        JOIN candidates n ON n.user_key = x.user_key AND n.entry_id = x.newer
+    ) found
+    GROUP BY entry_id
+)
+SELECT {columns}, l.score, l.cosine
+FROM lifted l
+JOIN discreet.memory m
+    ON m.user_key = (SELECT user_key FROM best LIMIT 1) AND m.entry_id = l.entry_id
 JOIN discreet.app a USING (app_key)
-ORDER BY f.score DESC, f.entry_id
+ORDER BY l.score DESC, m.created_at DESC, m.entry_id
+LIMIT %(limit)s
 """
+"""The best, and with each that may hold no longer whatever was said against it later: that one goes first."""
 
 _EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
 _BY_BITS: LiteralString = "-(m.sketch <~> binary_quantize(%(embedding)s::halfvec))"
 
 _CONDITIONS: dict[str, LiteralString] = {
-    "app_name": "AND m.app_key = (SELECT app_key FROM discreet.app WHERE app_name = %(app_name)s)",
+    "app_names": "AND m.app_key = ANY (ARRAY(SELECT app_key FROM discreet.app WHERE app_name = ANY (%(app_names)s)))",
+    "now": "AND (m.valid_to IS NULL OR m.valid_to > now())",
+    "as_of": "AND coalesce(m.valid_from, m.created_at) <= %(as_of)s AND (m.valid_to IS NULL OR m.valid_to > %(as_of)s)",
     "types": "AND m.type = ANY (%(types)s::discreet.memory_type[])",
     "after": "AND m.created_at >= %(after)s",
     "before": "AND m.created_at < %(before)s",
@@ -83,7 +84,8 @@ _CONDITIONS: dict[str, LiteralString] = {
     "tags": "AND m.tags @> %(tags)s::text[]",
     "thread_id": "AND m.thread_key = %(thread_key)s",
 }
-"""By field of `MemoryFilters`. The first four read columns of the covering index."""
+"""By field of `MemoryFilters`, where it needs no more. app_names, now, types, after and before read the covering index
+alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +101,27 @@ class Search:
 def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None) -> Search:
     """Return the search. `covered` says that the index holds whole vectors.
 
-    `parameters` has user_id, space_key, embedding, tokens, least_cosine and limit.
+    `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
-    given = {} if filters is None else {name: value for name, value in filters if value is not None}
-    if "thread_id" in given:
-        given["thread_key"] = digest(given["thread_id"])
-    conditions = "\n      ".join(_CONDITIONS[name] for name in _CONDITIONS if name in given)
+    conditions, values = conditions_of(filters)
     if covered:
         candidates = _SCAN.format(name="candidates", cosine=_EXACT, conditions=conditions)
     else:
         candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
-    statement = _QUESTION + candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **given, "lexical_dims": DIMS})
+    statement = candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
+    return Search(statement=statement, parameters={**parameters, **values})
+
+
+def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:
+    """Return what `filters` add to the WHERE of a query over `discreet.memory m`, and its parameters.
+
+    Unless they say as of when, only what holds now is meant; without `held` also what was superseded.
+    """
+    values = {} if filters is None else {name: value for name, value in filters if value is not None}
+    shared = values.pop("shared_apps", [])
+    if "app_name" in values:
+        values["app_names"] = [values.pop("app_name"), *shared]
+    if "thread_id" in values:
+        values["thread_key"] = digest(values["thread_id"])
+    named = {*values, "now"} if held and "as_of" not in values else values.keys()
+    return "\n      ".join(_CONDITIONS[name] for name in _CONDITIONS if name in named), values

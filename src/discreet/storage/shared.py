@@ -93,8 +93,24 @@ class _SharedMemories:
             user_id, query, limit=limit, threshold=threshold, filters=filters
         )
 
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        return await self._shared.current.memories.get(user_id, entry_id)
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | None = None,
+    ) -> list[MemoryRecord]:
+        return await self._shared.current.memories.latest(user_id, limit=limit, filters=filters, older_than=older_than)
+
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         return await self._shared.current.memories.delete(user_id, entry_id)
+
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        return await self._shared.current.memories.delete_many(user_id, filters)
 
 
 class _SharedLog:

@@ -77,7 +77,7 @@ async def test_an_address_is_stored_as_a_placeholder_and_nowhere_in_the_tables(s
 async def test_the_same_fact_again_refreshes_it(storage):
     [first] = await storage.memories.save("ann", [MemoryRecord(text="Likes tea", importance=8)])
     [again] = await storage.memories.save("ann", [MemoryRecord(text=" likes TEA ", importance=2)])
-    assert (again.entry_id, again.importance) == (first.entry_id, 8)
+    assert (again.entry_id, again.text, again.importance) == (first.entry_id, "Likes tea", 8)
     assert rows(storage.dsn, "SELECT count(*) FROM discreet.memory") == [(1,)]
 
 

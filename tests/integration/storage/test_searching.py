@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from discreet.providers import embedding_provider
+from discreet.settings import Settings
 from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage import open_storage
-from discreet.storage.memories import PostgresMemories
 from discreet.testing import StubEmbeddings
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -55,18 +55,13 @@ async def test_deleting_is_once(memories):
         ("猫", "养了一只猫，叫小白"),
     ],
 )
-async def test_four_languages_are_found_by_word(storage, fusion, query, expected):
-    memories = PostgresMemories(
-        storage.pool,
-        embeddings=storage.memories._embeddings,
-        space=storage.memories._space,
-        redactor=storage.memories._redactor,
-        fusion=fusion,
-    )
+async def test_four_languages_are_found_by_word(database, fusion, query, expected):
     texts = ["Keeps two African Grey parrots", "Ходит к врачу в Казани", "Bị dị ứng đậu phộng", "养了一只猫，叫小白"]
-    await memories.save("ann", [MemoryRecord(text=text) for text in [*texts, "Likes tea", "住在北京", "Живёт один"]])
-    assert (await found(memories, "ann", query))[0] == expected
-    assert await found(memories, "ann", query, threshold=1.0) == [expected]
+    records = [MemoryRecord(text=text) for text in [*texts, "Likes tea", "住在北京", "Живёт один"]]
+    async with open_storage(database, settings=Settings(fusion=fusion), embeddings=StubEmbeddings(dims=256)) as storage:
+        await storage.memories.save("ann", records)
+        assert (await found(storage.memories, "ann", query))[0] == expected
+        assert await found(storage.memories, "ann", query, threshold=1.0) == [expected]
 
 
 @pytest.mark.slow
@@ -221,7 +216,7 @@ async def test_a_search_reads_the_covering_index_only(storage):
     async with storage.pool.connection() as connection:
         await connection.execute("VACUUM ANALYZE")
         for given in (None, filters):
-            search = storage.memories.plan("ann", "word7 word8", vector, limit=5, filters=given)
+            search = await storage.memories.plan("ann", "word7 word8", vector, limit=5, filters=given)
             cursor = await connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + search.statement, search.parameters)
             row = await cursor.fetchone()
             scans = [node for node in nodes(row["QUERY PLAN"]) if node.get("Alias") == "m_1"]

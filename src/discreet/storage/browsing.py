@@ -1,0 +1,44 @@
+"""Read a person's memories without a question: one by its id, or the newest."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+from uuid import UUID
+
+from discreet.state.records import MemoryFilters
+from discreet.storage.memory_rows import RECORD_COLUMNS
+from discreet.storage.search_sql import Search, conditions_of
+
+_READ: LiteralString = """
+SELECT {columns}
+FROM discreet.memory m
+JOIN discreet.app a USING (app_key)
+WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+  {conditions}
+"""
+
+_OLDER: LiteralString = """
+  AND (m.created_at, m.entry_id) < (
+      SELECT o.created_at, o.entry_id FROM discreet.memory o
+      WHERE o.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+        AND o.entry_id = %(older_than)s
+  )
+"""
+
+_NEWEST: LiteralString = "ORDER BY m.created_at DESC, m.entry_id DESC LIMIT %(limit)s"
+
+
+def build_get(user_id: str, entry_id: UUID) -> Search:
+    """Return the query for one memory, whether it holds or not."""
+    statement = _READ.format(columns=RECORD_COLUMNS, conditions="AND m.entry_id = %(entry_id)s")
+    return Search(statement=statement, parameters={"user_id": user_id, "entry_id": entry_id})
+
+
+def build_latest(user_id: str, *, limit: int, filters: MemoryFilters | None, older_than: UUID | None) -> Search:
+    """Return the query for the newest memories, after the entry `older_than` if given."""
+    conditions, values = conditions_of(filters)
+    statement = _READ.format(columns=RECORD_COLUMNS, conditions=conditions)
+    statement += _NEWEST if older_than is None else _OLDER + _NEWEST
+    return Search(
+        statement=statement, parameters={"user_id": user_id, "limit": limit, "older_than": older_than, **values}
+    )
