@@ -67,7 +67,7 @@ def tokens(text: str) -> list[str]:
             continue
         word = run[0][:MAX_TOKEN_CHARS]
         if word not in STOP_WORDS:
-            found.append(_stem(word))
+            found.append(stem(word))
         if pair_words:
             if before is not None:
                 found.append(f"{before} {word}")
@@ -85,7 +85,7 @@ def _characters_and_pairs(run: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Return the stem of `word`. Snowball takes 40 µs a word in Python, so that most of a text must come from here."""
     if word.isascii():
         return _ENGLISH.stemWord(word)
