@@ -17,6 +17,9 @@ Verdict = Literal["same", "update", "conflict", "new"]
 be told. `new`: nothing to do with each other."""
 
 
+_STRONG_REACH = 0.2
+
+
 @dataclass(frozen=True, kw_only=True)
 class DedupThresholds:
     """Calibrated similarities, 0 to 1.
@@ -30,13 +33,17 @@ class DedupThresholds:
     similar: float = 0.85
     """From here on the new wording takes the place of the stored one."""
 
+    @property
+    def least(self) -> float:
+        """Below it only the same words are not new."""
+        return self.similar - _STRONG_REACH
+
     def __post_init__(self) -> None:
         if not 0 <= self.similar <= self.same <= 1:
             raise ConfigurationError("Dedup thresholds need 0 <= similar <= same <= 1.")
 
 
 _DEFAULT = DedupThresholds()
-_STRONG_REACH = 0.2
 _MEDIUM_REACH = 0.12
 
 
@@ -45,7 +52,7 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     after, before = wording(new), wording(old)
     if after.units == before.units:
         return "same"
-    if similarity < thresholds.similar - _STRONG_REACH or _of_others(after, before):
+    if similarity < thresholds.least or _of_others(after, before):
         return "new"
     polarity = _negative(after) != _negative(before)
     strength = 0 if "addition" in after.marks else _evidence(after, before, polarity=polarity)
@@ -83,11 +90,13 @@ def _evidence(after: Wording, before: Wording, *, polarity: bool) -> int:
     numbers = bool(after.numbers - before.numbers and before.numbers - after.numbers)
     if numbers and _years(after) and _years(before) and _years(after).isdisjoint(_years(before)):
         return 0
-    if topic and changed or polarity and shared and (changed or not (words - words_before and words_before - words)):
+    if (topic and changed) or (
+        polarity and shared and (changed or not (words - words_before and words_before - words))
+    ):
         return 2
     if numbers and words == words_before:
         return 2
-    if topic or (changed or polarity) and shared:
+    if topic or ((changed or polarity) and shared):
         return 1
     return 0
 

@@ -5,29 +5,36 @@ Holds hashes and counts of all people together, no text and no user.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import LiteralString
 
 from pgvector import SparseVector
 
+from discreet.driver_errors import storage_errors
+from discreet.errors import StorageError
 from discreet.retrieval.lexical import DIMS
+from discreet.storage.deferred import Deferred
 from discreet.storage.pool import Pool
+
+logger = logging.getLogger(__name__)
 
 MAX_AGE_SECONDS = 60.0
 """How old a cached count may be. Rarity changes slowly where there are many memories."""
 
-YOUNG_CORPUS = 10_000
-"""Below as many memories each save changes how rare words are, so that it empties the cache of its process."""
+FLUSH_SECONDS = 2.0
+"""How long counts wait for others: a hundred memories have some 700 tokens, each a row. This process's searches know of
+them at once."""
 
 MAX_CACHED = 50_000
 """Tokens kept, some 10 MB."""
 
 _COUNT_TOKENS: LiteralString = """
 INSERT INTO discreet.token_frequency (token, documents)
-SELECT token, count(*) FROM unnest(%s::integer[]) AS t (token) GROUP BY token ORDER BY token
+SELECT token, documents FROM unnest(%s::integer[], %s::bigint[]) AS t (token, documents) ORDER BY token
 ON CONFLICT (token) DO UPDATE SET documents = token_frequency.documents + excluded.documents
 """
 """Rows are locked in the order of tokens, so that two writers never wait for each other."""
@@ -46,11 +53,14 @@ class TokenFrequencies:
     """The counts, and the weights of a question's tokens that follow from them."""
 
     def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Use `pool`, whose owner closes it."""
+        """Use `pool`, whose owner closes this first."""
         self._pool = pool
         self._clock = clock
         self._corpus = 0
         self._cached: OrderedDict[int, tuple[int, float]] = OrderedDict()
+        self._new: Counter[int] = Counter()
+        self._new_documents = 0
+        self._deferred = Deferred(self.flush, seconds=FLUSH_SECONDS)
 
     async def question(self, tokens: Sequence[int]) -> SparseVector | None:
         """Return the distinct `tokens` of a question weighed by how rare they are; None for no tokens.
@@ -63,21 +73,40 @@ class TokenFrequencies:
         counts = self._known(tokens)
         if len(counts) < len(tokens):
             counts |= await self._read([token for token in tokens if token not in counts])
-        weights = {token: inverse_document_frequency(self._corpus, counts[token]) for token in tokens}
+        corpus = self._corpus + self._new_documents
+        weights = {token: inverse_document_frequency(corpus, counts[token] + self._new[token]) for token in tokens}
         return SparseVector(weights, DIMS)
 
-    async def add(self, documents: Sequence[Iterable[int]]) -> None:
-        """Count `documents`, each given as its distinct tokens.
+    def add(self, documents: Sequence[Iterable[int]]) -> None:
+        """Count `documents`, each given as its distinct tokens. Must be called on the event loop of the pool."""
+        for document in documents:
+            self._new.update(document)
+        self._new_documents += len(documents)
+        if documents:
+            self._deferred.request()
 
-        In a transaction of its own, short and not flushed: common words are rows that everybody writes, and losing the
-        last counts in a crash changes no search that one would notice.
+    async def flush(self) -> None:
+        """Write what was counted. A failure costs the counts and is logged: they only weigh words.
+
+        In a transaction of its own, short and not flushed to disk: common words are rows that everybody writes.
         """
-        async with self._pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
-            await cursor.execute("SET LOCAL synchronous_commit = off")
-            await cursor.execute(_COUNT_TOKENS, ([token for document in documents for token in document],))
-            await cursor.execute(_COUNT_DOCUMENTS, (len(documents),))
-        if self._corpus < YOUNG_CORPUS:
-            self._cached.clear()
+        tokens, self._new = self._new, Counter()
+        documents, self._new_documents = self._new_documents, 0
+        if not documents:
+            return
+        try:
+            with storage_errors():
+                async with self._pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
+                    await cursor.execute("SET LOCAL synchronous_commit = off")
+                    await cursor.execute(_COUNT_TOKENS, (list(tokens), list(tokens.values())))
+                    await cursor.execute(_COUNT_DOCUMENTS, (documents,))
+        except StorageError as error:
+            logger.warning("memory.words_not_counted memories=%d cause=%s", documents, error.code)
+        self._cached.clear()
+
+    async def close(self) -> None:
+        """Write what is left and stop."""
+        await self._deferred.close()
 
     def _known(self, tokens: Sequence[int]) -> dict[int, int]:
         fresh_from = self._clock() - MAX_AGE_SECONDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from uuid import UUID
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import StorageError
+from discreet.storage.deferred import Deferred
 from discreet.storage.pool import Pool
 
 logger = logging.getLogger(__name__)
@@ -37,13 +37,13 @@ class HitCounter:
         """Use `pool`, whose owner closes this first."""
         self._pool = pool
         self._hits: Counter[tuple[int, UUID]] = Counter()
-        self._flushing: asyncio.Task[None] | None = None
+        self._deferred = Deferred(self.flush, seconds=FLUSH_SECONDS)
 
     def add(self, found: Iterable[tuple[int, UUID]]) -> None:
         """Count memories, given by the keys of their person and entry. Must be called on the event loop of the pool."""
         self._hits.update(found)
-        if self._hits and self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush_later())
+        if self._hits:
+            self._deferred.request()
 
     async def flush(self) -> None:
         """Write what was counted. A failure costs the counts and is logged."""
@@ -62,12 +62,4 @@ class HitCounter:
 
     async def close(self) -> None:
         """Write what is left and stop."""
-        if self._flushing is not None:
-            self._flushing.cancel()
-            await asyncio.gather(self._flushing, return_exceptions=True)
-        await self.flush()
-
-    async def _flush_later(self) -> None:
-        await asyncio.sleep(FLUSH_SECONDS)
-        self._flushing = None
-        await self.flush()
+        await self._deferred.close()

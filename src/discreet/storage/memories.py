@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,11 +12,11 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import ProviderError, StorageError
+from discreet.errors import ProviderError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
 from discreet.retrieval.fusion import Fusion
-from discreet.retrieval.lexical import Impacts, query_token_ids
+from discreet.retrieval.lexical import query_token_ids
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.state.text import storable
@@ -30,8 +29,6 @@ from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_filters, redacted_record
 from discreet.storage.saving import SaveRules, lock_person, write_records
 from discreet.storage.search_sql import Search, build_search
-
-logger = logging.getLogger(__name__)
 
 MAX_QUERY_CHARS = 2_000
 """How much of a question is searched for. Longer ones are pasted documents, known by how they begin."""
@@ -81,7 +78,7 @@ class PostgresMemories:
             written = await write_records(cursor, user_id, redacted, vectors, self._rules)
         for record in redacted:
             memories_saved.labels(type=record.type).inc()
-        await self._count(written.new)
+        self._frequencies.add(written.new)
         return written.stored
 
     async def search(
@@ -201,8 +198,9 @@ class PostgresMemories:
             return await delete_where(cursor, user_id, filters, self._rules.sealer)
 
     async def close(self) -> None:
-        """Write what was counted of searches. The pool must still be open."""
+        """Write what was counted. The pool must still be open."""
         await self._hits.close()
+        await self._frequencies.close()
 
     @asynccontextmanager
     async def _locked(self, user_id: str) -> AsyncIterator[AsyncCursor[dict[str, Any]]]:
@@ -217,16 +215,6 @@ class PostgresMemories:
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 rows = await (await cursor.execute(query.statement, query.parameters)).fetchall()
         return [record_from(row, self._rules.sealer) for row in rows]
-
-    async def _count(self, new: list[Impacts]) -> None:
-        """Count the words of `new` rows, which are stored: failing here must not tell the caller otherwise."""
-        if not new:
-            return
-        try:
-            with storage_errors():
-                await self._frequencies.add(new)
-        except StorageError as error:
-            logger.warning("memory.words_not_counted rows=%d cause=%s", len(new), error.code)
 
     def _scored(self, row: dict[str, Any]) -> ScoredMemory:
         similarity = 0.0 if row["cosine"] is None else self._rules.space.calibration.similarity(row["cosine"])

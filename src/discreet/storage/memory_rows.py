@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 from uuid import UUID
 
-from pgvector import HalfVector, SparseVector
+import numpy as np
+from pgvector import Bit, HalfVector, SparseVector
 from psycopg.types.json import Jsonb
 
 from discreet.retrieval.lexical import DIMS, Impacts
@@ -44,32 +45,6 @@ _SAME_IN_BOTH = [
     "loop_flag",
 ]
 
-UPSERT: LiteralString = """
-INSERT INTO discreet.memory (
-    user_key, entry_id, app_key, space_key, type, created_at, valid_from, valid_to,
-    embedding, sketch, wide_embedding, lexical, context,
-    text, sealed_text, request_id, thread_id, thread_key, position, agent_id,
-    importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback, sealed_feedback
-) VALUES (
-    %(user_key)s, %(entry_id)s, %(app_key)s, %(space_key)s, %(type)s, %(created_at)s, %(valid_from)s, %(valid_to)s,
-    %(embedding)s, binary_quantize(%(wide_embedding)s::halfvec), %(wide_embedding)s, %(lexical)s, %(context)s,
-    %(text)s, %(sealed_text)s, %(request_id)s, %(thread_id)s, %(thread_key)s, %(position)s, %(agent_id)s,
-    %(importance)s, %(confidence)s, %(tags)s, %(conflict_flags)s, %(loop_flag)s, %(provenance)s, %(feedback)s,
-    %(sealed_feedback)s
-)
-ON CONFLICT (user_key, entry_id) DO UPDATE SET
-    app_key = excluded.app_key, space_key = excluded.space_key, type = excluded.type,
-    created_at = excluded.created_at, valid_from = excluded.valid_from, valid_to = excluded.valid_to,
-    embedding = excluded.embedding, sketch = excluded.sketch, wide_embedding = excluded.wide_embedding,
-    lexical = excluded.lexical, context = excluded.context, text = excluded.text, sealed_text = excluded.sealed_text,
-    request_id = excluded.request_id, thread_id = excluded.thread_id, thread_key = excluded.thread_key,
-    position = excluded.position, agent_id = excluded.agent_id, importance = excluded.importance,
-    confidence = excluded.confidence, tags = excluded.tags, conflict_flags = excluded.conflict_flags,
-    loop_flag = excluded.loop_flag, provenance = excluded.provenance, feedback = excluded.feedback,
-    sealed_feedback = excluded.sealed_feedback
-"""
-"""Store one row; a row of the same person and id is replaced, another person's never touched."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
@@ -86,7 +61,8 @@ class Keys:
 def row_of(
     record: MemoryRecord, keys: Keys, *, vector: list[float], own: Impacts, context: Impacts, sealer: FieldSealer
 ) -> dict[str, Any]:
-    """Return the parameters of `UPSERT`."""
+    """Return the row, by column."""
+    numbers = np.asarray(vector, dtype=np.float16)
     covered = len(vector) <= MAX_COVERED_DIMS
     return {
         "user_key": keys.user_key,
@@ -94,8 +70,9 @@ def row_of(
         "space_key": keys.space_key,
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
         **private_columns(record, keys.user_key, sealer),
-        "embedding": HalfVector(vector) if covered else None,
-        "wide_embedding": None if covered else HalfVector(vector),
+        "embedding": HalfVector(numbers) if covered else None,
+        "sketch": None if covered else Bit(numbers > 0),
+        "wide_embedding": None if covered else HalfVector(numbers),
         "lexical": sparse(own),
         "context": sparse(context),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),

@@ -18,9 +18,15 @@ from discreet.storage.sealing import FieldSealer
 _AT_PLACES: LiteralString = """
 SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.text, m.sealed_text
 FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
-JOIN discreet.memory m USING (thread_key, position)
-WHERE m.user_key = %(user_key)s AND m.thread_key IS NOT NULL AND m.position IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT e.*
+    FROM discreet.memory e
+    WHERE e.user_key = %(user_key)s AND e.thread_key = p.thread_key AND e.position = p.position
+      AND e.thread_key IS NOT NULL AND e.position IS NOT NULL
+    OFFSET 0
+) m
 """
+"""OFFSET 0 keeps it a lookup for each place, whatever the planner thinks of the table's size."""
 
 _SET_WORDS: LiteralString = """
 UPDATE discreet.memory SET lexical = %(own)s, context = %(context)s

@@ -10,7 +10,6 @@ import numpy as np
 from pgvector import HalfVector
 from psycopg import AsyncCursor
 
-from discreet.retrieval.dedup import LEAST_SIMILARITY
 from discreet.storage.memory_rows import RECORD_COLUMNS
 from discreet.storage.settling import CONSOLIDATED
 from discreet.storage.spaces import EmbeddingSpace
@@ -58,16 +57,16 @@ def nearest_query(space: EmbeddingSpace) -> LiteralString:
 
 
 def nearest_parameters(
-    vector: Sequence[float], *, user_key: int, app_key: int, space: EmbeddingSpace
+    vector: list[float], *, user_key: int, app_key: int, space: EmbeddingSpace, least: float
 ) -> dict[str, Any]:
-    """Return the parameters of `nearest_query` for a fact that is embedded as `vector`."""
+    """Return the parameters of `nearest_query` for a fact embedded as `vector`; `least` is on the common scale."""
     return {
         "user_key": user_key,
         "app_key": app_key,
         "space_key": space.key,
         "types": sorted(CONSOLIDATED),
         "embedding": HalfVector(vector),
-        "least_cosine": space.least_cosine(LEAST_SIMILARITY),
+        "least_cosine": space.least_cosine(least),
         "limit": COMPARED,
     }
 
@@ -90,7 +89,7 @@ async def stored_near(
 
 
 def near_each_other(
-    positions: list[int], vectors: Sequence[Sequence[float]], space: EmbeddingSpace
+    positions: list[int], vectors: Sequence[Sequence[float]], space: EmbeddingSpace, *, least: float
 ) -> dict[int, dict[int, float]]:
     """Return which of the new facts, by their `positions`, are near to each other, with their similarity."""
     if len(positions) < 2:  # noqa: PLR2004  # there is no pair
@@ -98,7 +97,7 @@ def near_each_other(
     matrix = np.array([vectors[position] for position in positions], dtype=np.float32)
     cosines = matrix @ matrix.T
     near: dict[int, dict[int, float]] = defaultdict(dict)
-    for one, other in np.argwhere(cosines >= space.least_cosine(LEAST_SIMILARITY)):
+    for one, other in np.argwhere(cosines >= space.least_cosine(least)):
         if one != other:
             near[positions[one]][positions[other]] = space.calibration.similarity(float(cosines[one, other]))
     return near

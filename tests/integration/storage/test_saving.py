@@ -118,6 +118,7 @@ async def test_writers_of_the_same_facts_at_once_leave_one_of_each(storage):
         *(storage.memories.save("ann", [MemoryRecord(text=text) for text in facts]) for _ in range(16))
     )
     assert rows(storage.dsn, "SELECT count(*), count(DISTINCT text) FROM discreet.memory") == [(5, 5)]
+    await storage.memories.close()
     assert rows(storage.dsn, "SELECT documents FROM discreet.corpus") == [(5,)]
 
 

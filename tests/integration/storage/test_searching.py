@@ -83,7 +83,8 @@ async def test_meaning_finds_what_shares_no_word(database):
 
 async def test_a_threshold_never_removes_a_memory_with_a_matching_word(memories):
     await memories.save(
-        "ann", [MemoryRecord(text=f"Keeps two parrots and number {n} of many other animals") for n in range(9)]
+        "ann",
+        [MemoryRecord(text=f"turn {n} about parrots", type="turn", thread_id="t", position=2 * n) for n in range(9)],
     )
     await memories.save("ann", [MemoryRecord(text="Likes tea")])
     assert len(await found(memories, "ann", "parrots", threshold=1.0, limit=50)) == 9

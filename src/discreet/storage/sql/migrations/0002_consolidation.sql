@@ -21,6 +21,10 @@ ALTER TABLE discreet.memory
     ADD COLUMN sealed_feedback bytea,
     ADD CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL));
 
+ALTER TABLE discreet.memory ALTER COLUMN wide_embedding SET STORAGE MAIN;
+
+ALTER TABLE discreet.memory SET (fillfactor = 100, toast_tuple_target = 8160);
+
 CREATE TABLE discreet.memory_conflict (
     user_key bigint NOT NULL,
     older uuid NOT NULL,
