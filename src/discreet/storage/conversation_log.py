@@ -11,7 +11,7 @@ from discreet.driver_errors import storage_errors
 from discreet.ports import TextRedactor
 from discreet.state.context import check_user_id
 from discreet.state.records import TurnRecord
-from discreet.storage.keys import PERSON, digest, key_for
+from discreet.storage.keys import digest, person_for
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_turn
 from discreet.storage.sealing import FieldSealer
@@ -67,7 +67,7 @@ class PostgresConversationLog:
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                 await cursor.execute("SET LOCAL synchronous_commit = off")
                 await cursor.execute(_LOCK, (turn.request_id,))
-                user_key = None if turn.user_id is None else await key_for(cursor, PERSON, turn.user_id)
+                user_key = None if turn.user_id is None else (await person_for(cursor, turn.user_id)).user_key
                 await cursor.execute(
                     _APPEND,
                     {

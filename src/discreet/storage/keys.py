@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
-PERSON: LiteralString = """
+_PERSON: LiteralString = """
 WITH found AS (
-    SELECT user_key AS key FROM discreet.person WHERE user_id = %(name)s
+    SELECT user_key, memories FROM discreet.person WHERE user_id = %(name)s
 ), made AS (
     INSERT INTO discreet.person (user_id) SELECT %(name)s WHERE NOT EXISTS (SELECT FROM found)
     ON CONFLICT DO NOTHING
-    RETURNING user_key AS key
+    RETURNING user_key, memories
 )
-SELECT key FROM found UNION ALL SELECT key FROM made
+SELECT user_key, memories FROM found UNION ALL SELECT user_key, memories FROM made
 """
 
-APP: LiteralString = """
-WITH found AS (
-    SELECT app_key AS key FROM discreet.app WHERE app_name = %(name)s
+_APPS: LiteralString = """
+WITH given AS (
+    SELECT name FROM unnest(%(names)s::text[]) AS g (name)
+), found AS (
+    SELECT app_name, app_key FROM discreet.app WHERE app_name = ANY (%(names)s)
 ), made AS (
-    INSERT INTO discreet.app (app_name) SELECT %(name)s WHERE NOT EXISTS (SELECT FROM found)
+    INSERT INTO discreet.app (app_name)
+    SELECT name FROM given WHERE NOT EXISTS (SELECT FROM found WHERE app_name = name) ORDER BY name
     ON CONFLICT DO NOTHING
-    RETURNING app_key AS key
+    RETURNING app_name, app_key
 )
-SELECT key FROM found UNION ALL SELECT key FROM made
+SELECT app_name, app_key FROM found UNION ALL SELECT app_name, app_key FROM made
 """
 
 
-async def key_for(cursor: AsyncCursor[dict[str, Any]], query: LiteralString, name: str) -> int:
-    """Return the key of `name`, made now if it is new. `query` is `PERSON` or `APP`."""
+@dataclass(frozen=True)
+class Person:
+    """Whose memories are written."""
+
+    user_key: int
+    """Of `discreet.person`."""
+    memories: int
+    """Rows that they have."""
+
+
+async def person_for(cursor: AsyncCursor[dict[str, Any]], user_id: str) -> Person:
+    """Return the person `user_id`, made now if they are new."""
     while True:
-        row = await (await cursor.execute(query, {"name": name})).fetchone()
+        row = await (await cursor.execute(_PERSON, {"name": user_id})).fetchone()
         if row is not None:
-            key: int = row["key"]
-            return key
+            return Person(row["user_key"], row["memories"])
         # Another session made it since this statement began; the next statement sees it.
+
+
+async def app_keys_for(cursor: AsyncCursor[dict[str, Any]], names: Collection[str]) -> dict[str, int]:
+    """Return the keys of the applications `names`, made now if they are new."""
+    while True:
+        rows = await (await cursor.execute(_APPS, {"names": sorted(names)})).fetchall()
+        if len(rows) == len(names):
+            return {row["app_name"]: row["app_key"] for row in rows}
 
 
 def digest(*parts: str) -> UUID:

@@ -13,7 +13,7 @@ from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.storage.eviction import UNCOUNTED, evict
-from discreet.storage.keys import APP, PERSON, digest, key_for
+from discreet.storage.keys import Person, app_keys_for, digest, person_for
 from discreet.storage.memory_rows import (
     RECORD_COLUMNS,
     Keys,
@@ -27,7 +27,7 @@ from discreet.storage.neighbours import Said, around, by_place, next_to, refresh
 from discreet.storage.row_writing import write_rows
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.settling import Nearness, Settled, is_compared, settle
-from discreet.storage.similar import near_each_other, nearest_parameters, nearest_query, stored_near
+from discreet.storage.similar import Near, near_each_other, stored_near
 from discreet.storage.spaces import EmbeddingSpace
 
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))"
@@ -130,24 +130,23 @@ async def write_records(
     rules: SaveRules,
 ) -> Written:
     """Store redacted `records` with their `vectors`. The person must be locked."""
-    save = _Save(cursor, await key_for(cursor, PERSON, user_id), rules)
-    return await save.write(records, vectors)
+    person = await person_for(cursor, user_id)
+    return await _Save(cursor, person, rules).write(records, vectors)
 
 
 class _Save:
     """One save of one person."""
 
-    def __init__(self, cursor: AsyncCursor[dict[str, Any]], user_key: int, rules: SaveRules) -> None:
+    def __init__(self, cursor: AsyncCursor[dict[str, Any]], person: Person, rules: SaveRules) -> None:
         self._cursor = cursor
-        self._user_key = user_key
+        self._user_key = person.user_key
+        self._memories = person.memories
         self._rules = rules
 
     async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
-        app_names = sorted({record.app_name for record in records})
-        app_keys = {name: await key_for(self._cursor, APP, name) for name in app_names}
-        met = {record.entry_id: record for record in await self._replaced(records)}
-        near, nearness = await self._near(records, vectors, app_keys, known=met)
-        met |= near
+        app_keys = await app_keys_for(self._cursor, {record.app_name for record in records})
+        nearness = await self._nearness(records, vectors, app_keys)
+        met = {record.entry_id: record for record in await self._met(records, nearness)}
         settled = settle(records, met.values(), nearness=nearness, thresholds=self._rules.thresholds)
         words = await self._write_whole(settled, vectors, app_keys, replaced=met.keys())
         await self._change(settled)
@@ -156,47 +155,36 @@ class _Save:
         changed = _places([*replaced, *written])
         await refresh_words(self._cursor, self._user_key, changed, self._rules.sealer, but=settled.written.keys())
         new = [own for entry_id, own in words.items() if entry_id not in met]
-        evicted = await self._evict(written)
-        counted = {"user_key": self._user_key, "space_key": self._rules.space.key, "added": len(new) - evicted}
-        await self._cursor.execute(_COUNT, counted)
+        await self._count(len(new) - await self._evict(written, memories=self._memories + len(new)))
         return Written([settled.records[entry_id] for entry_id in settled.results], new)
 
-    async def _replaced(self, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    async def _nearness(
+        self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]], app_keys: Mapping[str, int]
+    ) -> Nearness:
+        """Return how near the new facts are to stored ones and to each other."""
+        space, least = self._rules.space, self._rules.thresholds.least
+        facts = {n: app_keys[record.app_name] for n, record in enumerate(records) if is_compared(record)}
+        stored: Near = {}
+        if self._memories:
+            stored = await stored_near(self._cursor, facts, vectors, user_key=self._user_key, space=space, least=least)
+        return Nearness(stored=stored, batch=near_each_other(list(facts), vectors, space, least=least))
+
+    async def _met(self, records: Sequence[MemoryRecord], nearness: Nearness) -> list[MemoryRecord]:
+        """Return the stored records that new ones replace or are near to."""
+        if not self._memories:
+            return []
         turns = [place for record in records if record.type == "turn" and (place := place_of(record)) is not None]
+        near = {entry_id for found in nearness.stored.values() for entry_id in found}
         await self._cursor.execute(
             _MET,
             {
                 "user_key": self._user_key,
-                "entry_ids": [record.entry_id for record in records],
+                "entry_ids": list(near | {record.entry_id for record in records}),
                 "thread_keys": [digest(thread) for thread, _ in turns],
                 "positions": [position for _, position in turns],
             },
         )
         return [record_from(row, self._rules.sealer) for row in await self._cursor.fetchall()]
-
-    async def _near(
-        self,
-        records: Sequence[MemoryRecord],
-        vectors: Sequence[list[float]],
-        app_keys: Mapping[str, int],
-        *,
-        known: Mapping[UUID, MemoryRecord],
-    ) -> tuple[dict[UUID, MemoryRecord], Nearness]:
-        """Return the stored facts that new ones may concern, and how near all are to each other."""
-        space = self._rules.space
-        facts = [n for n, record in enumerate(records) if record.entry_id not in known and is_compared(record)]
-        least = self._rules.thresholds.least
-        parameters = {
-            n: nearest_parameters(
-                vectors[n], user_key=self._user_key, app_key=app_keys[records[n].app_name], space=space, least=least
-            )
-            for n in facts
-        }
-        found = await stored_near(self._cursor, parameters, nearest_query(space))
-        near = {row["entry_id"]: record_from(row, self._rules.sealer) for rows in found.values() for row in rows}
-        similarity = space.calibration.similarity
-        stored = {n: {row["entry_id"]: similarity(row["cosine"]) for row in rows} for n, rows in found.items()}
-        return near, Nearness(stored=stored, batch=near_each_other(facts, vectors, space, least=least))
 
     async def _write_whole(
         self,
@@ -253,15 +241,20 @@ class _Save:
             parameters = {"user_key": self._user_key, "older": list(older), "newer": list(newer)}
             await self._cursor.execute(_ADD_CONFLICTS, parameters)
 
-    async def _evict(self, written: Sequence[MemoryRecord]) -> int:
-        """Bring the person within their limit; return how many memories went."""
-        if all(record.type in UNCOUNTED for record in written):
+    async def _evict(self, written: Sequence[MemoryRecord], *, memories: int) -> int:
+        """Bring the person, who has `memories` of all types, within their limit; return how many went."""
+        if memories <= self._rules.limit or all(record.type in UNCOUNTED for record in written):
             return 0
         newest = [record.entry_id for record in written]
         gone = await evict(self._cursor, self._user_key, limit=self._rules.limit, written=newest)
         places = {(thread, position) for thread, position in gone if thread is not None and position is not None}
         await refresh_words(self._cursor, self._user_key, places, self._rules.sealer)
         return len(gone)
+
+    async def _count(self, added: int) -> None:
+        """Keep the number of the person's memories, and the space that all of them are in."""
+        counted = {"user_key": self._user_key, "space_key": self._rules.space.key, "added": added}
+        await self._cursor.execute(_COUNT, counted)
 
 
 def _places(records: Iterable[MemoryRecord]) -> set[Place]:
