@@ -40,6 +40,10 @@ _SAME_IN_BOTH = [
     "conflict_flags",
     "loop_flag",
 ]
+_READ_AS_THEY_ARE = [*_SAME_IN_BOTH, "app_name", "feedback"]
+
+_ANY_RECORD = MemoryRecord(text="-")
+_NOTHING_KNOWN = Provenance()
 
 UPSERT: LiteralString = """
 INSERT INTO discreet.memory (
@@ -105,10 +109,12 @@ def sparse(weights: Impacts) -> SparseVector | None:
 def record_from(row: Mapping[str, Any]) -> MemoryRecord:
     """Return the record of a row with `RECORD_COLUMNS`.
 
-    Not validated again: redaction may have made the text longer than a caller may send.
+    Not validated again: redaction may have made the text longer than a caller may send. Copied from a record rather
+    than made by `model_construct`, which takes twice as long.
     """
-    values = {name: row[name] for name in (*_SAME_IN_BOTH, "app_name", "feedback")}
-    return MemoryRecord.model_construct(**values, provenance=Provenance.model_construct(**row["provenance"]))
+    values = {name: row[name] for name in _READ_AS_THEY_ARE}
+    values["provenance"] = _NOTHING_KNOWN.model_copy(update=row["provenance"])
+    return _ANY_RECORD.model_copy(update=values)
 
 
 Place = tuple[str, int]
