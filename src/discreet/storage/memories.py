@@ -15,7 +15,7 @@ from discreet.errors import ProviderError, StorageError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
 from discreet.retrieval.fusion import Fusion
-from discreet.retrieval.lexical import Impacts, query_token_ids
+from discreet.retrieval.lexical import Impacts, read_question
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.state.text import storable
@@ -129,12 +129,14 @@ class PostgresMemories:
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
         self._check_dims(vector)
+        question = read_question(query)
         return build_search(
             {
                 "user_id": user_id,
                 "space_key": self._space.key,
                 "embedding": HalfVector(vector),
-                "tokens": query_token_ids(query),
+                "tokens": question.words,
+                "marks": question.marks,
                 "least_cosine": self._space.least_cosine(threshold),
                 "limit": limit,
             },

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.storage.keys import APP, PERSON, digest, key_for, same_text_key
 from discreet.storage.memory_rows import RECORD_COLUMNS, UPSERT, Keys, Place, place_of, record_from, row_of
@@ -74,7 +74,9 @@ async def write_records(
 
     rows, words = [], {}
     for entry_id, (record, vector) in final.items():
-        own, context = impacts(tokens[entry_id], next_to(place_of(record), said))
+        own, context = impacts(
+            tokens[entry_id], next_to(place_of(record), said), mark_impacts(record.text, record.created_at)
+        )
         keys = Keys(user_key=user_key, app_key=app_keys[record.app_name], space_key=space_key)
         rows.append(row_of(record, keys, vector=vector, own=own, context=context))
         words[entry_id] = own
@@ -95,11 +97,11 @@ async def _said_around(
     tokens: Mapping[UUID, list[int]],
 ) -> dict[Place, list[list[int]]]:
     """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
-    said = {each.entry_id: each for each in await said_at(cursor, user_key, around(_places(records), 1))}
+    said = {each.entry_id: each for each in await said_at(cursor, user_key, around(_places(records), REACH))}
     for record in records:
         said.pop(record.entry_id, None)
         if (place := place_of(record)) is not None:
-            said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id])
+            said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id], marks={})
     return by_place(said.values())
 
 

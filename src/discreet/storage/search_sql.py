@@ -6,25 +6,32 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from discreet.retrieval.fusion import FUSIONS, Fusion
-from discreet.retrieval.lexical import DIMS
+from discreet.retrieval.lexical import DIMS, MARK_WEIGHT
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
 
 _QUESTION: LiteralString = """
-WITH question AS MATERIALIZED (
-    SELECT ('{' || string_agg(
-                token + 1 || ':' ||
-                ln(1 + (greatest(c.documents - coalesce(f.documents, 0), 0) + 0.5) / (coalesce(f.documents, 0) + 0.5)),
-                ',' ORDER BY token
-            ) || '}/' || %(lexical_dims)s::integer)::sparsevec AS lexical
+WITH rarity AS (
+    SELECT token, ln(1 + (greatest(c.documents - coalesce(f.documents, 0), 0) + 0.5) / (coalesce(f.documents, 0) + 0.5)) AS idf
     FROM unnest(%(tokens)s::integer[]) AS t (token)
     LEFT JOIN discreet.token_frequency f USING (token)
     CROSS JOIN discreet.corpus c
 ),
+weights AS (
+    SELECT token, idf / sum(idf) OVER () AS weight FROM rarity
+    UNION ALL
+    SELECT mark, %(mark_weight)s FROM unnest(%(marks)s::integer[]) AS t (mark)
+),
+question AS MATERIALIZED (
+    SELECT ('{' || string_agg(token + 1 || ':' || weight, ',' ORDER BY token) || '}/' || %(lexical_dims)s::integer)::sparsevec
+           AS lexical
+    FROM weights
+),
 """
 """The question's words with their inverse document frequency (Robertson and Zaragoza 2009, equation 3.3, plus 1 so that
-it stays positive). Read here rather than cached in the process: it takes 0.1 ms and is never stale."""
+it stays positive), scaled so that they add up to 1, and its marks. Read here rather than cached in the process: it takes
+0.1 ms and is never stale."""
 
 _SCAN: LiteralString = """
 {name} AS MATERIALIZED (
@@ -99,7 +106,7 @@ class Search:
 def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None) -> Search:
     """Return the search. `covered` says that the index holds whole vectors.
 
-    `parameters` has user_id, space_key, embedding, tokens, least_cosine and limit.
+    `parameters` has user_id, space_key, embedding, tokens, marks, least_cosine and limit.
     """
     given = {} if filters is None else {name: value for name, value in filters if value is not None}
     if "thread_id" in given:
@@ -110,4 +117,5 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     else:
         candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
     statement = _QUESTION + candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **given, "lexical_dims": DIMS})
+    constants = {"lexical_dims": DIMS, "mark_weight": MARK_WEIGHT}
+    return Search(statement=statement, parameters={**parameters, **given, **constants})
