@@ -1,7 +1,8 @@
 """Make one order of two: by meaning (cosine) and by words (BM25). Each way is a pair of SQL queries.
 
 They read the common table expression `candidates` (user_key, entry_id, cosine, own, context) and end in `fused`, the
-same columns with `score`. A cosine is NULL where the vectors can't be compared; `own` and `context` add up to BM25.
+same columns with `score`. A cosine is NULL where the vectors can't be compared; `own` and `context` add up to BM25,
+for a question whose words weigh 1 together.
 """
 
 from __future__ import annotations
@@ -9,23 +10,29 @@ from __future__ import annotations
 from typing import Final, Literal, LiteralString
 
 Fusion = Literal["convex", "rrf"]
-"""`convex` adds scores scaled to 0…1, `rrf` adds reciprocal ranks."""
+"""`convex` adds scores on a scale of 0…1, `rrf` adds reciprocal ranks."""
 
 _CONVEX: LiteralString = """
 bounds AS MATERIALIZED (
-    SELECT max(own + context) AS most_lexical, min(cosine) AS lowest, max(cosine) AS highest FROM candidates
+    SELECT min(cosine) AS lowest, greatest(max(cosine) - min(cosine), 0.4) AS span FROM candidates
 ),
 fused AS (
     SELECT c.*,
-           0.4 * coalesce((c.own + c.context) / nullif(b.most_lexical, 0), 0)
-           + 0.6 * CASE WHEN c.cosine IS NULL THEN 0
-                        ELSE coalesce((c.cosine - b.lowest) / nullif(b.highest - b.lowest, 0), 1) END AS score
+           0.5 * (c.own + c.context)
+           + 0.5 * CASE WHEN c.cosine IS NULL THEN 0 ELSE (c.cosine - b.lowest) / b.span END AS score
     FROM candidates c
     CROSS JOIN bounds b
 )
 """
-"""Convex combination after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval" (2023): BM25
-from its natural zero, the cosine from the lowest candidate. Won on conversations that took no part in choosing it.
+"""Convex combination with equal weights, after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
+Retrieval" (2023).
+
+* BM25 is not scaled by the best candidate's: where no memory has more than a common word of the question, the best of
+  them would get all of the weight. Measured so it cost .02 to .2 of R@5 in four languages where questions share few
+  words with their answers, and .01 on LoCoMo.
+* The cosine is scaled by the lowest and highest candidate, as models spread theirs differently; .4 is less than the
+  spread over fifty memories or more (.4 to .7), and keeps that over two or three alike ones from becoming everything.
+
 `bounds` is materialized since a plan made while the table was small would compute it anew for each candidate."""
 
 _RRF: LiteralString = """

@@ -12,11 +12,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import LiteralString
 
-from pgvector import SparseVector
-
 from discreet.driver_errors import storage_errors
 from discreet.errors import StorageError
-from discreet.retrieval.lexical import DIMS
 from discreet.storage.deferred import Deferred
 from discreet.storage.pool import Pool
 
@@ -50,7 +47,7 @@ LEFT JOIN discreet.token_frequency f USING (token)
 
 
 class TokenFrequencies:
-    """The counts, and the weights of a question's tokens that follow from them."""
+    """The counts, and how rare a question's tokens are by them."""
 
     def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Use `pool`, whose owner closes this first."""
@@ -62,20 +59,17 @@ class TokenFrequencies:
         self._new_documents = 0
         self._deferred = Deferred(self.flush, seconds=FLUSH_SECONDS)
 
-    async def question(self, tokens: Sequence[int]) -> SparseVector | None:
-        """Return the distinct `tokens` of a question weighed by how rare they are; None for no tokens.
+    async def rarity(self, tokens: Sequence[int]) -> dict[int, float]:
+        """Return how rare each of the distinct `tokens` is.
 
         That is the inverse document frequency of Robertson and Zaragoza (2009), equation 3.3, plus 1 so that it stays
         positive: a word that a memory has always counts.
         """
-        if not tokens:
-            return None
         counts = self._known(tokens)
         if len(counts) < len(tokens):
             counts |= await self._read([token for token in tokens if token not in counts])
         corpus = self._corpus + self._new_documents
-        weights = {token: inverse_document_frequency(corpus, counts[token] + self._new[token]) for token in tokens}
-        return SparseVector(weights, DIMS)
+        return {token: inverse_document_frequency(corpus, counts[token] + self._new[token]) for token in tokens}
 
     def add(self, documents: Sequence[Iterable[int]]) -> None:
         """Count `documents`, each given as its distinct tokens. Must be called on the event loop of the pool."""

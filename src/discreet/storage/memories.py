@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector
+from pgvector import HalfVector, SparseVector
 from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
@@ -16,7 +16,7 @@ from discreet.errors import ProviderError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
 from discreet.retrieval.fusion import Fusion
-from discreet.retrieval.lexical import query_token_ids
+from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 from discreet.state.text import storable
@@ -125,15 +125,17 @@ class PostgresMemories:
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
         self._check_dims(vector)
+        asked = read_question(query)
         with storage_errors():
-            question = await self._frequencies.question(query_token_ids(query))
+            rarity = await self._frequencies.rarity(asked.words)
+        weights = asked.weights(rarity)
         space = self._rules.space
         return build_search(
             {
                 "user_id": user_id,
                 "space_key": space.key,
                 "embedding": HalfVector(vector),
-                "question": question,
+                "question": SparseVector(weights, DIMS) if weights else None,
                 "least_cosine": space.least_cosine(threshold),
                 "limit": limit,
             },

@@ -1,4 +1,4 @@
-"""Keep the words that each memory is found by in step with what was said right before and after it."""
+"""Keep the words that each memory is found by in step with what was said around it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
-from discreet.retrieval.lexical import impacts, token_ids
+from discreet.retrieval.lexical import REACH, Impacts, Neighbour, impacts, mark_impacts, token_ids
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import Place, sparse, text_of
 from discreet.storage.sealing import FieldSealer
 
 _AT_PLACES: LiteralString = """
-SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.text, m.sealed_text
+SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.created_at, m.text, m.sealed_text
 FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
 CROSS JOIN LATERAL (
     SELECT e.*
@@ -42,6 +42,8 @@ class Said:
     place: Place
     tokens: list[int]
     """Its `token_ids`."""
+    marks: Impacts
+    """Its `mark_impacts`."""
 
 
 def around(places: Iterable[Place], reach: int) -> set[Place]:
@@ -49,12 +51,17 @@ def around(places: Iterable[Place], reach: int) -> set[Place]:
     return {(thread, at) for thread, position in places for at in range(max(0, position - reach), position + reach + 1)}
 
 
-def next_to(place: Place | None, said: Mapping[Place, list[list[int]]]) -> list[list[int]]:
-    """Return what was said right before and right after `place`."""
+def next_to(place: Place | None, said: Mapping[Place, list[list[int]]]) -> list[Neighbour]:
+    """Return what was said up to `REACH` turns before and after `place`."""
     if place is None:
         return []
     thread, position = place
-    return [*said.get((thread, position - 1), ()), *said.get((thread, position + 1), ())]
+    return [
+        (abs(step), tokens)
+        for step in range(-REACH, REACH + 1)
+        if step
+        for tokens in said.get((thread, position + step), ())
+    ]
 
 
 def by_place(said: Iterable[Said]) -> dict[Place, list[list[int]]]:
@@ -76,7 +83,12 @@ async def said_at(
         _AT_PLACES, {"user_key": user_key, "thread_keys": list(map(digest, threads)), "positions": list(positions)}
     )
     return [
-        Said(row["entry_id"], (row["thread_id"], row["position"]), token_ids(text_of(row, sealer)))
+        Said(
+            row["entry_id"],
+            (row["thread_id"], row["position"]),
+            token_ids(text := text_of(row, sealer)),
+            mark_impacts(text, row["created_at"]),
+        )
         for row in await cursor.fetchall()
     ]
 
@@ -89,13 +101,13 @@ async def refresh_words(
     *,
     but: Collection[UUID] = (),
 ) -> None:
-    """Weigh the words of every memory next to a `changed` place anew, apart from the ids in `but`."""
-    said = await said_at(cursor, user_key, around(changed, 2), sealer)
-    tokens, affected = by_place(said), around(changed, 1)
+    """Weigh the words of every memory near a `changed` place anew, apart from the ids in `but`."""
+    said = await said_at(cursor, user_key, around(changed, 2 * REACH), sealer)
+    tokens, affected = by_place(said), around(changed, REACH)
     updates = []
     for each in said:
         if each.place in affected and each.entry_id not in but:
-            own, context = map(sparse, impacts(each.tokens, next_to(each.place, tokens)))
+            own, context = map(sparse, impacts(each.tokens, next_to(each.place, tokens), each.marks))
             updates.append({"user_key": user_key, "entry_id": each.entry_id, "own": own, "context": context})
     if updates:
         await cursor.executemany(_SET_WORDS, updates)

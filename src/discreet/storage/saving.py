@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.retrieval.dedup import DedupThresholds
-from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.storage.eviction import UNCOUNTED, evict
 from discreet.storage.keys import Person, app_keys_for, digest, person_for
@@ -200,7 +200,8 @@ class _Save:
         said = await self._said_around(written.values(), tokens)
         rows, words = [], {}
         for entry_id, record in written.items():
-            own, context = impacts(tokens[entry_id], next_to(place_of(record), said))
+            marks = mark_impacts(record.text, record.created_at)
+            own, context = impacts(tokens[entry_id], next_to(place_of(record), said), marks)
             app_key = app_keys[record.app_name]
             keys = Keys(user_key=self._user_key, app_key=app_key, space_key=self._rules.space.key)
             vector = vectors[settled.written[entry_id]]
@@ -214,13 +215,13 @@ class _Save:
     ) -> dict[Place, list[list[int]]]:
         """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
         records = list(records)
-        places = around(_places(records), 1)
+        places = around(_places(records), REACH)
         stored = await said_at(self._cursor, self._user_key, places, self._rules.sealer)
         said = {each.entry_id: each for each in stored}
         for record in records:
             said.pop(record.entry_id, None)
             if (place := place_of(record)) is not None:
-                said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id])
+                said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id], marks={})
         return by_place(said.values())
 
     async def _change(self, settled: Settled) -> None:

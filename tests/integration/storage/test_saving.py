@@ -27,6 +27,11 @@ def rows(dsn, query):
         return connection.execute(query).fetchall()
 
 
+def words_of_neighbours(dsn):
+    """Return how many words each memory has of its neighbours only; each has two marks, the month and the year."""
+    return [context.count(":") - 2 for (context,) in rows(dsn, "SELECT context::text FROM discreet.memory")]
+
+
 async def texts(memories, user_id, query="parrot", **options):
     return [hit.record.text for hit in await memories.search(user_id, query, **options)]
 
@@ -134,17 +139,31 @@ async def test_the_words_of_neighbours_are_kept_in_step(storage):
     hits = await memories.search("ann", "parrots")
     assert [hit.record.text for hit in hits][:2] == ["Do you keep parrots?", "Two of them"]
     assert await texts(memories, "ann", "two", threshold=1.0) == ["Two of them"]
-    contexts = "SELECT count(context) FROM discreet.memory"
-    assert rows(storage.dsn, contexts) == [(3,)]
+    assert sorted(words_of_neighbours(storage.dsn)) == [2, 3, 3]
     assert await memories.delete("ann", answer.entry_id)
-    assert rows(storage.dsn, contexts) == [(0,)]
+    assert sorted(words_of_neighbours(storage.dsn)) == [1, 2]
+
+
+async def test_a_turn_has_the_words_of_two_turns_on_each_side(storage):
+    spoken = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]
+    for position in (0, 5, 3, 1, 4, 2):
+        await storage.memories.save("ann", [turn(position, spoken[position])])
+    for position, word in enumerate(spoken):
+        hits = await storage.memories.search("ann", word, limit=6)
+        near = {spoken[at] for at in range(max(0, position - 2), min(6, position + 3))}
+        scores = {hit.record.text: hit.score for hit in hits}
+        assert {text for text, score in scores.items() if score > 0} == near
+        assert hits[0].record.text == word
+        beside = [scores[spoken[at]] for at in (position - 1, position + 1) if 0 <= at < len(spoken)]
+        further = [scores[spoken[at]] for at in (position - 2, position + 2) if 0 <= at < len(spoken)]
+        assert min(beside) > max(further) > 0
 
 
 async def test_a_record_that_moves_takes_its_words_from_its_old_neighbours(storage):
     first, second = turn(1, "parrots"), turn(2, "indeed")
     await storage.memories.save("ann", [first, second])
     await storage.memories.save("ann", [first.model_copy(update={"thread_id": "another"})])
-    assert rows(storage.dsn, "SELECT count(context) FROM discreet.memory") == [(0,)]
+    assert words_of_neighbours(storage.dsn) == [0, 0]
 
 
 HARD_TEXTS = {

@@ -6,7 +6,16 @@ import random
 
 import pytest
 
-from discreet.retrieval.lexical import DIMS, MAX_QUERY_TOKENS, MAX_TOKENS, impacts, query_token_ids, token_id, token_ids
+from discreet.retrieval.lexical import (
+    DIMS,
+    MARK_WEIGHT,
+    MAX_QUERY_TOKENS,
+    MAX_TOKENS,
+    impacts,
+    read_question,
+    token_id,
+    token_ids,
+)
 
 
 def test_a_token_has_the_same_id_in_every_process():
@@ -27,19 +36,22 @@ def test_a_word_of_a_short_text_weighs_more_than_of_a_long_one():
 
 
 def test_words_of_neighbours_are_kept_apart_and_weigh_less():
-    own, context = impacts(token_ids("parrot"), [token_ids("mango"), token_ids("cage parrot")])
+    own, context = impacts(token_ids("parrot"), [(1, token_ids("mango")), (2, token_ids("cage parrot"))])
     assert set(own) == {token_id("parrot")}
     assert set(context) == {token_id("mango"), token_id("cage")}
-    assert min(own.values()) > max(context.values())
+    assert own[token_id("parrot")] > context[token_id("mango")] > context[token_id("cage")]
 
 
 def test_no_text_has_more_tokens_than_the_index_holds_and_its_own_come_first():
     generator = random.Random(0)
     text = "".join(chr(generator.randrange(0x4E00, 0x9FFF)) for _ in range(4_000))
-    own, context = impacts(token_ids(text), [token_ids("a neighbour speaks")])
+    own, context = impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))])
     assert (len(own), context) == (MAX_TOKENS, {})
-    own, context = impacts(token_ids("parrot"), [token_ids(text)])
+    own, context = impacts(token_ids("parrot"), [(1, token_ids(text))])
     assert len(own) + len(context) == MAX_TOKENS
+    marks = {1: 1.0, 2: 1.0}
+    own, context = impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))], marks)
+    assert (len(own), context) == (MAX_TOKENS - 2, marks)
 
 
 def test_the_heaviest_tokens_are_kept():
@@ -53,5 +65,24 @@ def test_a_text_without_words_weighs_nothing(blank):
 
 
 def test_a_question_counts_each_word_once_and_the_first_ones_only():
-    assert query_token_ids("parrot parrots PARROT") == [token_id("parrot")]
-    assert len(query_token_ids(" ".join(f"word{n}" for n in range(1_000)))) == MAX_QUERY_TOKENS
+    assert read_question("parrot parrots PARROT").words == [token_id("parrot")]
+    assert len(read_question(" ".join(f"word{n}" for n in range(1_000))).words) == MAX_QUERY_TOKENS
+
+
+def test_the_words_of_a_question_weigh_one_together_by_their_rarity():
+    question = read_question("Did Caroline see parrots in May 2023?")
+    rarity = dict.fromkeys(question.words, 1.0) | {token_id("parrot"): 3.0}
+    weights = question.weights(rarity)
+    assert sum(weights[word] for word in question.words) == pytest.approx(1)
+    assert weights[token_id("parrot")] == pytest.approx(3 * weights[token_id("carolin")])
+    assert {weights[mark] for mark in question.marks} == {MARK_WEIGHT}
+
+
+@pytest.mark.parametrize("blank", ["?!", "what is the"])
+def test_a_question_without_words_weighs_nothing(blank):
+    assert read_question(blank).weights({}) == {}
+
+
+def test_words_and_marks_are_different_dimensions():
+    question = read_question(" ".join(f"word{n} in May 2023" for n in range(100)))
+    assert not set(question.words) & set(question.marks)
