@@ -115,6 +115,7 @@ def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, sett
             threshold=settings.retrieve_threshold,
             timeout=settings.retrieve_timeout,
             default_user=settings.default_user,
+            shared_apps=settings.shared_apps,
         ),
     )
     graph.add_edge("save_input", "memory_gate")
@@ -125,7 +126,7 @@ def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, sett
 def _memory_tools(memories: Memories, settings: Settings, redactor: TextRedactor) -> list[BaseTool]:
     return [
         MemorySave(memories=memories, default_user=settings.default_user, redactor=redactor),
-        MemoryRecall(memories=memories, default_user=settings.default_user),
+        MemoryRecall(memories=memories, default_user=settings.default_user, shared_apps=settings.shared_apps),
         MemoryForget(memories=memories, default_user=settings.default_user),
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.errors import GraphBubbleUp
@@ -27,6 +28,7 @@ def make_retrieve_memories(
     threshold: float | None = 0.6,
     timeout: float = 2.0,
     default_user: str | None = None,
+    shared_apps: Sequence[str] = (),
     messages_key: str = "messages",
     memories_key: str = "memories",
 ) -> Node:
@@ -41,6 +43,7 @@ def make_retrieve_memories(
         threshold: Least calibrated score; `Context.retrieve_threshold` overrides it.
         timeout: Seconds.
         default_user: user_id for runs that name none.
+        shared_apps: Applications whose memories of the user are found too; by default each keeps its own.
         messages_key: State key of the messages.
         memories_key: State key of the result, a list of `RetrievedMemory`.
     """
@@ -53,7 +56,7 @@ def make_retrieve_memories(
                 query,
                 limit=limit if context.retrieve_limit is None else context.retrieve_limit,
                 threshold=threshold if context.retrieve_threshold is None else context.retrieve_threshold,
-                filters=MemoryFilters(app_name=context.app_name),
+                filters=MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps)),
             )
 
     async def retrieve_memories(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:

@@ -31,6 +31,9 @@ MAX_MEMORY_CHARS = 4_000
 MAX_LABELS = 50
 """Tags of a record, and flags."""
 
+Place = tuple[str, int]
+"""A thread and a position in it."""
+
 Text = Annotated[str, AfterValidator(storable)]
 Tag = Annotated[Text, Field(min_length=1, max_length=100)]
 
@@ -105,6 +108,11 @@ class MemoryRecord(Record):
     """Since when it holds; None: since `created_at`."""
     valid_to: AwareDatetime | None = None
     """Until when it held; None: it holds."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where in a conversation it was said, if that is known."""
+        return None if self.thread_id is None or self.position is None else (self.thread_id, self.position)
 
     def model_post_init(self, _context: Any) -> None:
         """Check what spans several fields."""

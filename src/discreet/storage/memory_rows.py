@@ -136,14 +136,3 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
         owner = _owner("feedback", row["user_key"], row["entry_id"])
         values["feedback"] = json.loads(sealer.join(None, row["sealed_feedback"], *owner))
     return _ANY_RECORD.model_copy(update=values)
-
-
-Place = tuple[str, int]
-"""A thread and a position in it."""
-
-
-def place_of(record: MemoryRecord) -> Place | None:
-    """Return where in a conversation `record` was said, if that is known."""
-    if record.thread_id is None or record.position is None:
-        return None
-    return record.thread_id, record.position

@@ -11,8 +11,9 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.retrieval.lexical import REACH, Impacts, Neighbour, impacts, mark_impacts, token_ids
+from discreet.state.records import Place
 from discreet.storage.keys import digest
-from discreet.storage.memory_rows import Place, sparse, text_of
+from discreet.storage.memory_rows import sparse, text_of
 from discreet.storage.sealing import FieldSealer
 
 _AT_PLACES: LiteralString = """

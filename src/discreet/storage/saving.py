@@ -11,14 +11,13 @@ from psycopg import AsyncCursor
 
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
-from discreet.state.records import MemoryRecord
+from discreet.retrieval.settling import Nearness, Settled, is_compared, settle
+from discreet.state.records import MemoryRecord, Place
 from discreet.storage.eviction import UNCOUNTED, evict
 from discreet.storage.keys import Person, app_keys_for, digest, person_for
 from discreet.storage.memory_rows import (
     RECORD_COLUMNS,
     Keys,
-    Place,
-    place_of,
     private_columns,
     record_from,
     row_of,
@@ -26,7 +25,6 @@ from discreet.storage.memory_rows import (
 from discreet.storage.neighbours import Said, around, by_place, next_to, refresh_words, said_at
 from discreet.storage.row_writing import write_rows
 from discreet.storage.sealing import FieldSealer
-from discreet.storage.settling import Nearness, Settled, is_compared, settle
 from discreet.storage.similar import Near, near_each_other, stored_near
 from discreet.storage.spaces import EmbeddingSpace
 
@@ -173,7 +171,7 @@ class _Save:
         """Return the stored records that new ones replace or are near to."""
         if not self._memories:
             return []
-        turns = [place for record in records if record.type == "turn" and (place := place_of(record)) is not None]
+        turns = [place for record in records if record.type == "turn" and (place := record.place) is not None]
         near = {entry_id for found in nearness.stored.values() for entry_id in found}
         await self._cursor.execute(
             _MET,
@@ -201,7 +199,7 @@ class _Save:
         rows, words = [], {}
         for entry_id, record in written.items():
             marks = mark_impacts(record.text, record.created_at)
-            own, context = impacts(tokens[entry_id], next_to(place_of(record), said), marks)
+            own, context = impacts(tokens[entry_id], next_to(record.place, said), marks)
             app_key = app_keys[record.app_name]
             keys = Keys(user_key=self._user_key, app_key=app_key, space_key=self._rules.space.key)
             vector = vectors[settled.written[entry_id]]
@@ -220,7 +218,7 @@ class _Save:
         said = {each.entry_id: each for each in stored}
         for record in records:
             said.pop(record.entry_id, None)
-            if (place := place_of(record)) is not None:
+            if (place := record.place) is not None:
                 said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id], marks={})
         return by_place(said.values())
 
@@ -259,4 +257,4 @@ class _Save:
 
 
 def _places(records: Iterable[MemoryRecord]) -> set[Place]:
-    return {place for record in records if (place := place_of(record)) is not None}
+    return {place for record in records if (place := record.place) is not None}

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 from discreet.ports import EmbeddingProvider, TextRedactor
 from discreet.redaction import Redactor
+from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.settling import Nearness, settle
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
 from discreet.testing.embeddings import StubEmbeddings
 
-LEXICAL_WEIGHT = 0.4
+LEXICAL_WEIGHT = 0.5
 """Of the score; the rest is the similarity of the vectors. The weights of the real search."""
 
 
@@ -28,9 +30,9 @@ class _Kept:
 
 
 class InMemoryMemories:
-    """The port `Memories` without a database: redacts, keeps users apart, filters and ranks like the real one.
+    """The port `Memories` without a database: redacts, consolidates, keeps users apart, filters and ranks like the real one.
 
-    It does not merge duplicates and never evicts.
+    It never evicts, and its order is a simpler one: the share of the question's words and the similarity of vectors.
 
     Example:
         >>> import asyncio
@@ -40,24 +42,42 @@ class InMemoryMemories:
         ['Ann keeps two parrots']
     """
 
-    def __init__(self, *, embeddings: EmbeddingProvider | None = None, redactor: TextRedactor | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        embeddings: EmbeddingProvider | None = None,
+        redactor: TextRedactor | None = None,
+        thresholds: DedupThresholds | None = None,
+    ) -> None:
         """Embed by `embeddings` (default: `StubEmbeddings`), redact by `redactor` (default: the product's own)."""
         self._embeddings = embeddings or StubEmbeddings()
         self._redactor = redactor or Redactor()
+        self._thresholds = thresholds or DedupThresholds()
         self._kept: defaultdict[str, dict[UUID, _Kept]] = defaultdict(dict)
 
     async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        """Redact, embed and store `records`; a turn replaces the one at its place in the thread."""
-        check_user_id(user_id)
+        """Redact, embed, consolidate and store `records`."""
+        kept = self._kept[check_user_id(user_id)]
         redacted = [r.model_copy(update={"text": self._redactor.redact(r.text)}) for r in records]
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
-        kept = self._kept[user_id]
-        stored = []
-        for given, vector in zip(redacted, vectors, strict=True):
-            record = given.model_copy(update={"entry_id": self._entry_id(user_id, given)})
-            kept[record.entry_id] = _Kept(record, vector, frozenset(tokens(record.text)))
-            stored.append(record)
-        return stored
+        nearness = Nearness(
+            stored={
+                n: {entry_id: self._similarity(vector, old.vector) for entry_id, old in kept.items()}
+                for n, vector in enumerate(vectors)
+            },
+            batch={
+                n: {m: self._similarity(vector, other) for m, other in enumerate(vectors) if m != n}
+                for n, vector in enumerate(vectors)
+            },
+        )
+        met = [old.record for old in kept.values()]
+        settled = settle(redacted, met, nearness=nearness, thresholds=self._thresholds)
+        for entry_id in settled.changed:
+            kept[entry_id] = replace(kept[entry_id], record=settled.records[entry_id])
+        for entry_id, position in settled.written.items():
+            record = settled.records[entry_id]
+            kept[entry_id] = _Kept(record, vectors[position], frozenset(tokens(record.text)))
+        return [settled.records[entry_id] for entry_id in settled.results]
 
     async def search(
         self,
@@ -68,33 +88,58 @@ class InMemoryMemories:
         threshold: float | None = None,
         filters: MemoryFilters | None = None,
     ) -> list[ScoredMemory]:
-        """Return at most `limit` memories that hold now, best first; a shared word is exempt from `threshold`."""
+        """Return at most `limit` memories, best first; a shared word is exempt from `threshold`."""
         check_user_id(user_id)
         if not query.strip():
             return []
         vector, words = await self._embeddings.aembed_query(query), frozenset(tokens(query))
         found = []
-        for kept in self._kept[user_id].values():
-            if not _matches(kept.record, filters or MemoryFilters()):
-                continue
-            cosine = math.fsum(a * b for a, b in zip(vector, kept.vector, strict=True))
-            similarity = self._embeddings.calibration.similarity(cosine)
+        for kept in self._matching(user_id, filters):
+            similarity = self._similarity(vector, kept.vector)
             overlap = len(words & kept.words) / len(words) if words else 0.0
             if overlap or similarity >= (threshold or 0.0):
                 score = LEXICAL_WEIGHT * overlap + (1 - LEXICAL_WEIGHT) * similarity
                 found.append(ScoredMemory(record=kept.record, score=score, similarity=similarity))
-        return sorted(found, key=lambda hit: hit.score, reverse=True)[:limit]
+        return sorted(found, key=lambda hit: hit.score, reverse=True)[: max(0, limit)]
+
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        """Return one memory of `user_id`, superseded or not; None if there is none of that id."""
+        kept = self._kept[check_user_id(user_id)].get(entry_id)
+        return None if kept is None else kept.record
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | None = None,
+    ) -> list[MemoryRecord]:
+        """Return at most `limit` memories, newest first, after the entry `older_than` if given."""
+        kept = self._kept[check_user_id(user_id)]
+        records = sorted((k.record for k in self._matching(user_id, filters)), key=_newest_first)
+        if older_than is not None:
+            last = kept.get(older_than)
+            records = [r for r in records if last is not None and _newest_first(r) > _newest_first(last.record)]
+        return records[: max(0, limit)]
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id."""
-        check_user_id(user_id)
-        return self._kept[user_id].pop(entry_id, None) is not None
+        return self._kept[check_user_id(user_id)].pop(entry_id, None) is not None
 
-    def _entry_id(self, user_id: str, record: MemoryRecord) -> UUID:
-        """Return the id that `record` is stored under: that of the turn it replaces, else its own."""
-        place = (record.thread_id, record.position)
-        turns = (kept.record for kept in self._kept[user_id].values() if kept.record.type == record.type == "turn")
-        return next((t.entry_id for t in turns if (t.thread_id, t.position) == place), record.entry_id)
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        """Delete what `filters` select, superseded or not; return how many."""
+        gone = [kept.record.entry_id for kept in self._matching(check_user_id(user_id), filters, held=False)]
+        for entry_id in gone:
+            del self._kept[user_id][entry_id]
+        return len(gone)
+
+    def _matching(self, user_id: str, filters: MemoryFilters | None, *, held: bool = True) -> list[_Kept]:
+        wanted = filters or MemoryFilters()
+        return [kept for kept in self._kept[user_id].values() if _matches(kept.record, wanted, held=held)]
+
+    def _similarity(self, one: Sequence[float], other: Sequence[float]) -> float:
+        return self._embeddings.calibration.similarity(math.fsum(a * b for a, b in zip(one, other, strict=True)))
 
 
 class InMemoryConversationLog:
@@ -112,21 +157,29 @@ class InMemoryConversationLog:
         return True
 
 
-def _matches(record: MemoryRecord, filters: MemoryFilters) -> bool:
-    """Return whether `record` holds now and every filter given lets it pass."""
+def _matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> bool:
+    """Return whether every filter given lets `record` pass, and if it must be `held`, whether it holds."""
     equal = all(
         wanted in (None, value)
-        for wanted, value in (
-            (filters.app_name, record.app_name),
-            (filters.thread_id, record.thread_id),
-            (filters.agent_id, record.agent_id),
-        )
+        for wanted, value in ((filters.thread_id, record.thread_id), (filters.agent_id, record.agent_id))
     )
     return (
         equal
+        and (filters.app_name is None or record.app_name in (filters.app_name, *(filters.shared_apps or ())))
         and (filters.types is None or record.type in filters.types)
         and set(filters.tags or ()) <= set(record.tags)
         and (filters.after is None or record.created_at >= filters.after)
         and (filters.before is None or record.created_at < filters.before)
-        and (record.valid_to is None or record.valid_to > datetime.now(UTC))
+        and (_held_at(record, filters.as_of) if held or filters.as_of else True)
     )
+
+
+def _held_at(record: MemoryRecord, as_of: datetime | None) -> bool:
+    """Return whether `record` held then; None: whether it holds now, since whenever."""
+    if as_of is not None and (record.valid_from or record.created_at) > as_of:
+        return False
+    return record.valid_to is None or record.valid_to > (as_of or datetime.now(UTC))
+
+
+def _newest_first(record: MemoryRecord) -> tuple[float, int]:
+    return -record.created_at.timestamp(), -record.entry_id.int

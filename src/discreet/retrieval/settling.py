@@ -9,8 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from discreet.retrieval.dedup import DedupThresholds, Verdict, judge
-from discreet.state.records import MAX_LABELS, MemoryRecord, MemoryType
-from discreet.storage.memory_rows import Place, place_of
+from discreet.state.records import MAX_LABELS, MemoryRecord, MemoryType, Place
 
 CONSOLIDATED: Final[frozenset[MemoryType]] = frozenset(
     {"user_fact", "preference", "event", "conversation_insight", "important_moment"}
@@ -83,7 +82,7 @@ class _Shelf:
 
     def place(self, position: int, record: MemoryRecord) -> UUID:
         """Settle one record and return the entry that it becomes."""
-        place = place_of(record)
+        place = record.place
         if record.type == "turn" and place in self._turns:
             record = record.model_copy(update={"entry_id": self._turns[place]})
         elif record.entry_id not in self._records and is_compared(record):
@@ -140,7 +139,7 @@ class _Shelf:
 
     def _put(self, record: MemoryRecord) -> None:
         self._records[record.entry_id] = record
-        if record.type == "turn" and (place := place_of(record)) is not None:
+        if record.type == "turn" and (place := record.place) is not None:
             self._turns[place] = record.entry_id
 
 

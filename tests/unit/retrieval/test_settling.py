@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from discreet.retrieval import settling
 from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.settling import Nearness, settle
 from discreet.state.records import MemoryRecord
-from discreet.storage import settling
-from discreet.storage.settling import Nearness, settle
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = THEN + timedelta(days=1)
