@@ -1,0 +1,84 @@
+"""Nobody sees another's memories, whatever is called with whatever strings."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InvalidUserError
+from discreet.state.context import check_user_id
+from discreet.state.records import MemoryFilters, MemoryRecord
+
+INJECTED = [
+    "ann",
+    "Ann",
+    "ann ",
+    "ann' OR '1'='1",
+    "ann'; DROP TABLE discreet.memory; --",
+    "%",
+    "a_n",
+    "%(user_id)s",
+    "{ann}",
+    "ann\\",
+    '"ann"',
+    "аnn",  # the first letter is Cyrillic
+    "ann\u200b",
+    "*",
+    "null",
+    "0",
+]
+users = st.one_of(st.sampled_from(INJECTED), st.text(min_size=1, max_size=30))
+words = st.one_of(st.sampled_from([*INJECTED, "parrot", "thread", "shop"]), st.text(min_size=1, max_size=12))
+filters = st.builds(
+    MemoryFilters,
+    app_name=st.none() | words,
+    shared_apps=st.none() | st.lists(words, max_size=2),
+    thread_id=st.none() | words,
+    agent_id=st.none() | words,
+    tags=st.none() | st.lists(words, max_size=2),
+    types=st.none() | st.just(["user_fact", "turn"]),
+)
+
+
+def usable(user_id):
+    try:
+        return check_user_id(user_id)
+    except InvalidUserError:
+        return None
+
+
+@given(
+    saved=st.lists(st.tuples(users, words, words, st.integers(0, 3)), min_size=2, max_size=6),
+    asked=st.lists(st.tuples(users, words, filters), min_size=1, max_size=4),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_every_call_is_scoped_to_the_user(memories, saved, asked):
+    run = uuid4().hex  # examples share a database
+    saved = [(usable(user_id + run), *rest) for user_id, *rest in saved]
+    asked = [(usable(user_id + run), *rest) for user_id, *rest in asked]
+    owners = {}
+    for user_id, word, label, position in saved:
+        if user_id is not None:
+            turn = MemoryRecord(
+                text=f"parrot {word}", type="turn", thread_id=label, position=position, tags=[label], agent_id=label
+            )
+            [stored] = await memories.save(user_id, [turn])
+            owners[stored.entry_id] = user_id
+    for user_id, query, given_filters in asked:
+        if user_id is not None:
+            await _see_only_ones_own(memories, user_id, owners, f"parrot {query}", given_filters)
+
+
+async def _see_only_ones_own(memories, user_id, owners, query, given_filters):
+    hits = await memories.search(user_id, query, limit=50, filters=given_filters)
+    read = await memories.latest(user_id, filters=given_filters)
+    assert {owners[record.entry_id] for record in [*(hit.record for hit in hits), *read]} <= {user_id}
+    others = {entry_id: owner for entry_id, owner in owners.items() if owner != user_id}
+    for entry_id in others:
+        assert await memories.get(user_id, entry_id) is None
+        assert not await memories.delete(user_id, entry_id)
+    await memories.delete_many(user_id, given_filters)
+    for entry_id, owner in others.items():
+        assert await memories.get(owner, entry_id) is not None

@@ -1,0 +1,111 @@
+"""Texts at rest when there is an encryption key."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+
+from discreet.encryption import Keyring, make_key
+from discreet.errors import EncryptionError
+from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
+from discreet.storage import open_storage
+from discreet.testing import StubEmbeddings
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+STUB = StubEmbeddings(dims=64)
+
+
+def opened(database, keys):
+    return open_storage(database, embeddings=STUB, keys=keys)
+
+
+def tables_hold(dsn, word):
+    with psycopg.connect(dsn) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'discreet'").fetchall()
+        rows = b""
+        for (table,) in tables:
+            with connection.cursor().copy(f"COPY discreet.{table} TO STDOUT") as copy:
+                rows += b"".join(map(bytes, copy))
+    return word.encode() in rows
+
+
+def turn(position, text):
+    return MemoryRecord(text=text, type="turn", thread_id="thread", position=position)
+
+
+async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database, token):
+    async with opened(database, Keyring([make_key()])) as storage:
+        record = MemoryRecord(text=f"Keeps a parrot called {token}", feedback=[{"comment": f"{token} it is"}])
+        [saved] = await storage.memories.save("ann", [record])
+        await storage.log.append(
+            TurnRecord(
+                request_id="r",
+                user_id="ann",
+                thread_id="t",
+                input_text=f"Hi {token}",
+                output_text=f"Hello {token}",
+                started_at=NOW,
+                ended_at=NOW,
+            )
+        )
+        assert (saved.text, saved.feedback) == (record.text, record.feedback)
+        [hit] = await storage.memories.search("ann", "parrot")
+        assert hit.record == saved
+        assert await storage.memories.get("ann", saved.entry_id) == saved
+        assert await storage.memories.latest("ann") == [saved]
+    assert not tables_hold(database, token)
+    async with opened(database, None) as storage:
+        await storage.memories.save("ann", [MemoryRecord(text=f"in the open: {token}")])
+    assert tables_hold(database, token)  # the search of the tables does find what is there
+
+
+async def test_without_its_key_a_text_is_refused_and_the_message_says_what_to_set(database):
+    async with opened(database, Keyring([make_key()])) as storage:
+        [saved] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+    async with opened(database, None) as storage:
+        with pytest.raises(EncryptionError, match="DISCREET_ENCRYPTION_KEYS"):
+            await storage.memories.search("ann", "parrots")
+    async with opened(database, Keyring([make_key()])) as storage:
+        with pytest.raises(EncryptionError):
+            await storage.memories.get("ann", saved.entry_id)
+        assert await storage.memories.delete_many("ann", MemoryFilters()) == 1
+
+
+async def test_what_was_stored_before_the_key_and_under_the_key_before_stays_readable(database):
+    old, new = make_key(), make_key()
+    for keys, text in [
+        (None, "parrot in the open"),
+        (Keyring([old]), "parrot of old"),
+        (Keyring([new, old]), "parrot"),
+    ]:
+        async with opened(database, keys) as storage:
+            await storage.memories.save("ann", [MemoryRecord(text=text)])
+    async with opened(database, Keyring([new, old])) as storage:
+        assert len(await storage.memories.search("ann", "parrot")) == 3
+
+
+async def test_a_sealed_text_that_is_moved_to_another_row_cannot_be_opened(database):
+    async with opened(database, Keyring([make_key()])) as storage:
+        await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+        await storage.memories.save("bob", [MemoryRecord(text="Likes tea")])
+        with psycopg.connect(database) as connection:
+            connection.execute(
+                "UPDATE discreet.memory m SET sealed_text = o.sealed_text FROM discreet.memory o "
+                "WHERE o.user_key <> m.user_key"
+            )
+        with pytest.raises(EncryptionError):
+            await storage.memories.latest("ann")
+
+
+async def test_facts_are_consolidated_and_words_of_neighbours_kept_in_step_though_sealed(database):
+    async with opened(database, Keyring([make_key()])) as storage:
+        [first] = await storage.memories.save("ann", [MemoryRecord(text="Likes green tea")])
+        [again] = await storage.memories.save("ann", [MemoryRecord(text="likes green tea")])
+        assert again.entry_id == first.entry_id
+        await storage.memories.save("ann", [turn(0, "Do you keep parrots?")])
+        await storage.memories.save("ann", [turn(1, "Indeed")])
+        found = await storage.memories.search("ann", "parrots", filters=MemoryFilters(types=["turn"]))
+        assert [hit.record.text for hit in found] == ["Do you keep parrots?", "Indeed"]
+        assert found[1].score > 0
