@@ -24,6 +24,12 @@ async def test_the_checkpointer_page(empty_database):
     assert policy["policy"].channels == {"locale": KEEP, "topic": REDACT}
 
 
+async def test_the_memories_page(empty_database):
+    (page,) = snippets("memories.md")
+    found = await page["main"](empty_database)
+    assert found == ["Ann moved and now lives in Hue", "Ann lives in Hanoi", "Ann is allergic to peanuts"]
+
+
 def test_the_redaction_page(caplog):
     basics, vault, shapes, recogniser = snippets("redaction.md")
     assert basics["redacted"] == "Tôi là Lan, email <EMAIL>, gọi <PHONE> lúc 12:30 ngày 17/05/2024."
