@@ -36,83 +36,115 @@ class DedupThresholds:
 
 
 _DEFAULT = DedupThresholds()
-_STRONG_REACH = 0.2
-_MEDIUM_REACH = 0.12
+_QUITE_REACH = 0.2
+_PERHAPS_REACH = 0.12
+_EQUAL_WORDS = 0.1
+_QUITE, _PERHAPS, _NOT = 2, 1, 0
 
 
 def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _DEFAULT) -> Verdict:
     """Return what `new` is to the stored `old`; `similarity` is the calibrated one of their vectors, 0 to 1."""
+    if new == old:
+        return "same"
+    if similarity < thresholds.similar - _QUITE_REACH:
+        return "new"
     after, before = wording(new), wording(old)
     if after.units == before.units:
         return "same"
-    if similarity < thresholds.similar - _STRONG_REACH or _of_others(after, before):
+    if _of_others(after, before):
         return "new"
-    polarity = _negative(after) != _negative(before)
-    strength = 0 if "addition" in after.marks else _evidence(after, before, polarity=polarity)
-    merges = not polarity and _says_no_less(after, before) and not _swaps(after, before)
-    if merges and similarity >= thresholds.same and after.numbers == before.numbers and after.names == before.names:
-        return "same"
-    if similarity >= thresholds.similar and (merges or strength >= 2):
-        return "update"
-    if strength >= 2 or (strength == 1 and similarity >= thresholds.similar - _MEDIUM_REACH):
-        return "conflict"
-    return "new"
+    opposite = _negative(after) != _negative(before) or _turned_round(after, before)
+    merges = not opposite and _says_no_less(after, before) and not _swaps(after, before)
+    if merges:
+        equal = set(after.content) == set(before.content)
+        if similarity >= thresholds.same and after.numbers == before.numbers and after.names == before.names:
+            return "same"
+        if similarity >= thresholds.similar - equal * _EQUAL_WORDS:
+            return "update"
+    sure = _exclude_each_other(after, before, opposite=opposite)
+    if sure == _QUITE:
+        return "update" if similarity >= thresholds.similar else "conflict"
+    return "conflict" if sure == _PERHAPS and similarity >= thresholds.similar - _PERHAPS_REACH else "new"
 
 
 def _negative(reading: Wording) -> bool:
-    return bool(reading.marks & {"negation", "ended"})
+    return not reading.marks.isdisjoint({"negation", "ended"})
+
+
+def _turned_round(after: Wording, before: Wording) -> bool:
+    """Whether a comparison has its sides exchanged."""
+    return (
+        "comparison" in after.marks & before.marks
+        and after.content != before.content
+        and sorted(after.units) == sorted(before.units)
+    )
 
 
 def _of_others(after: Wording, before: Wording) -> bool:
     """Whether the facts are about different people or animals."""
-    if "marriage" not in after.single & before.single and (
-        after.subject - before.people or before.subject - after.people
-    ):
+    if (after.subject - before.people or before.subject - after.people) and "marriage" not in after.single & before.single:
         return True
-    if after.known_as and before.known_as and after.known_as.isdisjoint(before.known_as):
+    one, other = after.called.get("several"), before.called.get("several")
+    if one and other and one.isdisjoint(other):
         return True
-    return bool(after.lead and before.lead and after.lead not in before.content and before.lead not in after.content)
+    return bool(
+        after.lead and before.lead and after.lead.isdisjoint(before.units) and before.lead.isdisjoint(after.units)
+    )
 
 
-def _evidence(after: Wording, before: Wording, *, polarity: bool) -> int:
-    """Return how sure it is that both can't hold: 0 not at all, 1 perhaps, 2 quite."""
-    changed = bool(after.marks & {"change", "ended"})
-    topic = after.single & before.single
+def _exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> int:
+    """Return how sure it is that both facts can't hold."""
     words, words_before = set(after.content), set(before.content)
-    shared = words & words_before
-    numbers = bool(after.numbers - before.numbers and before.numbers - after.numbers)
-    if numbers and _years(after) and _years(before) and _years(after).isdisjoint(_years(before)):
-        return 0
-    if topic and changed or polarity and shared and (changed or not (words - words_before and words_before - words)):
-        return 2
-    if numbers and words == words_before:
-        return 2
-    if topic or (changed or polarity) and shared:
-        return 1
-    return 0
+    if after.numbers != before.numbers and words == words_before:
+        return _QUITE
+    if "addition" in after.marks or "past" in after.marks or _years_apart(after, before):
+        return _NOT
+    changed = not after.marks.isdisjoint({"change", "ended"})
+    topic = after.single & before.single
+    shared = _weight((words & words_before) - after.lead - before.lead)
+    if topic and (changed or "residence" in topic):
+        return _QUITE
+    if opposite and shared and (changed or not (words - words_before and words_before - words)):
+        return _QUITE
+    one, other = after.called.get("one"), before.called.get("one")
+    if topic or ((changed or opposite) and shared) or (one and other and one != other):
+        return _PERHAPS
+    return _NOT
+
+
+def _weight(words: set[str]) -> bool:
+    """Whether there is a word in common: one Han character is not enough."""
+    return len(words) > 1 or any(len(word) > 1 for word in words)
+
+
+def _years_apart(after: Wording, before: Wording) -> bool:
+    """Whether each names a year that the other does not: two events, even if all else is equal."""
+    first, second = _years(after), _years(before)
+    return bool(first - second and second - first)
 
 
 def _years(reading: Wording) -> set[str]:
-    return {number for number in reading.numbers if len(number) == 4 and number[:2] in {"19", "20"}}
+    return {number for number in reading.numbers if number.startswith(("19", "20")) and len(number) == len("2000")}
 
 
 def _says_no_less(after: Wording, before: Wording) -> bool:
     """Whether no number, name or person of the stored fact is missing in the new one."""
     return (
         before.numbers <= after.numbers
-        and before.names <= {*after.names, *after.units}
+        and before.names <= after.names.union(after.units)
         and before.people <= after.people
     )
 
 
 def _swaps(after: Wording, before: Wording) -> bool:
-    """Whether one has other words where all else is equal: another value in the same sentence."""
+    """Whether one has other words where all else is equal, or they have no word in common."""
     first, second = after.content, before.content
+    shorter = min(len(first), len(second))
     start = 0
-    while start < min(len(first), len(second)) and first[start] == second[start]:
+    while start < shorter and first[start] == second[start]:
         start += 1
     end = 0
-    while end < min(len(first), len(second)) - start and first[-1 - end] == second[-1 - end]:
+    while end < shorter - start and first[-1 - end] == second[-1 - end]:
         end += 1
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    return bool(middle and other and set(middle).isdisjoint(other) and start + end)
+    return bool(middle and other and set(middle).isdisjoint(other))

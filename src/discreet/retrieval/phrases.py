@@ -5,65 +5,113 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
+from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.retrieval.tokens import stem
 
-HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-_UNIT = re.compile(
-    r"<[A-Z][A-Z0-9_]*(?::[A-Z2-7]+)?>"  # a placeholder
-    r"|\d+(?:[.,:/]\d+)*"
-    rf"|[{HAN}]"
-    rf"|(?:(?!\d)[^\W_{HAN}])[\u0300-\u036f]*(?:(?:(?!\d)[^\W_{HAN}])[\u0300-\u036f]*)*(?:'[^\W\d_]+)?"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_LETTER = rf"[^\W\d_{_HAN}][\u0300-\u036f]*"
+_UNIT = re.compile(rf"<[A-Z][A-Z0-9_]*(?::[A-Z2-7]+)?>|\d+(?:[.,:/]\d+)*|[{_HAN}]|(?:{_LETTER})+(?:'(?:{_LETTER})+)?")
+_PLAIN = str.maketrans(
+    {
+        "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+        "\N{CYRILLIC SMALL LETTER IO}": "\N{CYRILLIC SMALL LETTER IE}",
+    }
 )
-_PLAIN = str.maketrans({"\N{RIGHT SINGLE QUOTATION MARK}": "'"})
-
-Meaning = tuple[str, str]
-"""A category and, within it, a group; the group is empty for categories that have none."""
-Meanings = tuple[Meaning, ...]
 
 
-def cut(text: str) -> list[tuple[str, int]]:
-    """Return the units of `text` as they are written, and where each begins in the normal form that they are cut from."""
-    return [
-        (match[0], match.start()) for match in _UNIT.finditer(unicodedata.normalize("NFKC", text).translate(_PLAIN))
-    ]
+@dataclass(slots=True)
+class Meaning:
+    """What a phrase tells of the text that it stands in. A phrase may stand in several lists."""
+
+    marks: set[str] = field(default_factory=set)
+    """The lists without groups that it is in."""
+    people: set[str] = field(default_factory=set)
+    """Groups of people or animals."""
+    numbers: set[str] = field(default_factory=set)
+    """The number, day, month or part of a day."""
+    single: set[str] = field(default_factory=set)
+    """What a person has one of at a time."""
+    content: str | None = None
+    """What stands for it among the words that say something; None if it says nothing by itself."""
 
 
-def plain(unit: str) -> str:
-    """Return what stands for `unit` in comparisons: the stem of a word, lower case."""
-    return stem(unit.casefold().replace("ё", "е")) if unit[0].isalpha() else unit
+class Unit(NamedTuple):
+    """A word, number, placeholder or Han character."""
+
+    plain: str
+    """What stands for it in comparisons: the stem of a word, lower case."""
+    kind: str
+    """`number`, `placeholder`, `han`, `capital` or `word`."""
+    stop: bool
+    """Whether it is too common to say anything."""
+    phrases: Sequence[tuple[int, dict[tuple[str, ...], Meaning]]]
+    """The known phrases that begin with it, by their length in units, longest first."""
 
 
-def longest(units: Sequence[str], at: int) -> tuple[int, Meanings]:
-    """Return how many of the plain `units` from `at` on are the longest phrase that is known, and what it means."""
-    by_length = _phrases().get(units[at], ())
-    for length, phrases in by_length:
-        meanings = phrases.get(tuple(units[at : at + length]))
-        if meanings:
-            return length, meanings
-    return 0, ()
+def cut(text: str) -> list[str]:
+    """Return the units of `text` as they are written."""
+    return _UNIT.findall(unicodedata.normalize("NFKC", text).translate(_PLAIN))
+
+
+@lru_cache(maxsize=50_000)
+def unit(written: str) -> Unit:
+    """Return what is known about one unit. Stemming takes most of the time of a reading, so it must come from here."""
+    first = written[0]
+    if first.isdigit() or first == "<":
+        return Unit(written, "number" if first != "<" else "placeholder", stop=False, phrases=_phrases().get(written, ()))
+    plain = _plain(written)
+    kind = "han" if "\u3400" <= first <= "\u9fff" else "capital" if first.isupper() else "word"
+    return Unit(plain, kind, written.casefold() in STOP_WORDS, _phrases().get(plain, ()))
+
+
+def _plain(written: str) -> str:
+    return stem(written.casefold())
 
 
 @cache
-def _phrases() -> dict[str, list[tuple[int, dict[tuple[str, ...], Meanings]]]]:
-    """Return, by the first unit of phrases, their lengths in units, longest first, with the phrases of each."""
-    found: dict[str, dict[int, dict[tuple[str, ...], Meanings]]] = defaultdict(lambda: defaultdict(dict))
-    for meaning, phrase in _entries():
-        units = tuple(plain(unit) for unit, _ in cut(phrase))
-        same = found[units[0]][len(units)]
-        if meaning not in (known := same.get(units, ())):
-            same[units] = (*known, meaning)
+def _phrases() -> dict[str, list[tuple[int, dict[tuple[str, ...], Meaning]]]]:
+    found: dict[str, dict[int, dict[tuple[str, ...], Meaning]]] = {}
+    for category, group, phrase in _entries():
+        units = tuple(_plain(written) if written[0].isalpha() else written for written in cut(phrase))
+        meaning = found.setdefault(units[0], {}).setdefault(len(units), {}).setdefault(units, Meaning())
+        _add(meaning, category, group, " ".join(units))
     return {first: sorted(lengths.items(), reverse=True) for first, lengths in found.items()}
 
 
-def _entries() -> Iterator[tuple[Meaning, str]]:
+def _add(meaning: Meaning, category: str, group: str, phrase: str) -> None:
+    match category:
+        case "several" | "one":
+            meaning.people.add(group)
+            meaning.marks.add(category)
+            meaning.content = f"={group}"
+        case "when" | "number":
+            meaning.numbers.add(group)
+        case "single":
+            meaning.single.add(group)
+            meaning.content = f"={group}"
+        case "state":
+            meaning.single.add(group)
+            meaning.content = phrase
+        case "alike" if group == "dislike":
+            meaning.marks.add("negation")
+            meaning.content = "=like"
+        case "alike":
+            meaning.content = meaning.content or f"={group}"
+        case _:
+            meaning.marks.add(category)
+
+
+def _entries() -> Iterator[tuple[str, str, str]]:
+    """Give category, group and phrase of each entry; the group is empty for categories that have none."""
     data = tomllib.loads(files(__package__).joinpath("wording.toml").read_text(encoding="utf-8"))
     for category, entries in data.items():
         groups = entries if isinstance(entries, dict) else {"": entries}
         for group, phrases in groups.items():
             for phrase in phrases:
-                yield (category, group), phrase
+                yield category, group, phrase
