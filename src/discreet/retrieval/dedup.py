@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import ConfigurationError
+from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.retrieval.wording import Wording, wording
 
 Verdict = Literal["same", "update", "conflict", "new"]
@@ -54,8 +55,7 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     if _of_others(after, before):
         return "new"
     opposite = _negative(after) != _negative(before) or _turned_round(after, before)
-    merges = not opposite and _says_no_less(after, before) and not _swaps(after, before)
-    if merges:
+    if not opposite and _says_no_less(after, before) and not _swaps(after, before):
         equal = set(after.content) == set(before.content)
         if similarity >= thresholds.same and after.numbers == before.numbers and after.names == before.names:
             return "same"
@@ -95,26 +95,51 @@ def _of_others(after: Wording, before: Wording) -> bool:
 def _exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> int:
     """Return how sure it is that both facts can't hold."""
     words, words_before = set(after.content), set(before.content)
-    if after.numbers != before.numbers and words == words_before:
-        return _QUITE
-    if "addition" in after.marks or "past" in after.marks or _years_apart(after, before):
-        return _NOT
     changed = not after.marks.isdisjoint({"change", "ended"})
-    topic = after.single & before.single
-    shared = _weight((words & words_before) - after.lead - before.lead)
-    if topic and (changed or "residence" in topic):
+    shared = _specific(after) & _specific(before)
+    in_common = _tells(shared) or bool(after.names & before.names - after.lead - before.lead)
+    topic = {each for each in after.single & before.single if each[0] != "~" or (in_common and words != words_before)}
+    if after.numbers != before.numbers and words == words_before:
+        return _QUITE if topic or changed else _PERHAPS
+    if not after.marks.isdisjoint({"addition", "past"}) or _years_apart(after, before):
+        return _NOT
+    moved = "residence" in topic and after.names - before.names and before.names - after.names
+    if topic and (changed or moved):
         return _QUITE
-    if opposite and shared and (changed or not (words - words_before and words_before - words)):
+    gained, lost = _specific(after) - words_before, _specific(before) - words
+    swapped = gained and lost
+    if opposite and not swapped and (in_common or after.people & before.people):
+        return _QUITE
+    if opposite and in_common and changed:
         return _QUITE
     one, other = after.called.get("one"), before.called.get("one")
-    if topic or ((changed or opposite) and shared) or (one and other and one != other):
+    chosen = "choice" in after.marks & before.marks
+    if topic or ((changed or opposite or chosen) and in_common) or (one and other and one != other):
         return _PERHAPS
-    return _NOT
+    return _PERHAPS if _other_value(after, before) else _NOT
 
 
-def _weight(words: set[str]) -> bool:
-    """Whether there is a word in common: one Han character is not enough."""
+def _specific(reading: Wording) -> set[str]:
+    """Return the words that say what is said: no names, no people, none of a group of words alike."""
+    return {
+        word
+        for word in reading.content
+        if word[0] != "=" and word not in reading.names and word not in reading.lead and word not in STOP_WORDS
+    }
+
+
+def _tells(words: set[str]) -> bool:
+    """Whether the texts have a word in common: one Han character is not enough."""
     return len(words) > 1 or any(len(word) > 1 for word in words)
+
+
+def _other_value(after: Wording, before: Wording) -> bool:
+    """Whether both say what one and the same thing is: the same words up to "is", others behind."""
+    for link in after.links:
+        head = after.content[:link]
+        if link in before.links and head == before.content[:link] and any(word[0] != "=" for word in head):
+            return bool(after.content[link:] and before.content[link:])
+    return False
 
 
 def _years_apart(after: Wording, before: Wording) -> bool:
@@ -137,8 +162,16 @@ def _says_no_less(after: Wording, before: Wording) -> bool:
 
 
 def _swaps(after: Wording, before: Wording) -> bool:
-    """Whether one has other words where all else is equal, or they have no word in common."""
-    first, second = after.content, before.content
+    """Whether one has other words where all else is equal, or they have too little in common to say the same."""
+    said, said_before = _specific(after), _specific(before)
+    roots, roots_before = _roots(after.content), _roots(before.content)
+    gained = sum(word[:_ROOT] not in roots_before for word in said)
+    lost = sum(word[:_ROOT] not in roots for word in said_before)
+    if lost * 3 > len(said_before) and not gained:
+        return True
+    if lost and gained and lost * 2 >= len(said_before) and gained * 2 >= len(said):
+        return True
+    first, second = _without_small(after.content), _without_small(before.content)
     shorter = min(len(first), len(second))
     start = 0
     while start < shorter and first[start] == second[start]:
@@ -147,4 +180,26 @@ def _swaps(after: Wording, before: Wording) -> bool:
     while end < shorter - start and first[-1 - end] == second[-1 - end]:
         end += 1
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    return bool(middle and other and set(middle).isdisjoint(other))
+    return bool(middle and other and (_few_han(middle, other) or set(middle).isdisjoint(other)) and not _same_roots(middle, other))
+
+
+_ROOT = 5
+
+
+def _roots(words: list[str]) -> set[str]:
+    return {word if word[0] == "=" else word[:_ROOT] for word in words}
+
+
+def _few_han(first: list[str], second: list[str]) -> bool:
+    return len(first) < 4 > len(second) and all(len(word) == 1 for word in first + second)
+
+
+def _same_roots(first: list[str], second: list[str]) -> bool:
+    return _roots(first) == _roots(second)
+
+
+def _without_small(words: list[str]) -> list[str]:
+    return [word for word in words if word not in _SMALL]
+
+
+_SMALL = frozenset({"=have", "=called", "对", "患"})

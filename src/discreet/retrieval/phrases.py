@@ -16,7 +16,7 @@ from discreet.retrieval.tokens import stem
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _LETTER = rf"[^\W\d_{_HAN}][\u0300-\u036f]*"
-_UNIT = re.compile(rf"<[A-Z][A-Z0-9_]*(?::[A-Z2-7]+)?>|\d+(?:[.,:/]\d+)*|[{_HAN}]|(?:{_LETTER})+(?:'(?:{_LETTER})+)?")
+_UNIT = re.compile(rf"<[A-Z][A-Z0-9_]*(?::[A-Z2-7]+)?>|\d+(?:[.,:/]\d+)*|[{_HAN}]|[.!?。！？:—–]|(?:{_LETTER})+(?:'(?:{_LETTER})+)?")
 _PLAIN = str.maketrans(
     {
         "\N{RIGHT SINGLE QUOTATION MARK}": "'",
@@ -47,7 +47,7 @@ class Unit(NamedTuple):
     plain: str
     """What stands for it in comparisons: the stem of a word, lower case."""
     kind: str
-    """`number`, `placeholder`, `han`, `capital` or `word`."""
+    """`number`, `placeholder`, `break` (punctuation), `han`, `capital` or `word`."""
     stop: bool
     """Whether it is too common to say anything."""
     phrases: Sequence[tuple[int, dict[tuple[str, ...], Meaning]]]
@@ -63,8 +63,9 @@ def cut(text: str) -> list[str]:
 def unit(written: str) -> Unit:
     """Return what is known about one unit. Stemming takes most of the time of a reading, so it must come from here."""
     first = written[0]
-    if first.isdigit() or first == "<":
-        return Unit(written, "number" if first != "<" else "placeholder", stop=False, phrases=_phrases().get(written, ()))
+    if not first.isalpha():
+        kind = "placeholder" if first == "<" else "number" if first.isdigit() else "break"
+        return Unit(written, kind, stop=False, phrases=_phrases().get(written, ()))
     plain = _plain(written)
     kind = "han" if "\u3400" <= first <= "\u9fff" else "capital" if first.isupper() else "word"
     return Unit(plain, kind, written.casefold() in STOP_WORDS, _phrases().get(plain, ()))
@@ -96,13 +97,20 @@ def _add(meaning: Meaning, category: str, group: str, phrase: str) -> None:
             meaning.single.add(group)
             meaning.content = f"={group}"
         case "state":
-            meaning.single.add(group)
-            meaning.content = phrase
+            thing, _, value = group.partition("/")
+            meaning.single.add(thing)
+            meaning.content = group if value else phrase
+        case "scale":
+            meaning.single.add(f"~{group.partition('/')[0]}")
+            meaning.content = group
         case "alike" if group == "dislike":
             meaning.marks.add("negation")
             meaning.content = "=like"
         case "alike":
             meaning.content = meaning.content or f"={group}"
+        case "particle":
+            meaning.marks.add(category)
+            meaning.content = meaning.content or phrase
         case _:
             meaning.marks.add(category)
 

@@ -15,6 +15,9 @@ _SUBJECT_UNITS = 5
 _NAME_UNITS = 3
 """A name has at most so many Han characters, or words, in most cases."""
 
+_LINKS = frozenset(":—–")
+"""Punctuation that stands for "is"."""
+
 
 @dataclass(slots=True)
 class Wording:
@@ -38,6 +41,8 @@ class Wording:
     """A name that the text begins with."""
     single: set[str] = field(default_factory=set)
     """What it is about, if a person has only one of it at a time."""
+    links: list[int] = field(default_factory=list)
+    """How many of `content` stand before each "is"."""
     marks: set[str] = field(default_factory=set)
     """The lists without groups that it has phrases of, such as `negation` and `change`."""
 
@@ -47,37 +52,47 @@ def wording(text: str) -> Wording:
     """Return the reading of `text`. It is shared: don't change it."""
     units = [unit(written) for written in cut(text)]
     plain = [each.plain for each in units]
-    reading = Wording(plain)
+    reading = Wording([each.plain for each in units if each.kind != "break"])
+    starts = True  # of a sentence, where a capital says nothing
     named: set[str] | None = None  # where a name that follows belongs
     at, name_ends = 0, 0
     while at < len(units):
+        each = units[at]
         meaning, length = _longest(units, plain, at)
+        if meaning is not None and each.kind == "capital" and not starts and not _though_capital(meaning):
+            meaning, length = None, 1
         if meaning is not None:
             _note(reading, meaning, at)
             if meaning.people:
                 named = reading.called.setdefault("one" if "one" in meaning.marks else "several", set())
                 name_ends = at + length + _NAME_UNITS
-            elif "title" in meaning.marks and at < 2:
-                named, name_ends = reading.lead, at + length + _NAME_UNITS
-            elif meaning.marks & {"copula", "someone", "title"}:
+            elif "title" in meaning.marks:
+                named = reading.lead if named is None else named
+                name_ends = at + length + (1 if each.kind == "han" else _NAME_UNITS)
+            elif meaning.marks & {"copula", "someone"}:
                 name_ends += length
             else:
                 named = None
+        elif each.kind == "break":
+            if each.plain in _LINKS:
+                reading.links.append(len(reading.content))
+        elif each.kind == "number":
+            reading.numbers.add(each.plain)
+            named = None
         else:
-            each = units[at]
-            if each.kind == "number":
-                reading.numbers.add(each.plain)
+            _note_word(reading, each, at, starts=starts)
+            if each.kind == "word":
                 named = None
-            elif each.kind == "word" and each.stop:
-                named = None
-            else:
-                _note_word(reading, each, at)
-                if each.kind == "word":
-                    named = None
-                elif named is not None and at < name_ends and each.kind != "placeholder":
-                    named.add(each.plain)
+            elif named is not None and at < name_ends and each.kind != "placeholder":
+                named.add(each.plain)
+        starts = each.kind == "break" and each.plain not in _LINKS
         at += length
     return reading
+
+
+def _though_capital(meaning: Meaning) -> bool:
+    """Whether a phrase is what it is though it begins with a capital: a day, a month, "I", a title."""
+    return bool(meaning.numbers) or not meaning.marks.isdisjoint({"someone", "title"})
 
 
 def _longest(units: list[Unit], plain: list[str], at: int) -> tuple[Meaning | None, int]:
@@ -99,14 +114,16 @@ def _note(reading: Wording, meaning: Meaning, at: int) -> None:
         reading.numbers |= meaning.numbers
     if meaning.single:
         reading.single |= meaning.single
+    if "copula" in meaning.marks:
+        reading.links.append(len(reading.content))
     if meaning.content is not None:
         reading.content.append(meaning.content)
 
 
-def _note_word(reading: Wording, each: Unit, at: int) -> None:
-    if each.kind == "capital" and at or each.kind == "placeholder":
+def _note_word(reading: Wording, each: Unit, at: int, *, starts: bool) -> None:
+    if (each.kind == "capital" and not starts) or each.kind == "placeholder":
         reading.names.add(each.plain)
-    elif at == 0 and each.kind in {"capital", "han"}:
+    elif at == 0 and each.kind != "word" and not each.stop:
         reading.lead.add(each.plain)
-    if not each.stop:
+    if not each.stop or each.kind != "word":
         reading.content.append(each.plain)
