@@ -82,7 +82,7 @@ def _turned_round(after: Wording, before: Wording) -> bool:
 
 def _of_others(after: Wording, before: Wording) -> bool:
     """Whether the facts are about different people or animals."""
-    if (after.subject - before.people or before.subject - after.people) and "marriage" not in after.single & before.single:
+    if (after.subject - before.people or before.subject - after.people) and not ("marriage" in after.states and "marriage" in before.states):
         return True
     one, other = after.called.get("several"), before.called.get("several")
     if one and other and one.isdisjoint(other):
@@ -95,28 +95,44 @@ def _of_others(after: Wording, before: Wording) -> bool:
 def _exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> int:
     """Return how sure it is that both facts can't hold."""
     words, words_before = set(after.content), set(before.content)
+    said, said_before = _specific(after), _specific(before)
+    gained, lost = said - words_before, said_before - words
+    named, unnamed = after.names - before.names - after.lead, before.names - after.names - before.lead
     changed = not after.marks.isdisjoint({"change", "ended"})
-    shared = _specific(after) & _specific(before)
-    in_common = _tells(shared) or bool(after.names & before.names - after.lead - before.lead)
-    topic = {each for each in after.single & before.single if each[0] != "~" or (in_common and words != words_before)}
+    in_common = _tells(said & said_before) or bool(after.names & before.names - after.lead - before.lead)
+    topic = after.single & before.single
+    if (gained and lost) or (named and unnamed):
+        topic -= _EVENTS
+    other_state = _other(after.states, before.states) or (in_common and _other(after.scales, before.scales))
     if after.numbers != before.numbers and words == words_before:
-        return _QUITE if topic or changed else _PERHAPS
+        return _QUITE if topic or other_state or changed else _PERHAPS
     if not after.marks.isdisjoint({"addition", "past"}) or _years_apart(after, before):
         return _NOT
-    moved = "residence" in topic and after.names - before.names and before.names - after.names
-    if topic and (changed or moved):
+    if (other_state and changed) or topic and (changed or ("residence" in topic and named and unnamed)):
         return _QUITE
-    gained, lost = _specific(after) - words_before, _specific(before) - words
-    swapped = gained and lost
-    if opposite and not swapped and (in_common or after.people & before.people):
+    if opposite and not (gained and lost) and (in_common or after.people & before.people):
         return _QUITE
-    if opposite and in_common and changed:
+    if (opposite or changed) and in_common and (changed and opposite or not gained):
         return _QUITE
+    more, less = after.numbers - before.numbers, before.numbers - after.numbers
+    if other_state or (topic and bool(named) == bool(unnamed) and bool(more) == bool(less)):
+        return _PERHAPS
     one, other = after.called.get("one"), before.called.get("one")
     chosen = "choice" in after.marks & before.marks
-    if topic or ((changed or opposite or chosen) and in_common) or (one and other and one != other):
+    if ((changed or opposite or chosen) and in_common) or (one and other and one != other):
+        return _PERHAPS
+    if in_common and not lost and not unnamed and more and less:
         return _PERHAPS
     return _PERHAPS if _other_value(after, before) else _NOT
+
+
+def _other(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
+    """Whether both name a state or an end of a scale, and not the same."""
+    return any(values.isdisjoint(before[thing]) for thing, values in after.items() if thing in before)
+
+
+_EVENTS = frozenset({"appointment", "flight", "deadline"})
+"""Of these there may be several, for several purposes or with several people."""
 
 
 def _specific(reading: Wording) -> set[str]:
@@ -165,8 +181,8 @@ def _swaps(after: Wording, before: Wording) -> bool:
     """Whether one has other words where all else is equal, or they have too little in common to say the same."""
     said, said_before = _specific(after), _specific(before)
     roots, roots_before = _roots(after.content), _roots(before.content)
-    gained = sum(word[:_ROOT] not in roots_before for word in said)
-    lost = sum(word[:_ROOT] not in roots for word in said_before)
+    gained = sum(_root(word) not in roots_before for word in said)
+    lost = sum(_root(word) not in roots for word in said_before)
     if lost * 3 > len(said_before) and not gained:
         return True
     if lost and gained and lost * 2 >= len(said_before) and gained * 2 >= len(said):
@@ -187,7 +203,11 @@ _ROOT = 5
 
 
 def _roots(words: list[str]) -> set[str]:
-    return {word if word[0] == "=" else word[:_ROOT] for word in words}
+    return {_root(word) for word in words}
+
+
+def _root(word: str) -> str:
+    return word if word[0] == "=" or "/" in word else word[:_ROOT]
 
 
 def _few_han(first: list[str], second: list[str]) -> bool:

@@ -37,6 +37,10 @@ class Meaning:
     """The number, day, month or part of a day."""
     single: set[str] = field(default_factory=set)
     """What a person has one of at a time."""
+    value: tuple[str, str] | None = None
+    """A state of which there is one at a time, and which value of it the phrase is."""
+    end: tuple[str, str] | None = None
+    """A scale, and which end of it the phrase is."""
     content: str | None = None
     """What stands for it among the words that say something; None if it says nothing by itself."""
 
@@ -98,11 +102,11 @@ def _add(meaning: Meaning, category: str, group: str, phrase: str) -> None:
             meaning.content = f"={group}"
         case "state":
             thing, _, value = group.partition("/")
-            meaning.single.add(thing)
             meaning.content = group if value else phrase
+            meaning.value = (thing, meaning.content)
         case "scale":
-            meaning.single.add(f"~{group.partition('/')[0]}")
             meaning.content = group
+            meaning.end = (group.partition("/")[0], group)
         case "alike" if group == "dislike":
             meaning.marks.add("negation")
             meaning.content = "=like"

@@ -41,6 +41,10 @@ class Wording:
     """A name that the text begins with."""
     single: set[str] = field(default_factory=set)
     """What it is about, if a person has only one of it at a time."""
+    states: dict[str, set[str]] = field(default_factory=dict)
+    """Likewise, with the values that it names."""
+    scales: dict[str, set[str]] = field(default_factory=dict)
+    """Scales, with the ends that it names."""
     links: list[int] = field(default_factory=list)
     """How many of `content` stand before each "is"."""
     marks: set[str] = field(default_factory=set)
@@ -114,6 +118,10 @@ def _note(reading: Wording, meaning: Meaning, at: int) -> None:
         reading.numbers |= meaning.numbers
     if meaning.single:
         reading.single |= meaning.single
+    if meaning.value is not None:
+        reading.states.setdefault(meaning.value[0], set()).add(meaning.value[1])
+    if meaning.end is not None:
+        reading.scales.setdefault(meaning.end[0], set()).add(meaning.end[1])
     if "copula" in meaning.marks:
         reading.links.append(len(reading.content))
     if meaning.content is not None:
@@ -123,7 +131,7 @@ def _note(reading: Wording, meaning: Meaning, at: int) -> None:
 def _note_word(reading: Wording, each: Unit, at: int, *, starts: bool) -> None:
     if (each.kind == "capital" and not starts) or each.kind == "placeholder":
         reading.names.add(each.plain)
-    elif at == 0 and each.kind != "word" and not each.stop:
+    elif at == 0 and each.kind == "capital" and not each.stop:
         reading.lead.add(each.plain)
-    if not each.stop or each.kind != "word":
+    if not each.stop or each.kind == "han":
         reading.content.append(each.plain)
