@@ -37,10 +37,10 @@ class DedupThresholds:
 
 
 _DEFAULT = DedupThresholds()
-_QUITE_REACH = 0.2
+_QUITE_REACH = 0.3
 _PERHAPS_REACH = 0.12
 _EQUAL_WORDS = 0.1
-_QUITE, _PERHAPS, _NOT = 2, 1, 0
+_QUITE, _LIKELY, _PERHAPS, _NOT = 3, 2, 1, 0
 
 
 def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _DEFAULT) -> Verdict:
@@ -64,6 +64,8 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     sure = _exclude_each_other(after, before, opposite=opposite)
     if sure == _QUITE:
         return "update" if similarity >= thresholds.similar else "conflict"
+    if sure == _LIKELY:
+        return "conflict"
     return "conflict" if sure == _PERHAPS and similarity >= thresholds.similar - _PERHAPS_REACH else "new"
 
 
@@ -98,7 +100,7 @@ def _exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> i
     said, said_before = _specific(after), _specific(before)
     gained, lost = said - words_before, said_before - words
     named, unnamed = after.names - before.names - after.lead, before.names - after.names - before.lead
-    changed = not after.marks.isdisjoint({"change", "ended"})
+    changed = not after.marks.isdisjoint({"change", "ended", "replaced"})
     in_common = _tells(said & said_before) or bool(after.names & before.names - after.lead - before.lead)
     topic = after.single & before.single
     if (gained and lost) or (named and unnamed):
@@ -112,18 +114,21 @@ def _exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> i
         return _QUITE
     if opposite and not (gained and lost) and (in_common or after.people & before.people):
         return _QUITE
-    if (opposite or changed) and in_common and (changed and opposite or not gained):
+    if (opposite or changed) and in_common and not gained:
         return _QUITE
+    if opposite and changed and in_common:
+        return _LIKELY
     more, less = after.numbers - before.numbers, before.numbers - after.numbers
-    if other_state or (topic and bool(named) == bool(unnamed) and bool(more) == bool(less)):
+    apart = (gained and lost) or (named and unnamed) or (more and less)
+    if other_state or (topic and apart and bool(named) == bool(unnamed) and bool(more) == bool(less)):
         return _PERHAPS
     one, other = after.called.get("one"), before.called.get("one")
     chosen = "choice" in after.marks & before.marks
     if ((changed or opposite or chosen) and in_common) or (one and other and one != other):
         return _PERHAPS
-    if in_common and not lost and not unnamed and more and less:
+    if more and less and not lost and not unnamed and (in_common or (not gained and words & words_before)):
         return _PERHAPS
-    return _PERHAPS if _other_value(after, before) else _NOT
+    return _PERHAPS if "replaced" in after.marks or _other_value(after, before) else _NOT
 
 
 def _other(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
@@ -196,7 +201,15 @@ def _swaps(after: Wording, before: Wording) -> bool:
     while end < shorter - start and first[-1 - end] == second[-1 - end]:
         end += 1
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    return bool(middle and other and (_few_han(middle, other) or set(middle).isdisjoint(other)) and not _same_roots(middle, other))
+    if not _tell(middle) or not _tell(other):
+        return False
+    if start + end >= max(len(middle), len(other)) and _few_han(middle, other):
+        return _tell([*set(middle) - set(other)]) and _tell([*set(other) - set(middle)])
+    return {_root(word, 4) for word in middle}.isdisjoint(_root(word, 4) for word in other)
+
+
+def _tell(words: list[str]) -> bool:
+    return any(word[0] != "=" or len(word) > 2 for word in words)
 
 
 _ROOT = 5
@@ -206,20 +219,16 @@ def _roots(words: list[str]) -> set[str]:
     return {_root(word) for word in words}
 
 
-def _root(word: str) -> str:
-    return word if word[0] == "=" or "/" in word else word[:_ROOT]
+def _root(word: str, length: int = _ROOT) -> str:
+    return word if word[0] == "=" or "/" in word else word[:length]
 
 
 def _few_han(first: list[str], second: list[str]) -> bool:
-    return len(first) < 4 > len(second) and all(len(word) == 1 for word in first + second)
-
-
-def _same_roots(first: list[str], second: list[str]) -> bool:
-    return _roots(first) == _roots(second)
+    return len(first) < 7 > len(second) and all(len(word) == 1 or word[0] == "=" for word in first + second)
 
 
 def _without_small(words: list[str]) -> list[str]:
     return [word for word in words if word not in _SMALL]
 
 
-_SMALL = frozenset({"=have", "=called", "对", "患"})
+_SMALL = frozenset({"=have", "=called"})

@@ -112,9 +112,11 @@ def _add(meaning: Meaning, category: str, group: str, phrase: str) -> None:
             meaning.content = "=like"
         case "alike":
             meaning.content = meaning.content or f"={group}"
+        case "thing":
+            meaning.content = f"{group}/"
         case "particle":
             meaning.marks.add(category)
-            meaning.content = meaning.content or phrase
+            meaning.content = meaning.content or f"={phrase}"
         case _:
             meaning.marks.add(category)
 

@@ -91,12 +91,14 @@ def wording(text: str) -> Wording:
                 named.add(each.plain)
         starts = each.kind == "break" and each.plain not in _LINKS
         at += length
+    if "negation" in reading.marks and reading.units[-1] == "了":
+        reading.marks.add("ended")
     return reading
 
 
 def _though_capital(meaning: Meaning) -> bool:
     """Whether a phrase is what it is though it begins with a capital: a day, a month, "I", a title."""
-    return bool(meaning.numbers) or not meaning.marks.isdisjoint({"someone", "title"})
+    return bool(meaning.numbers or meaning.value) or not meaning.marks.isdisjoint({"someone", "title"})
 
 
 def _longest(units: list[Unit], plain: list[str], at: int) -> tuple[Meaning | None, int]:
