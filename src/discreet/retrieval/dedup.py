@@ -1,7 +1,8 @@
-"""Decide what a new fact is to a stored one of the same person. Pure: cosine of the vectors and words, no model.
+"""Decide what a new fact is to a stored one of the same person. Pure: the cosine of their vectors and their words.
 
-The cosine of a sentence tells what a fact is about, not what it says: "lives in Hanoi" is as near to "moved to Da Nang"
-as "has a daughter Lan" is to "has a son Minh". So numbers, names, people, negation and words of change are compared too.
+The cosine tells what a sentence is about, not what it says: "moved to Da Nang" is no nearer to "lives in Hanoi" than "has
+a son Minh" is to "has a daughter Lan" (benchmarks/dedup.py prints the quartiles). So words decide what kind of pair it is,
+and the cosine whether it is near enough. In doubt both facts stay: a duplicate costs a row, a wrong merge a memory.
 """
 
 from __future__ import annotations
@@ -10,118 +11,102 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.errors import ConfigurationError
+from discreet.retrieval.agreement import says_no_less
+from discreet.retrieval.exclusion import Doubt, exclude_each_other
 from discreet.retrieval.wording import Wording, wording
 
 Verdict = Literal["same", "update", "conflict", "new"]
-"""`same`: the stored fact is said again. `update`: the new one takes its place. `conflict`: both can't hold, or it can't
-be told. `new`: nothing to do with each other."""
-
-
-_STRONG_REACH = 0.2
+"""`same`: the stored fact is said again. `update`: the new one takes its place. `conflict`: both can't hold, or perhaps
+can't; both stay. `new`: they have nothing to do with each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DedupThresholds:
-    """Calibrated similarities, 0 to 1.
+    """Calibrated similarities, 0 to 1, that decide about pairs of facts.
 
     Raises:
         ConfigurationError: They are not in order.
     """
 
     same: float = 0.95
-    """From here on a fact without any difference that counts is the same."""
+    """From here on a fact that differs in nothing that counts is the same."""
     similar: float = 0.85
     """From here on the new wording takes the place of the stored one."""
 
     @property
     def least(self) -> float:
         """Below it only the same words are not new."""
-        return self.similar - _STRONG_REACH
+        return self.similar - _REACH["none"]
 
     def __post_init__(self) -> None:
         if not 0 <= self.similar <= self.same <= 1:
-            raise ConfigurationError("Dedup thresholds need 0 <= similar <= same <= 1.")
+            raise ConfigurationError(
+                f"Dedup thresholds must be in order, 0 <= similar <= same <= 1; they are {self.similar} and {self.same}."
+            )
 
 
 _DEFAULT = DedupThresholds()
-_MEDIUM_REACH = 0.12
+
+_EQUAL_WORDS = 0.1
+"""So far below `similar` a fact of the very same words, up to order and words alike, still takes the other's place."""
+_REACH: dict[Doubt, float] = {"none": 0.3, "little": 0.3, "much": 0.12}
+"""How far below `similar` two facts are told to exclude each other, by how doubtful that is. The words must be about the
+same thing besides, so that the first may reach down to texts that share little: "stopped running because of my knee" has
+a cosine of .2 to "runs 5 km every morning"."""
 
 
 def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _DEFAULT) -> Verdict:
-    """Return what `new` is to the stored `old`; `similarity` is the calibrated one of their vectors, 0 to 1."""
-    after, before = wording(new), wording(old)
-    if after.units == before.units:
+    """Return what `new` is to the stored `old`; `similarity` is the calibrated one of their vectors, 0 to 1.
+
+    Example:
+        >>> judge("User moved to Da Nang.", "User lives in Hanoi.", 0.9)
+        'update'
+        >>> judge("Has a son Minh, born 2018", "Has a daughter Lan, born 2015", 0.9)
+        'new'
+    """
+    if new == old:
         return "same"
-    if similarity < thresholds.least or _of_others(after, before):
+    if similarity < thresholds.least:
         return "new"
-    polarity = _negative(after) != _negative(before)
-    strength = 0 if "addition" in after.marks else _evidence(after, before, polarity=polarity)
-    merges = not polarity and _says_no_less(after, before) and not _swaps(after, before)
-    if merges and similarity >= thresholds.same and after.numbers == before.numbers and after.names == before.names:
+    after, before = wording(new), wording(old)
+    if after.units and after.units == before.units and after.names == before.names:
         return "same"
-    if similarity >= thresholds.similar and (merges or strength >= 2):
-        return "update"
-    if strength >= 2 or (strength == 1 and similarity >= thresholds.similar - _MEDIUM_REACH):
-        return "conflict"
-    return "new"
+    if _of_others(after, before):
+        return "new"
+    opposite = after.negative != before.negative or _turned_round(after, before)
+    if not opposite and similarity >= thresholds.similar - _EQUAL_WORDS and says_no_less(after, before):
+        if similarity >= thresholds.same and _nothing_new(after, before):
+            return "same"
+        if similarity >= thresholds.similar or set(after.content) == set(before.content):
+            return "update"
+    doubt = exclude_each_other(after, before, opposite=opposite)
+    if doubt is None or similarity < thresholds.similar - _REACH[doubt]:
+        return "new"
+    return "update" if doubt == "none" and similarity >= thresholds.similar else "conflict"
 
 
-def _negative(reading: Wording) -> bool:
-    return bool(reading.marks & {"negation", "ended"})
+def _nothing_new(after: Wording, before: Wording) -> bool:
+    """Whether the new fact has no number, name or person that the stored one lacks."""
+    return after.numbers == before.numbers and after.names == before.names and after.people == before.people
+
+
+def _turned_round(after: Wording, before: Wording) -> bool:
+    """Whether they are the same words with the sides of a comparison or of a "but not" exchanged."""
+    return (
+        not after.marks.isdisjoint({"comparison", "negation"})
+        and after.content != before.content
+        and sorted(after.units) == sorted(before.units)
+    )
 
 
 def _of_others(after: Wording, before: Wording) -> bool:
     """Whether the facts are about different people or animals."""
-    if "marriage" not in after.single & before.single and (
-        after.subject - before.people or before.subject - after.people
-    ):
+    partners = "marriage" in after.states and "marriage" in before.states
+    if not partners and (after.subject - before.people or before.subject - after.people):
         return True
-    if after.known_as and before.known_as and after.known_as.isdisjoint(before.known_as):
+    one, other = after.called.get("several"), before.called.get("several")
+    if one and other and one.isdisjoint(other):
         return True
-    return bool(after.lead and before.lead and after.lead not in before.content and before.lead not in after.content)
-
-
-def _evidence(after: Wording, before: Wording, *, polarity: bool) -> int:
-    """Return how sure it is that both can't hold: 0 not at all, 1 perhaps, 2 quite."""
-    changed = bool(after.marks & {"change", "ended"})
-    topic = after.single & before.single
-    words, words_before = set(after.content), set(before.content)
-    shared = words & words_before
-    numbers = bool(after.numbers - before.numbers and before.numbers - after.numbers)
-    if numbers and _years(after) and _years(before) and _years(after).isdisjoint(_years(before)):
-        return 0
-    if (topic and changed) or (
-        polarity and shared and (changed or not (words - words_before and words_before - words))
-    ):
-        return 2
-    if numbers and words == words_before:
-        return 2
-    if topic or ((changed or polarity) and shared):
-        return 1
-    return 0
-
-
-def _years(reading: Wording) -> set[str]:
-    return {number for number in reading.numbers if len(number) == 4 and number[:2] in {"19", "20"}}
-
-
-def _says_no_less(after: Wording, before: Wording) -> bool:
-    """Whether no number, name or person of the stored fact is missing in the new one."""
-    return (
-        before.numbers <= after.numbers
-        and before.names <= {*after.names, *after.units}
-        and before.people <= after.people
+    return bool(
+        after.lead and before.lead and after.lead.isdisjoint(before.units) and before.lead.isdisjoint(after.units)
     )
-
-
-def _swaps(after: Wording, before: Wording) -> bool:
-    """Whether one has other words where all else is equal: another value in the same sentence."""
-    first, second = after.content, before.content
-    start = 0
-    while start < min(len(first), len(second)) and first[start] == second[start]:
-        start += 1
-    end = 0
-    while end < min(len(first), len(second)) - start and first[-1 - end] == second[-1 - end]:
-        end += 1
-    middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    return bool(middle and other and set(middle).isdisjoint(other) and start + end)
