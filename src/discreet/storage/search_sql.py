@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from discreet.retrieval.fusion import FUSIONS, Fusion
+from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import DIMS, MARK_WEIGHT
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
@@ -117,5 +117,5 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     else:
         candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
     statement = _QUESTION + candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
-    constants = {"lexical_dims": DIMS, "mark_weight": MARK_WEIGHT}
+    constants = {"lexical_dims": DIMS, "mark_weight": MARK_WEIGHT, "lexical_weight": LEXICAL_WEIGHT}
     return Search(statement=statement, parameters={**parameters, **given, **constants})
