@@ -12,19 +12,23 @@ from typing import Final, Literal, LiteralString
 Fusion = Literal["convex", "rrf"]
 """`convex` adds scores on a scale of 0…1, `rrf` adds reciprocal ranks."""
 
+LEXICAL_WEIGHT: Final = 0.5
+"""What BM25 weighs in `convex`; the cosine weighs the rest. benchmarks/retrieval_quality.py chooses it on other
+conversations than it is measured with, and gets no more out of it."""
+
 _CONVEX: LiteralString = """
 bounds AS MATERIALIZED (
     SELECT min(cosine) AS lowest, greatest(max(cosine) - min(cosine), 0.4) AS span FROM candidates
 ),
 fused AS (
     SELECT c.*,
-           0.5 * (c.own + c.context)
-           + 0.5 * CASE WHEN c.cosine IS NULL THEN 0 ELSE (c.cosine - b.lowest) / b.span END AS score
+           %(lexical_weight)s * (c.own + c.context)
+           + (1 - %(lexical_weight)s) * CASE WHEN c.cosine IS NULL THEN 0 ELSE (c.cosine - b.lowest) / b.span END AS score
     FROM candidates c
     CROSS JOIN bounds b
 )
 """
-"""Convex combination with equal weights, after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
+"""Convex combination after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
 Retrieval" (2023).
 
 * BM25 is not scaled by the best candidate's: where no memory has more than a common word of the question, the best of

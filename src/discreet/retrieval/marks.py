@@ -1,4 +1,4 @@
-"""What a memory is found by besides its words: who speaks in it, and the month and year in which it was said.
+"""What a memory is found by besides its words: who speaks in it, and the day it was said.
 
 Marks are dimensions of the same sparse vectors as words, so that they cost a search nothing of its own. They weigh the
 same however common they are, and are no words: a memory that only shares a mark with a question shares no word with it.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from discreet.retrieval.dates import months, years
+from discreet.retrieval.dates import named_dates
 from discreet.retrieval.tokens import tokens
 
 _LABEL = re.compile(r"\s*(?P<label>[^\W\d_][^\s:\uff1a]*(?: [^\s:\uff1a]+){0,2})\s?(?::\s|\uff1a)")
@@ -24,22 +24,17 @@ def marks_of(text: str, said: datetime) -> dict[str, float]:
     label = _LABEL.match(text)
     speakers = set(tokens(label["label"])) if label else set()
     utc = said.astimezone(UTC)
-    return {_month(utc.month): 1.0, _year(utc.year): 1.0} | {_speaker(word): 1 / len(speakers) for word in speakers}
+    dated = [_mark("day", utc.day), _mark("month", utc.month), _mark("year", utc.year)]
+    return dict.fromkeys(dated, 1.0) | {_mark("speaker", word): 1 / len(speakers) for word in speakers}
 
 
 def marks_asked(question: str, words: list[str]) -> list[str]:
     """Return the marks that a question, whose tokens are `words`, asks for."""
-    asked = [*map(_month, sorted(months(question))), *map(_year, sorted(years(question)))]
-    return [*asked, *map(_speaker, dict.fromkeys(words))]
+    named = named_dates(question)
+    dated = {"day": named.days, "month": named.months, "year": named.years}
+    asked = [_mark(kind, number) for kind, numbers in dated.items() for number in sorted(numbers)]
+    return asked + [_mark("speaker", word) for word in words]
 
 
-def _speaker(word: str) -> str:
-    return f"speaker: {word}"
-
-
-def _month(month: int) -> str:
-    return f"month: {month}"
-
-
-def _year(year: int) -> str:
-    return f"year: {year}"
+def _mark(kind: str, value: str | int) -> str:
+    return f"{kind}: {value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from discreet.retrieval.fusion import FUSIONS, Fusion
+from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
@@ -119,7 +119,7 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     else:
         candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
     statement = candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **values})
+    return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

@@ -28,8 +28,8 @@ def rows(dsn, query):
 
 
 def words_of_neighbours(dsn):
-    """Return how many words each memory has of its neighbours only; each has two marks, the month and the year."""
-    return [context.count(":") - 2 for (context,) in rows(dsn, "SELECT context::text FROM discreet.memory")]
+    """Return how many words each memory has of its neighbours only; each has three marks: day, month and year."""
+    return [context.count(":") - 3 for (context,) in rows(dsn, "SELECT context::text FROM discreet.memory")]
 
 
 async def texts(memories, user_id, query="parrot", **options):

@@ -1,4 +1,4 @@
-"""Months and years that a question names."""
+"""Days, months and years that a question names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.retrieval.dates import months, years
+from discreet.retrieval.dates import named_dates
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from discreet.retrieval.dates import months, years
     ],
 )
 def test_months_are_read(text, expected):
-    assert months(text) == expected
+    assert named_dates(text).months == expected
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,41 @@ def test_months_are_read(text, expected):
     ],
 )
 def test_other_words_are_no_months(text):
-    assert months(text) == set()
+    assert named_dates(text).months == set()
 
 
 @pytest.mark.parametrize(("text", "expected"), [("in 2023", {2023}), ("2022/2023年", {2022, 2023}), ("120235", set())])
 def test_years_are_read(text, expected):
-    assert years(text) == expected
+    assert named_dates(text).years == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("on 8 May, 2023", {8}),
+        ("on the 8th of May", {8}),
+        ("on May 8", {8}),
+        ("March the 3rd", {3}),
+        ("October 13, 2023", {13}),
+        ("8 мая", {8}),
+        ("ngày 30 tháng 5", {30}),
+        ("5月8日", {8}),
+        ("2023-05-08", {8}),
+        ("08.05.2023", {8}),
+        ("in May 2023", set()),
+        ("8 people in May", set()),
+        ("in May, 7:30", set()),
+        ("May 45", set()),
+        ("8 o'clock", set()),
+    ],
+)
+def test_a_day_is_read_beside_its_month(text, expected):
+    assert named_dates(text).days == expected
 
 
 @given(st.text())
 def test_any_text_is_read(text):
-    assert months(text) <= set(range(1, 13))
-    assert all(1900 <= year <= 2099 for year in years(text))
+    days, months, years = named_dates(text)
+    assert days <= set(range(1, 32))
+    assert months <= set(range(1, 13))
+    assert all(1900 <= year <= 2099 for year in years)
