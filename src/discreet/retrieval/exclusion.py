@@ -53,7 +53,7 @@ class _Difference:
         )
 
 
-def exclude_eachnames_another(after: Wording, before: Wording, *, opposite: bool) -> Doubt | None:
+def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Doubt | None:
     """Return how doubtful it is that `after` and `before` can't both hold; None if they can.
 
     `opposite` tells that one of them denies something.
