@@ -20,9 +20,16 @@ def says_no_less(after: Wording, before: Wording) -> bool:
         before.numbers <= after.numbers
         and before.names <= after.names.union(after.units)
         and before.people <= after.people
+        and not names_another(after.states, before.states)
+        and not names_another(after.scales, before.scales)
         and not _too_little_shared(after, before)
         and not _exchanged(after, before)
     )
+
+
+def names_another(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
+    """Whether both name a value of the same thing, and not the same value."""
+    return any(values.isdisjoint(before[thing]) for thing, values in after.items() if thing in before)
 
 
 def _too_little_shared(after: Wording, before: Wording) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from discreet.errors import ConfigurationError
 from discreet.retrieval.agreement import says_no_less
-from discreet.retrieval.exclusion import Doubt, exclude_each_other
+from discreet.retrieval.exclusion import CONTRADICTS, Doubt, exclude_each_other
 from discreet.retrieval.wording import Wording, wording
 
 Verdict = Literal["same", "update", "conflict", "new"]
@@ -64,30 +64,48 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
         >>> judge("Has a son Minh, born 2018", "Has a daughter Lan, born 2015", 0.9)
         'new'
     """
-    if new == old:
-        return "same"
-    if similarity < thresholds.least:
+    after = wording(new)
+    if new != old and not _worth_reading(after, similarity, thresholds):
         return "new"
-    after, before = wording(new), wording(old)
-    if after.units and after.units == before.units and after.names == before.names:
+    before = wording(old)
+    if new == old or (after.units and after.units == before.units and after.names == before.names):
         return "same"
     if _of_others(after, before):
         return "new"
     opposite = after.negative != before.negative or _turned_round(after, before)
-    if not opposite and similarity >= thresholds.similar - _EQUAL_WORDS and says_no_less(after, before):
-        if similarity >= thresholds.same and _nothing_new(after, before):
-            return "same"
-        if similarity >= thresholds.similar or set(after.content) == set(before.content):
-            return "update"
-    doubt = exclude_each_other(after, before, opposite=opposite)
+    if not opposite and similarity >= _least_to_merge(after, before, thresholds) and says_no_less(after, before):
+        return "same" if similarity >= thresholds.same and _nothing_new(after, before) else "update"
+    return _excluded(exclude_each_other(after, before, opposite=opposite), similarity, thresholds)
+
+
+def _worth_reading(after: Wording, similarity: float, thresholds: DedupThresholds) -> bool:
+    """Whether the new fact can be more than `new` to a stored one of this similarity. Most are told apart so."""
+    reach = (
+        _REACH["much"] if after.marks.isdisjoint(CONTRADICTS) and "residence" not in after.single else _REACH["none"]
+    )
+    return similarity >= thresholds.similar - reach
+
+
+def _least_to_merge(after: Wording, before: Wording, thresholds: DedupThresholds) -> float:
+    return thresholds.similar - (_EQUAL_WORDS if set(after.content) == set(before.content) else 0)
+
+
+def _excluded(doubt: Doubt | None, similarity: float, thresholds: DedupThresholds) -> Verdict:
     if doubt is None or similarity < thresholds.similar - _REACH[doubt]:
         return "new"
     return "update" if doubt == "none" and similarity >= thresholds.similar else "conflict"
 
 
 def _nothing_new(after: Wording, before: Wording) -> bool:
-    """Whether the new fact has no number, name or person that the stored one lacks."""
-    return after.numbers == before.numbers and after.names == before.names and after.people == before.people
+    """Whether the new fact has no number, name, person, word of change or other word for one of the stored fact."""
+    other_words = not after.said <= set(before.content) and not before.said <= set(after.content)
+    return (
+        after.numbers == before.numbers
+        and after.names == before.names
+        and after.people == before.people
+        and not (after.marks - before.marks) & CONTRADICTS
+        and not other_words
+    )
 
 
 def _turned_round(after: Wording, before: Wording) -> bool:

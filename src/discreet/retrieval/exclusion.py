@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from discreet.retrieval.agreement import names_another
 from discreet.retrieval.wording import Wording
 
 Doubt = Literal["none", "little", "much"]
 """How doubtful it is that two facts exclude each other."""
 
 _CHANGE = frozenset({"change", "ended", "replaced"})
+CONTRADICTS = _CHANGE | {"negation"}
+"""Lists whose words say that what held does not hold."""
 _BESIDE = frozenset({"addition", "past"})
 """Lists whose words say that the new fact holds beside the old one."""
 _EVENTS = frozenset({"appointment", "flight", "deadline"})
@@ -59,7 +62,9 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
     differ = _difference(after, before, words, old_words)
     leads = after.lead | before.lead
     in_common = _enough(after.said & before.said) or not (after.names & before.names) <= leads
-    other_state = _other(after.states, before.states) or (in_common and _other(after.scales, before.scales))
+    other_state = names_another(after.states, before.states) or (
+        in_common and names_another(after.scales, before.scales)
+    )
     topic = bool(_topics(after, before, differ))
     changed = not after.marks.isdisjoint(_CHANGE)
     if after.numbers != before.numbers and words == old_words:
@@ -67,15 +72,13 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
     if not after.marks.isdisjoint(_BESIDE) or _years_apart(after, before):
         return None
     moved = differ.other_names and "residence" in after.single & before.single
-    if ((topic or other_state) and changed) or moved:
-        return "none"
-    if opposite and not differ.other_words and (in_common or after.people & before.people):
+    denied = opposite and not differ.other_words and (in_common or not after.people.isdisjoint(before.people))
+    if ((topic or other_state) and changed) or moved or denied:
         return "none"
     if in_common and (changed or opposite):
         return "none" if not differ.gained else "little" if changed and opposite else "much"
-    if other_state or (topic and differ.of_one_kind):
-        return "much"
-    return "much" if _perhaps(after, before, differ, in_common=in_common) else None
+    perhaps = other_state or (topic and differ.of_one_kind) or _perhaps(after, before, differ, in_common=in_common)
+    return "much" if perhaps else None
 
 
 def _perhaps(after: Wording, before: Wording, differ: _Difference, *, in_common: bool) -> bool:
@@ -110,11 +113,6 @@ def _topics(after: Wording, before: Wording, differ: _Difference) -> set[str]:
 def _enough(words: set[str]) -> bool:
     """Whether `words` in common mean something in common: one Han character does not."""
     return len(words) > 1 or any(len(word) > 1 for word in words)
-
-
-def _other(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
-    """Whether both name a value of the same thing, and not the same value."""
-    return any(values.isdisjoint(before[thing]) for thing, values in after.items() if thing in before)
 
 
 def _other_value(after: Wording, before: Wording) -> bool:
