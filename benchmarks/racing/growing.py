@@ -8,7 +8,7 @@ from racing.contestant import Race, settle
 from racing.figures import FLAT
 from racing.meeting import MEMORIES, Meeting, meeting, progress
 from racing.ours import Ours
-from racing.people import make_person, make_questions
+from racing.people import Question, make_person, make_questions
 
 MILLION = 1_000_000
 LARGE = (1_000, 5_000, 20_000, 70_000)
@@ -58,6 +58,6 @@ async def _ours(met: Meeting, repetitions: int) -> list[float]:
         return (await measures.latency(ours, met.questions, repetitions))[Ours.name]
 
 
-async def _latency(races: dict[str, Race], asked: list[measures.Question], repetitions: int) -> list[float]:
+async def _latency(races: dict[str, Race], asked: list[Question], repetitions: int) -> list[float]:
     await measures.latency(races, asked, 1)
     return (await measures.latency(races, asked, repetitions))[Ours.name]

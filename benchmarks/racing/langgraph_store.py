@@ -12,7 +12,8 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres import AsyncPostgresStore
 from pgvector import Vector
 from pgvector.psycopg import register_vector_async
-from psycopg.rows import dict_row
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 from racing.contestant import LIMIT, POOL_SIZE, without_index
@@ -98,8 +99,8 @@ class _ToolRace(StoreRace):
 
 
 @asynccontextmanager
-async def _store(dsn: str, embeddings: Lookup) -> AsyncIterator[tuple[AsyncPostgresStore, AsyncConnectionPool[Any]]]:
-    async with AsyncConnectionPool(
+async def _store(dsn: str, embeddings: Lookup) -> AsyncIterator[tuple[AsyncPostgresStore, AsyncConnectionPool[AsyncConnection[DictRow]]]]:
+    async with AsyncConnectionPool[AsyncConnection[DictRow]](
         dsn,
         min_size=POOL_SIZE,
         max_size=POOL_SIZE,

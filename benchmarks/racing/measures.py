@@ -55,7 +55,7 @@ async def throughput(
             started = time.perf_counter()
             done = await asyncio.gather(
                 *(
-                    _ask_for(race, questions[client:] + questions[:client], started + seconds)
+                    _ask_for(race, [*questions[client:], *questions[:client]], started + seconds)
                     for client in range(clients)
                 )
             )
