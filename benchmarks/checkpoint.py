@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import psycopg
 from checkpointing import measures
-from checkpointing.report import Figure, as_json, as_table, machine
+from comparing.report import Figure, as_json, as_table, machine
 
 from discreet.storage.embedded import lease_server
 

@@ -6,8 +6,9 @@ import asyncio
 import os
 import secrets
 import string
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -42,6 +43,12 @@ def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     with lease_server(tmp_path_factory.mktemp("server"), version=POSTGRES_VERSION) as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+def make_database(server_dsn: str) -> Callable[..., AbstractContextManager[str]]:
+    """Return what makes a database of a `template`, yields its DSN and drops it; for fixtures that several tests share."""
+    return partial(_new_database, server_dsn)
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
-"""A graph of the template's shape with a scripted assistant, and texts that neither compress nor repeat."""
+"""A graph of the template's shape with a scripted assistant."""
 
 from __future__ import annotations
 
-import random
-import string
 from collections.abc import Callable
 from typing import Annotated, Any, NotRequired
 
+from comparing.texts import Texts
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
@@ -14,33 +13,12 @@ from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
-NOISE = string.ascii_letters + string.digits
-SYLLABLES = [consonant + rest for consonant in "bdfgklmnprstvz" for rest in ("a", "an", "e", "el", "i", "o", "or", "u")]
-VOCABULARY = 4_000
-"""Invented words, each as likely as any other; fewer would let PostgreSQL compress prose more than it does real texts."""
-
 
 class State(TypedDict):
     """The conversation, and what belongs to the running turn only."""
 
     messages: Annotated[list[AnyMessage], add_messages]
     request: NotRequired[dict[str, Any] | None]
-
-
-class Texts:
-    """Random texts, the same for the same seed."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._words = ["".join(self._random.choices(SYLLABLES, k=1 + number % 3)) for number in range(VOCABULARY)]
-
-    def prose(self, characters: int) -> str:
-        """Return words."""
-        return " ".join(self._random.choices(self._words, k=characters // 2))[: characters - 1] + "."
-
-    def noise(self, characters: int) -> str:
-        """Return letters and digits that PostgreSQL can't compress."""
-        return "".join(self._random.choices(NOISE, k=characters))
 
 
 class Conversation:

@@ -12,10 +12,11 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
 
 from checkpointing.conversation import Conversation
-from checkpointing.database import OURS, SIDES, STOCK, Database, Footprint, open_saver, open_sync_saver
+from checkpointing.database import OURS, SIDES, STOCK, open_saver, open_sync_saver
 from checkpointing.meter import Meter, Spent
 from checkpointing.replay import Calls, record, replay
-from checkpointing.report import Group
+from comparing.database import Database, Footprint
+from comparing.report import Group
 
 TOOL_CHARS = 20_000
 CHARS = 400

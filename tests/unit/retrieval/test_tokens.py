@@ -60,3 +60,8 @@ def test_any_text_has_tokens_that_can_be_stored(text):
     for token in tokens(text.encode("utf-8", "replace").decode()):
         assert token
         token.encode()
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_ascii_texts_are_cut_like_all_others(text):
+    assert tokens(text) == tokens(f"{text} …")  # a dot that is no word, and not ASCII

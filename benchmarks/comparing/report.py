@@ -28,6 +28,11 @@ class Figure:
     """Target, a lower bound."""
 
     @property
+    def target(self) -> float | None:
+        """The bound, if there is one."""
+        return self.at_least if self.at_most is None else self.at_most
+
+    @property
     def met(self) -> bool | None:
         """Whether the target is met, if there is one."""
         if self.at_most is not None:
@@ -66,12 +71,13 @@ class Group:
         self.figures.append(Figure(self._title, what, unit, one, other, value=other, at_most=at_most))
 
 
-def machine(server_version: str) -> str:
-    """Return one line about where the figures come from."""
+def machine(server_version: str, *packages: str) -> str:
+    """Return one line about where the figures come from, with the versions of `packages` too."""
+    more = "".join(f", {package} {version(package)}" for package in packages)
     return (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
         f"PostgreSQL {server_version}, langgraph {version('langgraph')}, "
-        f"langgraph-checkpoint-postgres {version('langgraph-checkpoint-postgres')}"
+        f"langgraph-checkpoint-postgres {version('langgraph-checkpoint-postgres')}{more}"
     )
 
 
@@ -80,9 +86,9 @@ def as_json(figures: Sequence[Figure], where: str) -> str:
     return json.dumps({"machine": where, "figures": [{**asdict(f), "met": f.met} for f in figures]}, indent=2)
 
 
-def as_table(figures: Sequence[Figure], where: str) -> str:
-    """Return the figures for people."""
-    lines = [where, f"{'':44}{'stock':>12}{'ours':>12}{'':12}{'ours/stock':>12}{'target':>12}"]
+def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> str:
+    """Return the figures for people; `other` is what ours is compared with."""
+    lines = [where, f"{'':44}{other:>12}{'ours':>12}{'':12}{f'ours/{other}':>12}{'target':>12}"]
     group = ""
     for figure in figures:
         if figure.group != group:
