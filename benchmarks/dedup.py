@@ -10,7 +10,8 @@ quartiles of the cosine. Then the figures that count:
 * ordered: updates whose older fact is superseded or flagged, so that a search shows it below the newer one.
 
 The exit code is 1 if a target is missed on the held-out part. The calibration is that of the model as it ships; with it
-come the cosines at which the thresholds lie.
+come the cosines at which the thresholds lie. Models of OpenAI need OPENAI_API_KEY; without one nothing is known of them
+but that the thresholds were meant for their raw cosines.
 """
 
 from __future__ import annotations

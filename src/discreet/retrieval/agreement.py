@@ -49,12 +49,8 @@ def _exchanged(after: Wording, before: Wording) -> bool:
     second = [word for word in before.content if word not in _SMALL]
     start, end = _equal_ends(first, second)
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
-    if (
-        start
-        and _few_han(middle)
-        and _few_han(other)
-        and (start + end >= max(len(middle), len(other)) or len(middle) == len(other))
-    ):
+    template = start + end >= max(len(middle), len(other)) or len(middle) == len(other)
+    if start and template and _few_han(middle) and _few_han(other):
         gained, lost = set(middle) - set(other), set(other) - set(middle)
         return bool(gained and lost) and (_says_something(gained) or _says_something(lost))
     if not _says_something(middle) or not _says_something(other):
