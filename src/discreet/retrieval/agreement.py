@@ -20,6 +20,8 @@ def says_no_less(after: Wording, before: Wording) -> bool:
         before.numbers <= after.numbers
         and before.names <= after.names.union(after.units)
         and before.people <= after.people
+        and before.lead <= set(after.units)
+        and after.lead <= set(before.units)
         and before.called.get("one", set()) <= after.called.get("one", set()).union(after.lead)
         and not names_another(after.states, before.states)
         and not names_another(after.scales, before.scales)

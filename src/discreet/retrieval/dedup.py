@@ -82,7 +82,9 @@ def _worth_reading(after: Wording, similarity: float, thresholds: DedupThreshold
 
 
 def _least_to_merge(after: Wording, before: Wording, thresholds: DedupThresholds) -> float:
-    return thresholds.similar - (_EQUAL_WORDS if set(after.content) == set(before.content) else 0)
+    """Return the similarity from which on the new wording takes the place of the stored one."""
+    equal = (after.said or after.names) and set(after.content) == set(before.content)
+    return thresholds.similar - (_EQUAL_WORDS if equal else 0)
 
 
 def _excluded(doubt: Doubt | None, similarity: float, thresholds: DedupThresholds) -> Verdict:

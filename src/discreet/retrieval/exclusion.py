@@ -67,7 +67,7 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
     )
     topic = bool(_topics(after, before, differ))
     changed = not after.marks.isdisjoint(_CHANGE)
-    if after.numbers != before.numbers and words == old_words:
+    if differ.other_numbers and words == old_words:
         return "none" if topic or other_state or changed else "much"
     if not after.marks.isdisjoint(_BESIDE) or _years_apart(after, before):
         return None

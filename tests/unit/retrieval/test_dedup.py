@@ -25,6 +25,8 @@ OTHER_ENTITY = [
     ("My friend Carla moved to Chile.", "My friend Dan moved to Norway."),
     ("Ann likes jazz.", "Bob likes jazz."),
     ("User's colleague Bob handles the invoices.", "User's colleague Priya handles the contracts."),
+    ("User has a rabbit called Snow.", "Nadia has a rabbit called Snow."),
+    ("The dentist appointment is on Monday at 10:30.", "The dentist appointment is on Monday."),
     ("User is allergic to peanuts and shellfish.", "User is allergic to peanuts."),
     ("Дочь пользователя Лена родилась в 2015 году.", "Сын пользователя Миша родился в 2018 году."),
     ("Моей дочери Эмме 7 лет.", "Моей дочери Юле 4 года."),
@@ -39,6 +41,7 @@ OTHER_ENTITY = [
     ("我女儿艾玛7岁。", "我女儿朱莉4岁。"),
     ("用户对花生过敏。", "用户对海鲜过敏。"),
     ("用户喜欢黑巧克力。", "用户喜欢草莓。"),
+    ("用户对花生过敏。", "小安对花生过敏。"),
     ("我奶奶得过乳腺癌。", "我爷爷得过中风。"),
 ]
 
