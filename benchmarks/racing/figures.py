@@ -71,7 +71,6 @@ def _room(meeting: Meeting) -> Group:
 
 async def _searches(meeting: Meeting, races: dict[str, Race], repetitions: int) -> Group:
     progress(f"{meeting.dims} dims: one search after another")
-    await measures.latency(races, meeting.questions, 1)
     taken = await measures.latency(races, meeting.questions, repetitions)
     recall = await measures.recall(
         {name: race for name, race in races.items() if name != LangMem.name}, meeting.questions
