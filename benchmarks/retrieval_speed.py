@@ -4,8 +4,8 @@ Discreet's hybrid search and its writes, LangGraph's AsyncPostgresStore (vectors
 they are installed, langmem's tool over that store and mem0's pgvector backend: each with tables and a pool of its own on
 one embedded server, the same people, texts and vectors, VACUUM and ANALYZE for all, an HNSW index that was built after
 loading. Embeddings are looked up on all sides, so that only database work is compared. In each repetition every
-contestant in turn asks all questions twice, of which the second time counts: caches are then warm for all. A figure is
-the median of the repetitions, of which each gives the median of its questions.
+contestant in turn asks all questions; the first one warms the caches and doesn't count. A figure is the median of the
+repetitions, of which each gives the median of its questions.
 
 Nothing fails if a target is missed. `--million` and `--large` look at ours alone: a million rows of all people, and
 people with up to 70,000 memories.
