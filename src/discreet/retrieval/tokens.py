@@ -60,7 +60,7 @@ def tokens(text: str) -> list[str]:
     """Return the tokens of `text` in their order, repeated as often as they occur. Stop words are left out."""
     if text.isascii():
         words = (run[:MAX_TOKEN_CHARS] for run in _ASCII_RUNS.findall(text.lower()))
-        return [_stem(word) for word in words if word not in STOP_WORDS]
+        return [stem(word) for word in words if word not in STOP_WORDS]
     text = unicodedata.normalize("NFKC", text).casefold().translate(_PLAIN)
     pair_words = _VIETNAMESE.search(text) is not None
     found: list[str] = []
