@@ -99,7 +99,9 @@ class _ToolRace(StoreRace):
 
 
 @asynccontextmanager
-async def _store(dsn: str, embeddings: Lookup) -> AsyncIterator[tuple[AsyncPostgresStore, AsyncConnectionPool[AsyncConnection[DictRow]]]]:
+async def _store(
+    dsn: str, embeddings: Lookup
+) -> AsyncIterator[tuple[AsyncPostgresStore, AsyncConnectionPool[AsyncConnection[DictRow]]]]:
     async with AsyncConnectionPool[AsyncConnection[DictRow]](
         dsn,
         min_size=POOL_SIZE,
