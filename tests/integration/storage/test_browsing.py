@@ -16,12 +16,12 @@ DAY = datetime(2026, 1, 10, tzinfo=UTC)
 
 
 @pytest.fixture(params=["fake", "postgres"])
-async def memories(request):
+async def memories(request, database):
     """Return an empty memory of each kind."""
     if request.param == "fake":
         yield InMemoryMemories()
         return
-    async with open_storage(request.getfixturevalue("database"), embeddings=StubEmbeddings(dims=64)) as storage:
+    async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as storage:
         yield storage.memories
 
 

@@ -42,10 +42,10 @@ async def found(memories, query, **options):
 
 @pytest.fixture(params=["convex", "rrf"])
 async def either(request, database):
-    """Return memories that are ranked in one way, and in the other."""
+    """Return the memories of a new database in both ways to rank."""
     settings = Settings(fusion=request.param)
-    async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=256)) as opened:
-        yield opened.memories
+    async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=256)) as storage:
+        yield storage.memories
 
 
 @pytest.mark.parametrize("count", [1, 3, 10, 200])
@@ -87,7 +87,7 @@ async def test_names_numbers_and_mixed_languages_are_found(either, query, expect
 
 async def test_every_memory_with_a_word_of_the_query_is_found_whatever_the_threshold(either):
     words = ["apple", "birch", "cedar", "daisy", "elder"]
-    await either.save("ann", facts(*map(" ".join, combinations(words, 2))))
+    await either.save("ann", facts(*(f"{word} {other}" for word, other in combinations(words, 2))))
     for word in words:
         hits = await found(either, f"{word} zzz yyy", threshold=1.0, limit=50)
         assert len(hits) == 4

@@ -35,7 +35,8 @@ def turn(position, text):
     return MemoryRecord(text=text, type="turn", thread_id="thread", position=position)
 
 
-async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database, token):
+async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
+    token = "zanzibarine"
     async with opened(database, Keyring([make_key()])) as storage:
         record = MemoryRecord(text=f"Keeps a parrot called {token}", feedback=[{"comment": f"{token} it is"}])
         [saved] = await storage.memories.save("ann", [record])
