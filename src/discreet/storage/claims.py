@@ -23,7 +23,7 @@ async def claim(conn: AsyncConnection[Any], key: int) -> AsyncIterator[bool]:
 
     The lock belongs to the transaction and not to the session, so that it works behind a pooler too and goes with the
     process. Between its statements the transaction has no snapshot and no row: it keeps neither vacuum nor CREATE INDEX
-    CONCURRENTLY nor anybody who writes waiting. Do the work itself on another connection.
+    CONCURRENTLY nor anybody who writes waiting. Do everything else on another connection.
     """
     async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")

@@ -7,7 +7,8 @@ what they say. People whose rows are all in the active space are known by `perso
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
@@ -15,14 +16,14 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import DiscreetError
+from discreet.errors import EncryptionError
 from discreet.metrics import reembedded_rows, reembedding_failures, reembedding_rows_left
 from discreet.ports import EmbeddingProvider
 from discreet.storage.claims import REEMBEDDING, claim
+from discreet.storage.memory_rows import text_of
 from discreet.storage.moving import move_rows, rows_to_move, settle_person
 from discreet.storage.patience import embed_patiently
 from discreet.storage.pool import Pool
-from discreet.storage.reading import readable
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import EmbeddingSpace, hold_space
 
@@ -125,7 +126,7 @@ class Reembedding:
         with storage_errors():
             while not progress.finished:
                 async with claim(guard, REEMBEDDING) as claimed:
-                    if not (claimed and await hold_space(guard, self._space)):
+                    if not (claimed and await hold_space(self._pool, self._space)):
                         break
                     await self._step(sweep, progress)
                 done(progress)
@@ -139,14 +140,40 @@ class Reembedding:
             progress.finished = True
             return
         keys = list(sweep.people)
-        rows = await rows_to_move(
-            self._pool, keys, first=sweep.first, space_key=self._space.key, limit=BATCH_ROWS
-        )
+        rows = await rows_to_move(self._pool, keys, first=sweep.first, space_key=self._space.key, limit=BATCH_ROWS)
         await self._move(rows, sweep.people, progress)
         at = keys.index(rows[-1]["user_key"]) if len(rows) == BATCH_ROWS else len(keys)
         for user_key in keys[:at]:
             await settle_person(self._pool, user_key, sweep.people.pop(user_key), space_key=self._space.key)
         sweep.first = UUID(int=rows[-1]["entry_id"].int + 1) if sweep.people else UUID(int=0)
+
+    async def _move(self, rows: Sequence[dict[str, Any]], people: Mapping[int, str], progress: Progress) -> None:
+        """Embed `rows`, which nobody has to wait for, and write those of each person in one transaction."""
+        readable = [(row, text) for row in rows if (text := self._opened(row)) is not None]
+        vectors = await embed_patiently(self._embeddings, [text for _, text in readable]) if readable else []
+        embedded: dict[int, list[tuple[dict[str, Any], list[float]]]] = defaultdict(list)
+        for (row, _), vector in zip(readable, vectors, strict=True):
+            if vector is not None:
+                self._space.check(vector)
+                embedded[row["user_key"]].append((row, vector))
+        for user_key, pairs in embedded.items():
+            moved = await move_rows(self._pool, people[user_key], pairs, space_key=self._space.key)
+            progress.rows += moved
+            reembedded_rows.inc(moved)
+            reembedding_rows_left.dec(moved)
+        unreadable, refused = len(rows) - len(readable), vectors.count(None)
+        progress.failures += unreadable + refused
+        if unreadable or refused:
+            reembedding_failures.labels(cause="encryption").inc(unreadable)
+            reembedding_failures.labels(cause="provider").inc(refused)
+            logger.warning("memory.rows_not_reembedded unreadable=%d refused=%d", unreadable, refused)
+
+    def _opened(self, row: Mapping[str, Any]) -> str | None:
+        """Return the text of `row`; None if its key is not known."""
+        try:
+            return text_of(row, self._sealer)
+        except EncryptionError:
+            return None
 
     async def _next_people(self, sweep: _Sweep) -> None:
         """Take those who have been searching, else the next ones in turn."""

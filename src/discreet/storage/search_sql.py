@@ -10,12 +10,17 @@ from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
 
+COSINE: LiteralString = "CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine"
+"""Of `discreet.memory m` and the question; `EXACT`, or `BY_BITS`."""
+
+BM25: LiteralString = """
+           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
+           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context"""
+"""In two parts, of `discreet.memory m` and the question."""
+
 _SCAN: LiteralString = """
 WITH {name} AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id,
-           CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine,
-           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
-           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context
+    SELECT m.user_key, m.entry_id, {cosine}, {bm25}
     FROM discreet.memory m
     WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
       {conditions}
@@ -24,7 +29,7 @@ WITH {name} AS MATERIALIZED (
 """Every current memory of the person, from the covering index alone unless a filter needs the table. Up to 512 dims the
 index holds the vectors and this is the list of candidates."""
 
-_RERANKED: LiteralString = """
+RERANKED: LiteralString = """
 shortlist AS (
     (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT 100)
     UNION
@@ -42,10 +47,10 @@ candidates AS MATERIALIZED (
 ),
 """
 """Wider vectors have one bit a dimension in the index; the nearest 100 by bits are compared exactly. Recall at 1536
-dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `_BEST`, since that leaves the planner no choice: a
+dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `BEST`, since that leaves the planner no choice: a
 generic plan made while the table had no statistics would join with all rows of the person for as long as it is kept."""
 
-_BEST: LiteralString = """,
+BEST: LiteralString = """,
 best AS MATERIALIZED (
     SELECT user_key, entry_id, score, cosine
     FROM fused
@@ -78,8 +83,8 @@ LIMIT %(limit)s
 """
 """The best, and with each that may hold no longer whatever was said against it later: that one goes first."""
 
-_EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
-_BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
+EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
+BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
 """A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for each row, which took
 2 of 5 ms."""
 
@@ -102,7 +107,7 @@ alone."""
 class Search:
     """One search, ready to run."""
 
-    statement: LiteralString
+    statement: LiteralString | bytes
     """SQL with named parameters; one of a few texts, so that it stays prepared."""
     parameters: dict[str, Any]
     """By name."""
@@ -114,11 +119,12 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
-    if covered:
-        candidates = _SCAN.format(name="candidates", cosine=_EXACT, conditions=conditions)
-    else:
-        candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
-    statement = candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
+    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
+    name: LiteralString = "candidates" if covered else "scanned"
+    candidates = _SCAN.format(name=name, cosine=cosine, bm25=BM25, conditions=conditions)
+    if not covered:
+        candidates += RERANKED
+    statement = candidates + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
     return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
 
 

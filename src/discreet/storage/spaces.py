@@ -9,13 +9,12 @@ and new processes run side by side, nothing is moved back and forth, however oft
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from psycopg import AsyncConnection
-from psycopg.rows import dict_row
-
+from discreet.errors import ProviderError
 from discreet.ports import Calibration, EmbeddingProvider
 from discreet.storage.memory_rows import MAX_COVERED_DIMS
 from discreet.storage.pool import Pool
@@ -69,6 +68,18 @@ class EmbeddingSpace:
         """Whether the covering index holds its vectors whole."""
         return self.dims <= MAX_COVERED_DIMS
 
+    def check(self, vector: Sequence[float]) -> None:
+        """Check the length of a vector.
+
+        Raises:
+            ProviderError: It is not that of the space.
+        """
+        if len(vector) != self.dims:
+            raise ProviderError(
+                f"The embedding model gave a vector of {len(vector)} dims; {self.dims} were announced. "
+                "Check DISCREET_EMBEDDING_MODEL and DISCREET_EMBEDDING_DIMS."
+            )
+
     def least_cosine(self, threshold: float | None) -> float:
         """Return the cosine from which on a memory's similarity is at least `threshold`."""
         if threshold is None or threshold <= 0:
@@ -91,17 +102,18 @@ async def register_space(pool: Pool, embeddings: EmbeddingProvider) -> Embedding
     )
 
 
-async def hold_space(conn: AsyncConnection[Any], space: EmbeddingSpace, *, idle: float = IDLE_SECONDS) -> bool:
+async def hold_space(pool: Pool, space: EmbeddingSpace, *, idle: float = IDLE_SECONDS) -> bool:
     """Note that this process works in `space`, activate it if that is its turn, and return whether it is active.
 
     `idle` is after how many seconds of silence a space is in use by no process.
     """
     parameters = {"space_key": space.key, "opened_at": space.opened_at, "idle": idle}
-    async with conn.cursor(row_factory=dict_row) as cursor:
+    async with pool.connection() as conn, conn.cursor() as cursor:
         row = await (await cursor.execute(_HOLD, parameters)).fetchone()
     return row is not None and bool(row["active"])
 
 
-async def activate_space(conn: AsyncConnection[Any], space: EmbeddingSpace) -> None:
+async def activate_space(pool: Pool, space: EmbeddingSpace) -> None:
     """Make `space` the active one, whoever works in another."""
-    await conn.execute(_ACTIVATE, {"space_key": space.key})
+    async with pool.connection() as conn:
+        await conn.execute(_ACTIVATE, {"space_key": space.key})
