@@ -23,6 +23,8 @@ spill_unreadable = Counter(
 )
 reembedded_rows = Counter("discreet_reembedding_rows_total", "Memories moved to the active embedding space.")
 reembedding_failures = Counter(
-    "discreet_reembedding_failures_total", "Batches of memories that could not be embedded or opened, by cause.", ["cause"]
+    "discreet_reembedding_failures_total",
+    "Batches of memories that could not be embedded or opened, by cause.",
+    ["cause"],
 )
 reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")

@@ -116,7 +116,8 @@ def rarest(question: SparseVector | None, memories: int) -> list[int]:
     if question is None:
         return []
     by_rarity = sorted(zip(question.values(), question.indices(), strict=True), reverse=True)
-    places, expected = [], 0.0
+    places: list[int] = []
+    expected = 0.0
     for weight, index in by_rarity:
         expected += memories * math.exp(-weight)
         if places and expected > MOST_READ:

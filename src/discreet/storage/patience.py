@@ -20,9 +20,7 @@ PROBES = 3
 """If the first three texts of a failed batch fail alone too, it is not about the texts."""
 
 
-async def embed_patiently(
-    embeddings: EmbeddingProvider, texts: Sequence[str], *, longest_wait: float = LONGEST_WAIT_SECONDS
-) -> list[list[float] | None]:
+async def embed_patiently(embeddings: EmbeddingProvider, texts: Sequence[str]) -> list[list[float] | None]:
     """Return the vector of each of `texts`; None for one that the model refuses while it takes others.
 
     Raises:
@@ -31,7 +29,7 @@ async def embed_patiently(
     attempts = AsyncRetrying(
         retry=retry_if_exception_type(ProviderError),
         stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_random_exponential(max=longest_wait),
+        wait=wait_random_exponential(max=LONGEST_WAIT_SECONDS),
         reraise=True,
     )
     try:

@@ -38,6 +38,8 @@ BATCH_PEOPLE = 64
 MAX_WANTED = 1_000
 """People that are remembered as waiting for their turn."""
 
+_ZERO = UUID(int=0)
+
 _LEFT: LiteralString = """
 SELECT count(*) AS people, coalesce(sum(memories), 0)::bigint AS rows
 FROM discreet.person
@@ -60,7 +62,7 @@ ORDER BY user_key
 
 
 @dataclass(kw_only=True)
-class Progress:
+class Moved:
     """What a run has done."""
 
     rows: int = 0
@@ -79,7 +81,7 @@ class _Sweep:
     """The last user_key of those in turn."""
     people: dict[int, str] = field(default_factory=dict)
     """Whose rows are being moved: user_id by user_key."""
-    first: UUID = UUID(int=0)
+    first: UUID = _ZERO
     """Of the first of them, the id from which on."""
 
 
@@ -113,41 +115,41 @@ class Reembedding:
         reembedding_rows_left.set(left)
         return left
 
-    async def run(self, guard: AsyncConnection[Any], done: Callable[[Progress], None] = lambda _: None) -> Progress:
+    async def run(self, guard: AsyncConnection[Any], done: Callable[[int], None] = lambda _: None) -> Moved:
         """Move what is to be moved, unless another process is at it, and as long as the space is active.
 
-        `guard` is a connection apart from the pool: it holds the claim. `done` is told after each batch.
+        `guard` is a connection apart from the pool: it holds the claim. `done` is told how many rows it were so far.
 
         Raises:
             ProviderError: The embedding model keeps failing.
             StorageError: The database failed. What was moved stays so.
         """
-        progress, sweep = Progress(), _Sweep()
+        moved, sweep = Moved(), _Sweep()
         with storage_errors():
-            while not progress.finished:
+            while not moved.finished:
                 async with claim(guard, REEMBEDDING) as claimed:
                     if not (claimed and await hold_space(self._pool, self._space)):
                         break
-                    await self._step(sweep, progress)
-                done(progress)
-        return progress
+                    await self._step(sweep, moved)
+                done(moved.rows)
+        return moved
 
-    async def _step(self, sweep: _Sweep, progress: Progress) -> None:
+    async def _step(self, sweep: _Sweep, moved: Moved) -> None:
         """Move one batch."""
         if not sweep.people:
             await self._next_people(sweep)
         if not sweep.people:
-            progress.finished = True
+            moved.finished = True
             return
         keys = list(sweep.people)
         rows = await rows_to_move(self._pool, keys, first=sweep.first, space_key=self._space.key, limit=BATCH_ROWS)
-        await self._move(rows, sweep.people, progress)
+        await self._move(rows, sweep.people, moved)
         at = keys.index(rows[-1]["user_key"]) if len(rows) == BATCH_ROWS else len(keys)
         for user_key in keys[:at]:
             await settle_person(self._pool, user_key, sweep.people.pop(user_key), space_key=self._space.key)
-        sweep.first = UUID(int=rows[-1]["entry_id"].int + 1) if sweep.people else UUID(int=0)
+        sweep.first = UUID(int=rows[-1]["entry_id"].int + 1) if sweep.people else _ZERO
 
-    async def _move(self, rows: Sequence[dict[str, Any]], people: Mapping[int, str], progress: Progress) -> None:
+    async def _move(self, rows: Sequence[dict[str, Any]], people: Mapping[int, str], moved: Moved) -> None:
         """Embed `rows`, which nobody has to wait for, and write those of each person in one transaction."""
         readable = [(row, text) for row in rows if (text := self._opened(row)) is not None]
         vectors = await embed_patiently(self._embeddings, [text for _, text in readable]) if readable else []
@@ -157,12 +159,12 @@ class Reembedding:
                 self._space.check(vector)
                 embedded[row["user_key"]].append((row, vector))
         for user_key, pairs in embedded.items():
-            moved = await move_rows(self._pool, people[user_key], pairs, space_key=self._space.key)
-            progress.rows += moved
-            reembedded_rows.inc(moved)
-            reembedding_rows_left.dec(moved)
+            rows_moved = await move_rows(self._pool, people[user_key], pairs, space_key=self._space.key)
+            moved.rows += rows_moved
+            reembedded_rows.inc(rows_moved)
+            reembedding_rows_left.dec(rows_moved)
         unreadable, refused = len(rows) - len(readable), vectors.count(None)
-        progress.failures += unreadable + refused
+        moved.failures += unreadable + refused
         if unreadable or refused:
             reembedding_failures.labels(cause="encryption").inc(unreadable)
             reembedding_failures.labels(cause="provider").inc(refused)

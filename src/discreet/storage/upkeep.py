@@ -36,12 +36,12 @@ async def reembed(reembedding: Reembedding, pool: Pool, dsn: str, space: Embeddi
             return
         try:
             async with await connect(dsn) as guard:
-                progress = await reembedding.run(guard)
+                moved = await reembedding.run(guard)
         except ProviderError as error:
             reembedding_failures.labels(cause=error.code).inc()
             raise
-    if progress.rows or progress.failures:
-        logger.info("memory.reembedded rows=%d failures=%d", progress.rows, progress.failures)
+    if moved.rows or moved.failures:
+        logger.info("memory.reembedded rows=%d failures=%d", moved.rows, moved.failures)
 
 
 Work = Callable[[], Awaitable[None]]
@@ -70,6 +70,6 @@ async def _repeat(name: str, work: Work, period: float) -> None:
             await work()
         except DiscreetError as error:
             logger.warning("memory.upkeep_failed work=%s cause=%s", name, error.code)
-        except Exception as error:  # the edge of a task that nobody awaits: it must neither end nor stop the process
+        except Exception as error:  # noqa: BLE001  # the edge of a task that nobody awaits: it must not end unseen
             logger.warning("memory.upkeep_failed work=%s cause=%s", name, type(error).__name__)
-        await asyncio.sleep(period * random.uniform(1.0, 1.2))
+        await asyncio.sleep(period * random.uniform(1.0, 1.2))  # noqa: S311  # guards nothing
