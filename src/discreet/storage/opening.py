@@ -88,7 +88,13 @@ async def open_storage(
             large_users = LargeUsers(pool, dsn=found, space=space, limit=settings.large_user_memories)
             rules = SaveRules(space=space, thresholds=thresholds, limit=settings.max_memories_per_user, sealer=sealer)
             memories = PostgresMemories(
-                pool, embeddings=embeddings, rules=rules, redactor=redactor, fusion=settings.fusion
+                pool,
+                embeddings=embeddings,
+                rules=rules,
+                redactor=redactor,
+                fusion=settings.fusion,
+                large_users=large_users,
+                want=reembedding.want,
             )
             works: dict[str, Work] = {}
             if settings.reembed:
