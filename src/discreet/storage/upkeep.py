@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError, ProviderError
@@ -57,11 +57,20 @@ async def upkeep(works: Mapping[str, Work], *, period: float = PERIOD_SECONDS) -
     try:
         yield
     finally:
-        for task in tasks:
+        await _stop(tasks)
+
+
+async def _stop(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel `tasks` and wait until they have ended.
+
+    More than once: `asyncio.wait_for` of Python 3.11, which the driver waits with, can swallow a cancellation that comes
+    together with the answer (CPython issue 86296).
+    """
+    running = set(tasks)
+    while running:
+        for task in running:
             task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        _, running = await asyncio.wait(running, timeout=1)
 
 
 async def _repeat(name: str, work: Work, period: float) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 
 import psycopg
 import pytest
 
-from discreet.cli import reembed
 from discreet.cli.reembed import run_reembed
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
@@ -24,7 +24,8 @@ async def fill(dsn, keys=None):
 
 @pytest.fixture(autouse=True)
 def other_model(monkeypatch):
-    monkeypatch.setattr(reembed, "embedding_provider", lambda settings: StubEmbeddings(1536))
+    module = sys.modules[run_reembed.__module__]  # the command of this name hides it in the package
+    monkeypatch.setattr(module, "embedding_provider", lambda settings: StubEmbeddings(1536))
 
 
 def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
