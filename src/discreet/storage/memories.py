@@ -15,7 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import ProviderError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
-from discreet.retrieval.fusion import LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
@@ -147,14 +147,18 @@ class PostgresMemories:
             "space_key": space.key,
             "embedding": HalfVector(vector),
             "question": SparseVector(weights, DIMS) if weights else None,
-            "lexical_weight": LEXICAL_WEIGHT,
             "least_cosine": space.least_cosine(threshold),
             "limit": limit,
         }
         large = self._large_users and self._large_users.find(user_id)
         if large and filters is None and limit <= MAX_LIMIT:
             return build_large_search(
-                parameters, user_key=large.user_key, memories=large.memories, space=space, fusion=self._fusion
+                parameters,
+                rarity,
+                user_key=large.user_key,
+                memories=large.memories,
+                space=space,
+                fusion=self._fusion,
             )
         return build_search(
             parameters,

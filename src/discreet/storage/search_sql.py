@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from discreet.retrieval.fusion import FUSIONS, Fusion
+from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
@@ -116,7 +116,7 @@ class Search:
 def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None) -> Search:
     """Return the search. `covered` says that the index holds whole vectors.
 
-    `parameters` has user_id, space_key, embedding, question, lexical_weight, least_cosine and limit.
+    `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
@@ -125,7 +125,7 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     if not covered:
         candidates += RERANKED
     statement = candidates + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **values})
+    return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

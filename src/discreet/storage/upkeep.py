@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from discreet.driver_errors import storage_errors
@@ -60,16 +60,17 @@ async def upkeep(works: Mapping[str, Work], *, period: float = PERIOD_SECONDS) -
         await _stop(tasks)
 
 
-async def _stop(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel `tasks` until they have ended.
+async def _stop(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Cancel `tasks` and wait until they have ended.
 
-    Once is not enough: in Python 3.11 `asyncio.wait_for`, which the driver waits with, swallows a cancellation that comes
-    together with the result (https://github.com/python/cpython/issues/81839).
+    More than once: `asyncio.wait_for` of Python 3.11, which the driver waits with, can swallow a cancellation that comes
+    together with the answer (CPython issue 86296).
     """
-    while running := [task for task in tasks if not task.done()]:
+    running = set(tasks)
+    while running:
         for task in running:
             task.cancel()
-        await asyncio.wait(running, timeout=0.2)
+        _, running = await asyncio.wait(running, timeout=1)
 
 
 async def _repeat(name: str, work: Work, period: float) -> None:
