@@ -15,14 +15,18 @@ from discreet.providers import embedding_provider
 from discreet.redaction.configured import default_redactor
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings, load_settings
+from discreet.storage.base_store import DiscreetStore
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
+from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.memories import PostgresMemories
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import Pool, make_pool
 from discreet.storage.saving import SaveRules
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import register_space
+from discreet.storage.store_reading import StoreRules
+from discreet.storage.store_running import StoreRunner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +34,13 @@ class Storage:
     """What a process needs of its database, while it is open."""
 
     pool: Pool
-    """Connections in autocommit with rows as dicts; LangGraph's AsyncPostgresSaver and AsyncPostgresStore take it."""
+    """Connections in autocommit with rows as dicts; LangGraph's own Postgres classes take it."""
     memories: Memories
     """Long-term memory."""
     log: ConversationLog
     """Conversation log and session records."""
+    store: DiscreetStore
+    """LangGraph's store, for `compile(store=…)` and langgraph.json."""
     dsn: str = field(repr=False)
     """Where the database is. May hold a password."""
 
@@ -84,14 +90,23 @@ async def open_storage(
             memories = PostgresMemories(
                 pool, embeddings=embeddings, rules=rules, redactor=redactor, fusion=settings.fusion
             )
+            runner = StoreRunner(
+                pool=pool,
+                embeddings=embeddings,
+                frequencies=TokenFrequencies(pool),
+                rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
+            )
+            store = DiscreetStore(runner, redactor=redactor)
             try:
                 yield Storage(
                     pool=pool,
                     memories=memories,
                     log=PostgresConversationLog(pool, redactor=redactor, sealer=sealer),
+                    store=store,
                     dsn=found,
                 )
             finally:
+                await store.stop_ttl_sweeper()
                 await memories.close()
         finally:
             await pool.close()

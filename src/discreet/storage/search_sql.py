@@ -17,16 +17,18 @@ WITH {name} AS MATERIALIZED (
            coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
            coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context
     FROM discreet.memory m
-    WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+    WHERE m.user_key {owners}
       {conditions}
 ),
 """
-"""Every current memory of the person, from the covering index alone unless a filter needs the table. Up to 512 dims the
-index holds the vectors and this is the list of candidates."""
+"""Every memory that is searched, from the covering index alone unless a filter needs the table. Up to 512 dims the index
+holds the vectors and this is the list of candidates."""
+
+_OF_PERSON: LiteralString = "= (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)"
 
 _RERANKED: LiteralString = """
 shortlist AS (
-    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT 100)
+    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT {shortlist})
     UNION
     (SELECT * FROM scanned ORDER BY own + context DESC LIMIT 50)
 ),
@@ -114,12 +116,26 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
-    if covered:
-        candidates = _SCAN.format(name="candidates", cosine=_EXACT, conditions=conditions)
-    else:
-        candidates = _SCAN.format(name="scanned", cosine=_BY_BITS, conditions=conditions) + _RERANKED
-    statement = candidates + FUSIONS[fusion] + _BEST.format(columns=RECORD_COLUMNS)
+    ranked = build_ranking(owners=_OF_PERSON, conditions=conditions, fusion=fusion, covered=covered)
+    statement = ranked + _BEST.format(columns=RECORD_COLUMNS)
     return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
+
+
+def build_ranking(
+    *, owners: LiteralString, conditions: LiteralString, fusion: Fusion, covered: bool, shortlist: int = 100
+) -> LiteralString:
+    """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
+
+    `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
+    space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are compared exactly for
+    the `shortlist` nearest by bits.
+    """
+    if covered:
+        scan = _SCAN.format(name="candidates", cosine=_EXACT, owners=owners, conditions=conditions)
+    else:
+        scan = _SCAN.format(name="scanned", cosine=_BY_BITS, owners=owners, conditions=conditions)
+        scan += _RERANKED.format(shortlist=shortlist)
+    return scan + FUSIONS[fusion]
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

@@ -21,7 +21,7 @@ class Opener:
     async def __call__(self):
         self.opened += 1
         await asyncio.sleep(0.01)
-        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), dsn="")
+        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), store=None, dsn="")
         self.closed += 1
 
 
