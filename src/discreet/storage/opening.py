@@ -90,10 +90,11 @@ async def open_storage(
             memories = PostgresMemories(
                 pool, embeddings=embeddings, rules=rules, redactor=redactor, fusion=settings.fusion
             )
+            frequencies = TokenFrequencies(pool)
             runner = StoreRunner(
                 pool=pool,
                 embeddings=embeddings,
-                frequencies=TokenFrequencies(pool),
+                frequencies=frequencies,
                 rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
             )
             store = DiscreetStore(runner, redactor=redactor)
@@ -107,6 +108,7 @@ async def open_storage(
                 )
             finally:
                 await store.stop_ttl_sweeper()
+                await frequencies.close()
                 await memories.close()
         finally:
             await pool.close()

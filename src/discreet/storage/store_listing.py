@@ -40,8 +40,9 @@ async def list_namespaces(cursor: AsyncCursor[dict[str, Any]], op: ListNamespace
     """Return the namespaces that `op` asks for, in the order of their labels."""
     conditions = [condition for condition in op.match_conditions or () if condition.path]
     begins = [condition.path for condition in conditions if condition.match_type == "prefix"]
-    literal: list[list[str]] = [list(takewhile(lambda label: label != ANY_LABEL, path)) for path in begins]
-    low, high = span_of(max(literal, key=len, default=[]))
+    literal = [tuple(takewhile(lambda label: label != ANY_LABEL, path)) for path in begins]
+    longest: tuple[str, ...] = max(literal, key=len, default=())
+    low, high = span_of(longest)
     await cursor.execute(
         _LIST,
         {

@@ -20,7 +20,7 @@ from discreet.storage.store_filters import Condition, conditions_of
 from discreet.storage.store_items import Row, found_item, item_of, read_items, refresh_items
 from discreet.storage.store_listing import list_namespaces
 from discreet.storage.store_preparing import Prepared
-from discreet.storage.store_search import Question, build_ranked, score_of
+from discreet.storage.store_search import StoreQuestion, build_ranked, score_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class StoreReader:
 
     conn: AsyncConnection[DictRow]
     """In autocommit: a read needs no transaction, and locks nothing."""
-    questions: Mapping[str, Question]
+    questions: Mapping[str, StoreQuestion]
     """What the searches of the batch ask, by its text."""
     rules: StoreRules
 
@@ -90,7 +90,7 @@ class StoreReader:
             rows = await self._fetch(build_page(op, conditions))
         return rows, [found_item(row, sealer) for row in rows]
 
-    async def _ranked(self, op: SearchOp, question: Question, conditions: list[Condition]) -> list[Row]:
+    async def _ranked(self, op: SearchOp, question: StoreQuestion, conditions: list[Condition]) -> list[Row]:
         among = None
         if conditions and self.rules.sealer.seals:
             fitting = await opened_fitting(self.conn, op, conditions, self.rules.sealer)

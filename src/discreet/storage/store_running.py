@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langgraph.store.base import Result, SearchOp
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import StorageError
 from discreet.ports import EmbeddingProvider
-from discreet.retrieval.lexical import Impacts, query_token_ids
+from discreet.retrieval.lexical import Impacts, read_question
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.pool import Pool
 from discreet.storage.store_preparing import Prepared
 from discreet.storage.store_reading import StoreReader, StoreRules
-from discreet.storage.store_search import Question, question_of
+from discreet.storage.store_search import StoreQuestion, question_of
 from discreet.storage.store_writes import Put, StoreWriter
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +47,16 @@ class StoreRunner:
                     writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer)
                     async with conn.transaction(), conn.cursor(binary=True) as cursor:
                         new = await writer.write(cursor, puts, vectors)
-        await self._count(new)
+        self.frequencies.add(new)
         return results
 
-    async def _questions(self, queries: set[str]) -> dict[str, Question]:
-        async def question(text: str) -> Question:
+    async def _questions(self, queries: set[str]) -> dict[str, StoreQuestion]:
+        async def question(text: str) -> StoreQuestion:
             vector = await self.embeddings.aembed_query(text)
+            asked = read_question(text)
             with storage_errors():
-                return question_of(text, vector, await self.frequencies.question(query_token_ids(text)))
+                rarity = await self.frequencies.rarity(asked.words)
+            return question_of(text, vector, asked.weights(rarity))
 
         texts = sorted(queries)
         return dict(zip(texts, await asyncio.gather(*map(question, texts)), strict=True))
@@ -68,13 +66,3 @@ class StoreRunner:
         texts = [text.text for put in puts for text in put.texts]
         vectors = iter(await self.embeddings.aembed_documents(texts) if texts else [])
         return [[next(vectors) for _ in put.texts] for put in puts]
-
-    async def _count(self, new: list[Impacts]) -> None:
-        """Count the words of `new` texts, which are stored: failing here must not tell the caller otherwise."""
-        if not new:
-            return
-        try:
-            with storage_errors():
-                await self.frequencies.add(new)
-        except StorageError as error:
-            logger.warning("store.words_not_counted texts=%d cause=%s", len(new), error.code)

@@ -8,38 +8,42 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from langgraph.store.base import SearchOp
-from pgvector import HalfVector, SparseVector
+from pgvector import HalfVector
 
 from discreet.retrieval.fusion import Fusion
-from discreet.retrieval.lexical import impacts, token_ids
+from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.storage.memory_rows import sparse
 from discreet.storage.namespaces import span_of
 from discreet.storage.search_sql import Search, build_ranking
 from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_filters import FITS, Condition, filter_parameters
 from discreet.storage.store_items import ITEM_COLUMNS, VISIBLE, Row, key_arrays
 
-_OWNERS: LiteralString = (
-    "= ANY (ARRAY(SELECT user_key FROM discreet.person WHERE user_id >= %(low)s AND user_id < %(high)s))"
+_OWNER_KEYS: LiteralString = (
+    "ARRAY(SELECT user_key FROM discreet.person WHERE user_id >= %(low)s AND user_id < %(high)s)"
 )
 
 _ITEM_KEY: LiteralString = "(left({entry_id}::text, 32) || '0000')::uuid"
 """The key of the item that a text belongs to: `namespaces.text_key_of` puts the number of the text into the last two
 bytes. So the covering index tells it, and the table need not be read."""
 
-_NOT_EXPIRED: LiteralString = f"""
-AND m.type = 'item' AND NOT EXISTS (
-    SELECT FROM discreet.store_item i
-    WHERE i.user_key = m.user_key AND i.item_key = {_ITEM_KEY.format(entry_id="m.entry_id")} AND i.expires_at <= now()
-)
+_ITEM_OF_TEXT: LiteralString = f"""
+SELECT FROM discreet.store_item i
+WHERE i.user_key = m.user_key AND i.item_key = {_ITEM_KEY.format(entry_id="m.entry_id")}
 """
 
-_FITTING: LiteralString = f"""
-AND m.type = 'item' AND EXISTS (
-    SELECT FROM discreet.store_item i
-    WHERE i.user_key = m.user_key AND i.item_key = {_ITEM_KEY.format(entry_id="m.entry_id")}
-      AND {VISIBLE} AND {FITS}
+_NOT_EXPIRED: LiteralString = f"""
+AND m.type = 'item' AND (
+    NOT (SELECT EXISTS (
+        SELECT FROM discreet.store_item WHERE user_key = ANY ({_OWNER_KEYS}) AND expires_at <= now()
+    ))
+    OR NOT EXISTS ({_ITEM_OF_TEXT} AND i.expires_at <= now() OFFSET 0)
 )
-"""
+"""  # noqa: S608 - constants of ours
+"""Items are looked up where some have expired alone. OFFSET 0 keeps the planner from joining: a generic plan made while
+the tables were empty would compare each text with each item."""
+
+_FITTING: LiteralString = f"AND m.type = 'item' AND EXISTS ({_ITEM_OF_TEXT} AND {VISIBLE} AND {FITS} OFFSET 0)"
 
 _AMONG: LiteralString = f"""
 AND m.type = 'item' AND (m.user_key, {_ITEM_KEY.format(entry_id="m.entry_id")}) IN (
@@ -48,7 +52,7 @@ AND m.type = 'item' AND (m.user_key, {_ITEM_KEY.format(entry_id="m.entry_id")}) 
 """  # noqa: S608 - a constant of ours
 
 _BEST_ITEMS: LiteralString = f""",
-best AS (
+best AS MATERIALIZED (
     SELECT user_key, {_ITEM_KEY.format(entry_id="entry_id")} AS item_key, max(score) AS score
     FROM fused
     WHERE own > 0 OR cosine IS NOT NULL
@@ -56,15 +60,17 @@ best AS (
     ORDER BY score DESC, user_key, item_key
     LIMIT %(limit)s OFFSET %(offset)s
 ),
-reach AS (
-    SELECT max(cosine) AS nearest, max(own) AS most_words FROM fused
+reach AS MATERIALIZED (
+    SELECT max(cosine) AS nearest, max(own) AS most_words, max(score) AS best_score FROM fused
 )
-SELECT {ITEM_COLUMNS}, b.score, r.nearest, r.most_words
+SELECT {ITEM_COLUMNS}, b.score, r.nearest, r.most_words, r.best_score
 FROM best b
 CROSS JOIN reach r
-JOIN discreet.store_item i USING (user_key, item_key)
-JOIN discreet.person p USING (user_key)
-ORDER BY b.score DESC, i.user_key, i.item_key
+CROSS JOIN LATERAL (
+    SELECT * FROM discreet.store_item s WHERE s.user_key = b.user_key AND s.item_key = b.item_key LIMIT 1
+) i
+CROSS JOIN LATERAL (SELECT * FROM discreet.person o WHERE o.user_key = b.user_key LIMIT 1) p
+ORDER BY b.score DESC, b.user_key, b.item_key
 """  # noqa: S608 - constants of ours
 """An item is as near as the nearest of its texts."""
 
@@ -73,27 +79,26 @@ LEAST_SHORTLIST = 100
 
 
 @dataclass(frozen=True)
-class Question:
+class StoreQuestion:
     """What is asked, ready to be compared."""
 
     vector: list[float]
     """Its embedding."""
-    words: SparseVector | None
-    """Its tokens, by how rare they are."""
+    weights: Impacts
+    """Of its words and marks."""
     own_score: float
     """The lexical score of a text that is the question itself."""
 
 
-def question_of(text: str, vector: list[float], words: SparseVector | None) -> Question:
-    """Return the question `text`, whose embedding is `vector` and whose weighed tokens are `words`."""
-    own = impacts(token_ids(text))[0]
-    weights = {} if words is None else dict(zip(words.indices(), words.values(), strict=True))
-    return Question(vector, words, sum(weight * own.get(token, 0.0) for token, weight in weights.items()))
+def question_of(text: str, vector: list[float], weights: Impacts) -> StoreQuestion:
+    """Return the question `text`, given its embedding and the weights of what it asks for."""
+    own, _ = impacts(token_ids(text))
+    return StoreQuestion(vector, weights, sum(weights.get(token, 0.0) * impact for token, impact in own.items()))
 
 
 def build_ranked(
     op: SearchOp,
-    question: Question,
+    question: StoreQuestion,
     space: EmbeddingSpace,
     fusion: Fusion,
     *,
@@ -111,7 +116,7 @@ def build_ranked(
         "high": high,
         "space_key": space.key,
         "embedding": HalfVector(question.vector),
-        "question": question.words,
+        "question": sparse(question.weights),
         "limit": op.limit,
         "offset": op.offset,
     }
@@ -121,7 +126,7 @@ def build_ranked(
     elif conditions:
         which, parameters = _FITTING, {**parameters, **filter_parameters(conditions)}
     ranking = build_ranking(
-        owners=_OWNERS,
+        owners=f"= ANY ({_OWNER_KEYS})",
         conditions=which,
         fusion=fusion,
         covered=space.covered,
@@ -130,17 +135,17 @@ def build_ranked(
     return Search(statement=ranking + _BEST_ITEMS, parameters=parameters)
 
 
-def score_of(row: Row, question: Question, space: EmbeddingSpace) -> float:
-    """Return the score of a row of `build_ranked`: 0 to 1 where the fusion is convex.
+def score_of(row: Row, question: StoreQuestion, space: EmbeddingSpace) -> float:
+    """Return the score of a row of `build_ranked`, 0 to 1.
 
-    The fusion puts the best at 1 however far it is, so the scores of one search are scaled by how near the nearest text
-    comes to what is asked. That makes them comparable between searches and leaves their order as it is.
+    What the fusion gives is good for an order within one search. So the best item has as score how near a text comes to
+    the question, half by meaning and half by words, and the others are in proportion: scores of different questions can
+    be compared, and the order stays.
     """
     similarity = 0.0 if row["nearest"] is None else space.calibration.similarity(row["nearest"])
     words = min(1.0, row["most_words"] / question.own_score) if question.own_score else similarity
-    reach = 0.6 * similarity + 0.4 * words
-    score: float = row["score"] * reach
-    return score
+    share: float = row["score"] / row["best_score"] if row["best_score"] > 0 else 1.0
+    return share * (similarity + words) / 2
 
 
 def _shortlist(page_end: int) -> int:

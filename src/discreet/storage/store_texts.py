@@ -79,14 +79,14 @@ def _at_paths(value: Mapping[str, Any], paths: Sequence[str]) -> Iterator[str]:
 def text_row(
     text: ItemText,
     vector: list[float],
-    *,
     item_key: UUID,
     position: int,
+    *,
     written_at: datetime,
     keys: Keys,
     sealer: FieldSealer,
 ) -> dict[str, Any]:
-    """Return the row of an item's text: the parameters of `memory_rows.UPSERT`."""
+    """Return the row of an item's text, by column."""
     record = MemoryRecord.model_construct(
         text=text.text,
         entry_id=text_key_of(item_key, position),

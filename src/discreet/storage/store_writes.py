@@ -12,8 +12,9 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.retrieval.lexical import Impacts
-from discreet.storage.keys import APP, PERSON, key_for
-from discreet.storage.memory_rows import UPSERT, Keys
+from discreet.storage.keys import app_keys_for, person_for
+from discreet.storage.memory_rows import Keys
+from discreet.storage.row_writing import write_rows
 from discreet.storage.saving import lock_person
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.store_items import delete_items, key_arrays, put_items, value_columns
@@ -86,7 +87,7 @@ class StoreWriter:
         paths = sorted({put.path for put in puts})
         for path in paths:  # in one order, so that two batches never wait for each other
             await lock_person(cursor, path)
-        user_keys = {path: await key_for(cursor, PERSON, path) for path in paths}
+        user_keys = {path: (await person_for(cursor, path)).user_key for path in paths}
         items = [(user_keys[put.path], put.item_key) for put in puts]
         kept = [(user_key, put) for (user_key, _), put in zip(items, puts, strict=True) if put.value is not None]
         gone = [key for key, put in zip(items, puts, strict=True) if put.value is None]
@@ -113,29 +114,20 @@ class StoreWriter:
         puts: Sequence[tuple[int, Put]],
         vectors: Sequence[Sequence[list[float]]],
     ) -> None:
-        written_at = datetime.now(UTC)
+        if not any(put.texts for _, put in puts):
+            return
+        now = datetime.now(UTC)
+        app_keys = await app_keys_for(cursor, {APP_NAME})
         rows = []
         counts: Counter[int] = Counter()
-        app_key = await key_for(cursor, APP, APP_NAME) if any(put.texts for _, put in puts) else 0
         for (user_key, put), own_vectors in zip(puts, vectors, strict=True):
-            keys = Keys(user_key=user_key, app_key=app_key, space_key=self.space_key)
+            keys = Keys(user_key=user_key, app_key=app_keys[APP_NAME], space_key=self.space_key)
             for position, (text, vector) in enumerate(zip(put.texts, own_vectors, strict=True)):
-                rows.append(
-                    text_row(
-                        text,
-                        vector,
-                        item_key=put.item_key,
-                        position=position,
-                        written_at=written_at,
-                        keys=keys,
-                        sealer=self.sealer,
-                    )
-                )
+                row = text_row(text, vector, put.item_key, position, written_at=now, keys=keys, sealer=self.sealer)
+                rows.append(row)
             counts[user_key] += len(put.texts)
-        if rows:
-            await cursor.executemany(UPSERT, rows)
-            counted = [
-                {"user_key": user_key, "texts": texts, "space_key": self.space_key}
-                for user_key, texts in counts.items()
-            ]
-            await cursor.executemany(_COUNT, counted)
+        await write_rows(cursor, rows, replaced=())
+        await cursor.executemany(
+            _COUNT,
+            [{"user_key": user_key, "texts": texts, "space_key": self.space_key} for user_key, texts in counts.items()],
+        )
