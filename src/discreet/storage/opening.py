@@ -95,6 +95,7 @@ async def open_storage(
                 pool=pool,
                 embeddings=embeddings,
                 frequencies=frequencies,
+                slots=asyncio.Semaphore(pool.max_size),
                 rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
             )
             store = DiscreetStore(runner, redactor=redactor)

@@ -29,6 +29,9 @@ class StoreRunner:
     """Of questions and of the texts of items."""
     frequencies: TokenFrequencies
     """How rare words are."""
+    slots: asyncio.Semaphore
+    """As many as the pool has connections. Thousands of calls at once wait here for as long as it takes; in the pool, which
+    takes a long wait for a server that is gone, they would fail."""
     rules: StoreRules
 
     async def run(self, ops: Sequence[Prepared]) -> list[Result]:
@@ -41,7 +44,7 @@ class StoreRunner:
         vectors = await self._vectors(puts)
         new: list[Impacts] = []
         with storage_errors():
-            async with self.pool.connection() as conn:
+            async with self.slots, self.pool.connection() as conn:
                 results = await StoreReader(conn=conn, questions=questions, rules=self.rules).read(ops)
                 if puts:
                     writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer)

@@ -23,41 +23,39 @@ _OWNER_KEYS: LiteralString = (
     "ARRAY(SELECT user_key FROM discreet.person WHERE user_id >= %(low)s AND user_id < %(high)s)"
 )
 
-_ITEM_KEY: LiteralString = "(left({entry_id}::text, 32) || '0000')::uuid"
-"""The key of the item that a text belongs to: `namespaces.text_key_of` puts the number of the text into the last two
-bytes. So the covering index tells it, and the table need not be read."""
-
-_ITEM_OF_TEXT: LiteralString = f"""
-SELECT FROM discreet.store_item i
-WHERE i.user_key = m.user_key AND i.item_key = {_ITEM_KEY.format(entry_id="m.entry_id")}
-"""
+_OF_TEXT: LiteralString = "i.user_key = m.user_key AND i.item_key = (left(m.entry_id::text, 32) || '0000')::uuid"
+"""Whether `i` is the item of text `m`: `namespaces.text_key_of` puts the number of the text into the last two bytes of
+its key. So the covering index tells it, and the table need not be read."""
 
 _NOT_EXPIRED: LiteralString = f"""
 AND m.type = 'item' AND (
     NOT (SELECT EXISTS (
         SELECT FROM discreet.store_item WHERE user_key = ANY ({_OWNER_KEYS}) AND expires_at <= now()
     ))
-    OR NOT EXISTS ({_ITEM_OF_TEXT} AND i.expires_at <= now() OFFSET 0)
+    OR NOT coalesce((SELECT i.expires_at <= now() FROM discreet.store_item i WHERE {_OF_TEXT} LIMIT 1), false)
 )
 """  # noqa: S608 - constants of ours
-"""Items are looked up where some have expired alone. OFFSET 0 keeps the planner from joining: a generic plan made while
-the tables were empty would compare each text with each item."""
+"""Items are looked up only where some have expired, and one by one: a plan made while the tables were empty would join,
+and compare each text with each item."""
 
-_FITTING: LiteralString = f"AND m.type = 'item' AND EXISTS ({_ITEM_OF_TEXT} AND {VISIBLE} AND {FITS} OFFSET 0)"
+_FITTING: LiteralString = f"""
+AND m.type = 'item' AND EXISTS (SELECT FROM discreet.store_item i WHERE {_OF_TEXT} AND {VISIBLE} AND {FITS} OFFSET 0)
+"""
+"""OFFSET 0 keeps the planner from joining here too."""
 
-_AMONG: LiteralString = f"""
-AND m.type = 'item' AND (m.user_key, {_ITEM_KEY.format(entry_id="m.entry_id")}) IN (
+_AMONG: LiteralString = """
+AND m.type = 'item' AND (m.user_key, (left(m.entry_id::text, 32) || '0000')::uuid) IN (
     SELECT * FROM unnest(%(user_keys)s::bigint[], %(item_keys)s::uuid[])
 )
-"""  # noqa: S608 - a constant of ours
+"""
 
 _BEST_ITEMS: LiteralString = f""",
 best AS MATERIALIZED (
-    SELECT user_key, {_ITEM_KEY.format(entry_id="entry_id")} AS item_key, max(score) AS score
+    SELECT user_key, substring(uuid_send(entry_id), 1, 14) AS item, max(score) AS score
     FROM fused
     WHERE own > 0 OR cosine IS NOT NULL
-    GROUP BY user_key, item_key
-    ORDER BY score DESC, user_key, item_key
+    GROUP BY user_key, item
+    ORDER BY score DESC, user_key, item
     LIMIT %(limit)s OFFSET %(offset)s
 ),
 reach AS MATERIALIZED (
@@ -67,12 +65,14 @@ SELECT {ITEM_COLUMNS}, b.score, r.nearest, r.most_words, r.best_score
 FROM best b
 CROSS JOIN reach r
 CROSS JOIN LATERAL (
-    SELECT * FROM discreet.store_item s WHERE s.user_key = b.user_key AND s.item_key = b.item_key LIMIT 1
+    SELECT * FROM discreet.store_item s
+    WHERE s.user_key = b.user_key AND s.item_key = (encode(b.item, 'hex') || '0000')::uuid
+    LIMIT 1
 ) i
 CROSS JOIN LATERAL (SELECT * FROM discreet.person o WHERE o.user_key = b.user_key LIMIT 1) p
-ORDER BY b.score DESC, b.user_key, b.item_key
+ORDER BY b.score DESC, b.user_key, b.item
 """  # noqa: S608 - constants of ours
-"""An item is as near as the nearest of its texts."""
+"""An item is as near as the nearest of its texts. Grouped by bytes: those of all texts as UUIDs took as long as the scan."""
 
 LEAST_SHORTLIST = 100
 """Texts whose wide vectors are compared exactly, at least. See `search_sql`."""
