@@ -127,8 +127,8 @@ def build_ranking(
     """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
 
     `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
-    space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are compared exactly for
-    the `shortlist` nearest by bits.
+    space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are
+    compared exactly for the `shortlist` nearest by bits.
     """
     if covered:
         scan = _SCAN.format(name="candidates", cosine=_EXACT, owners=owners, conditions=conditions)

@@ -10,7 +10,7 @@ from uuid import UUID
 from langgraph.store.base import SearchOp
 from pgvector import HalfVector
 
-from discreet.retrieval.fusion import Fusion
+from discreet.retrieval.fusion import LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.storage.memory_rows import sparse
 from discreet.storage.namespaces import span_of
@@ -117,6 +117,7 @@ def build_ranked(
         "space_key": space.key,
         "embedding": HalfVector(question.vector),
         "question": sparse(question.weights),
+        "lexical_weight": LEXICAL_WEIGHT,
         "limit": op.limit,
         "offset": op.offset,
     }
@@ -139,13 +140,13 @@ def score_of(row: Row, question: StoreQuestion, space: EmbeddingSpace) -> float:
     """Return the score of a row of `build_ranked`, 0 to 1.
 
     What the fusion gives is good for an order within one search. So the best item has as score how near a text comes to
-    the question, half by meaning and half by words, and the others are in proportion: scores of different questions can
+    the question, by meaning and by words, and the others are in proportion: scores of different questions can
     be compared, and the order stays.
     """
     similarity = 0.0 if row["nearest"] is None else space.calibration.similarity(row["nearest"])
     words = min(1.0, row["most_words"] / question.own_score) if question.own_score else similarity
     share: float = row["score"] / row["best_score"] if row["best_score"] > 0 else 1.0
-    return share * (similarity + words) / 2
+    return share * (LEXICAL_WEIGHT * words + (1 - LEXICAL_WEIGHT) * similarity)
 
 
 def _shortlist(page_end: int) -> int:
