@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
+from discreet.storage.base_store import DiscreetStore
 from discreet.storage.shared import process_storage
-from discreet.storage.store import RedactingStore, postgres_store
 
 graph = build_graph(memories=process_storage.memories, log=process_storage.log).compile(name="discreet")
 
@@ -26,7 +26,8 @@ async def checkpointer() -> AsyncIterator[RedactingSaver]:
 
 
 @asynccontextmanager
-async def store() -> AsyncIterator[RedactingStore]:
-    """Yield the store of the server."""
+async def store() -> AsyncIterator[DiscreetStore]:
+    """Yield the store of the server, which deletes what has expired until the server stops."""
     async with process_storage.lease() as storage:
-        yield await postgres_store(storage.pool)
+        await storage.store.start_ttl_sweeper()
+        yield storage.store

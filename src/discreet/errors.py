@@ -23,6 +23,7 @@ DiscreetError
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
 │   └── EmbeddedServerError       the bundled server can't be started
+├── InvalidFilterError            a search of the store has a filter that can't be understood
 ├── ProviderError                 a chat or embedding model failed
 └── EncryptionError               a sealed value can't be opened
 
@@ -202,6 +203,12 @@ class EmbeddedServerError(StorageError):
     """The embedded PostgreSQL server can't be used."""
 
     code = "embedded_server"
+
+
+class InvalidFilterError(DiscreetError, ValueError):
+    """The filter can't be understood. It is a ValueError too, which LangGraph's stores raise."""
+
+    code = "filter_invalid"
 
 
 class ProviderError(DiscreetError):

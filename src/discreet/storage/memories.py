@@ -46,6 +46,7 @@ class PostgresMemories:
         embeddings: EmbeddingProvider,
         rules: SaveRules,
         redactor: TextRedactor,
+        frequencies: TokenFrequencies,
         fusion: Fusion = "convex",
         large_users: LargeUsers | None = None,
         want: Callable[[int], None] | None = None,
@@ -62,7 +63,7 @@ class PostgresMemories:
         self._fusion: Fusion = fusion
         self._large_users = large_users
         self._want = want
-        self._frequencies = TokenFrequencies(pool)
+        self._frequencies = frequencies
         self._hits = HitCounter(pool)
 
     async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
@@ -223,9 +224,8 @@ class PostgresMemories:
             return await delete_where(cursor, user_id, filters, self._rules.sealer)
 
     async def close(self) -> None:
-        """Write what was counted. The pool must still be open."""
+        """Write how often memories were found. The pool must still be open."""
         await self._hits.close()
-        await self._frequencies.close()
 
     @asynccontextmanager
     async def _locked(self, user_id: str) -> AsyncIterator[AsyncCursor[dict[str, Any]]]:

@@ -5,42 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from discreet.driver_errors import storage_errors
 from discreet.encryption import keys_from_settings
-from discreet.ports import ConversationLog, EmbeddingProvider, KeyProvider, Memories, TextRedactor
+from discreet.ports import EmbeddingProvider, KeyProvider, TextRedactor
 from discreet.providers import embedding_provider
 from discreet.redaction.configured import default_redactor
-from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings, load_settings
-from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
-from discreet.storage.large_users import LargeUsers
-from discreet.storage.memories import PostgresMemories
 from discreet.storage.migrations import migrate
-from discreet.storage.pool import Pool, make_pool
-from discreet.storage.reembedding import Reembedding
-from discreet.storage.saving import SaveRules
+from discreet.storage.pool import make_pool
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import register_space
-from discreet.storage.upkeep import Work, reembed, upkeep
-
-
-@dataclass(frozen=True, kw_only=True)
-class Storage:
-    """What a process needs of its database, while it is open."""
-
-    pool: Pool
-    """Connections in autocommit with rows as dicts; LangGraph's AsyncPostgresSaver and AsyncPostgresStore take it."""
-    memories: Memories
-    """Long-term memory."""
-    log: ConversationLog
-    """Conversation log and session records."""
-    dsn: str = field(repr=False)
-    """Where the database is. May hold a password."""
+from discreet.storage.upkeep import upkeep
+from discreet.storage.wiring import Storage, wire
 
 
 @asynccontextmanager
@@ -73,10 +52,9 @@ async def open_storage(
         ...         return found[0].record.text
     """
     settings = settings or load_settings()
-    redactor = redactor or default_redactor()
     embeddings = embeddings or embedding_provider(settings=settings)
+    redactor = redactor or default_redactor()
     sealer = FieldSealer(keys or keys_from_settings(settings))
-    thresholds = DedupThresholds(same=settings.update_threshold, similar=settings.dedup_threshold)
     async with resolve_dsn(dsn, settings) as found:
         await migrate(found)
         pool = make_pool(found, max_size=settings.pool_size)
@@ -84,33 +62,12 @@ async def open_storage(
             with storage_errors():
                 await pool.open(wait=True)
                 space = await register_space(pool, embeddings)
-            reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
-            large_users = LargeUsers(pool, dsn=found, space=space, limit=settings.large_user_memories)
-            rules = SaveRules(space=space, thresholds=thresholds, limit=settings.max_memories_per_user, sealer=sealer)
-            memories = PostgresMemories(
-                pool,
-                embeddings=embeddings,
-                rules=rules,
-                redactor=redactor,
-                fusion=settings.fusion,
-                large_users=large_users,
-                want=reembedding.want,
-            )
-            works: dict[str, Work] = {}
-            if settings.reembed:
-                works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=found, space=space)
-            if settings.large_user_memories:
-                works["large_users"] = large_users.keep
+            wired = wire(pool, found, settings, embeddings=embeddings, space=space, redactor=redactor, sealer=sealer)
             try:
-                async with upkeep(works):
-                    yield Storage(
-                        pool=pool,
-                        memories=memories,
-                        log=PostgresConversationLog(pool, redactor=redactor, sealer=sealer),
-                        dsn=found,
-                    )
+                async with upkeep(wired.works):
+                    yield wired.storage
             finally:
-                await memories.close()
+                await wired.close()
         finally:
             await pool.close()
 

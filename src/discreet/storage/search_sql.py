@@ -22,16 +22,21 @@ _SCAN: LiteralString = """
 WITH {name} AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {cosine}, {bm25}
     FROM discreet.memory m
-    WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+    WHERE m.user_key {owners}
       {conditions}
 ),
 """
-"""Every current memory of the person, from the covering index alone unless a filter needs the table. Up to 512 dims the
-index holds the vectors and this is the list of candidates."""
+"""Every memory that is searched, from the covering index alone unless a filter needs the table. Up to 512 dims the index
+holds the vectors and this is the list of candidates."""
+
+_OF_PERSON: LiteralString = "= (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)"
+
+SHORTLIST = 100
+"""Wide vectors that are compared exactly."""
 
 RERANKED: LiteralString = """
 shortlist AS (
-    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT 100)
+    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT {shortlist})
     UNION
     (SELECT * FROM scanned ORDER BY own + context DESC LIMIT 50)
 ),
@@ -119,13 +124,26 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
     `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
+    ranked = build_ranking(owners=_OF_PERSON, conditions=conditions, fusion=fusion, covered=covered)
+    statement = ranked + BEST.format(columns=RECORD_COLUMNS)
+    return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
+
+
+def build_ranking(
+    *, owners: LiteralString, conditions: LiteralString, fusion: Fusion, covered: bool, shortlist: int = SHORTLIST
+) -> LiteralString:
+    """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
+
+    `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
+    space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are
+    compared exactly for the `shortlist` nearest by bits.
+    """
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
     name: LiteralString = "candidates" if covered else "scanned"
-    candidates = _SCAN.format(name=name, cosine=cosine, bm25=BM25, conditions=conditions)
+    scan = _SCAN.format(name=name, cosine=cosine, bm25=BM25, owners=owners, conditions=conditions)
     if not covered:
-        candidates += RERANKED
-    statement = candidates + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
+        scan += RERANKED.format(shortlist=shortlist)
+    return scan + FUSIONS[fusion]
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

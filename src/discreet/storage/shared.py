@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
-from discreet.storage.opening import Storage, open_storage
+from discreet.storage.opening import open_storage
+from discreet.storage.wiring import Storage
 
 
 class SharedStorage:

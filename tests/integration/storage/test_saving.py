@@ -117,14 +117,14 @@ async def test_a_known_id_updates_the_users_own_record_and_never_anothers(memori
     assert await texts(memories, "bob") == ["Keeps no parrots"]
 
 
-async def test_writers_of_the_same_facts_at_once_leave_one_of_each(storage):
+async def test_writers_of_the_same_facts_at_once_leave_one_of_each(database):
     facts = [f"Fact about {word}" for word in ("tea", "cats", "rain", "rock", "snow")]
-    await asyncio.gather(
-        *(storage.memories.save("ann", [MemoryRecord(text=text) for text in facts]) for _ in range(16))
-    )
-    assert rows(storage.dsn, "SELECT count(*), count(DISTINCT text) FROM discreet.memory") == [(5, 5)]
-    await storage.memories.close()
-    assert rows(storage.dsn, "SELECT documents FROM discreet.corpus") == [(5,)]
+    async with open_storage(database, embeddings=StubEmbeddings(dims=256)) as storage:
+        await asyncio.gather(
+            *(storage.memories.save("ann", [MemoryRecord(text=text) for text in facts]) for _ in range(16))
+        )
+    assert rows(database, "SELECT count(*), count(DISTINCT text) FROM discreet.memory") == [(5, 5)]
+    assert rows(database, "SELECT documents FROM discreet.corpus") == [(5,)]
 
 
 async def test_new_users_at_once_do_not_meet(storage):

@@ -6,8 +6,8 @@ import pytest
 
 from discreet.errors import StorageUnavailableError
 from discreet.state.records import MemoryRecord
-from discreet.storage.opening import Storage
 from discreet.storage.shared import SharedStorage
+from discreet.storage.wiring import Storage
 from discreet.testing import InMemoryConversationLog, InMemoryMemories
 
 
@@ -21,7 +21,7 @@ class Opener:
     async def __call__(self):
         self.opened += 1
         await asyncio.sleep(0.01)
-        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), dsn="")
+        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), store=None, dsn="")
         self.closed += 1
 
 

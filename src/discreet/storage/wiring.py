@@ -1,0 +1,107 @@
+"""Put the parts of a storage together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
+from discreet.retrieval.dedup import DedupThresholds
+from discreet.settings import Settings
+from discreet.storage.base_store import DiscreetStore
+from discreet.storage.conversation_log import PostgresConversationLog
+from discreet.storage.frequencies import TokenFrequencies
+from discreet.storage.large_users import LargeUsers
+from discreet.storage.memories import PostgresMemories
+from discreet.storage.pool import Pool
+from discreet.storage.reembedding import Reembedding
+from discreet.storage.saving import SaveRules
+from discreet.storage.sealing import FieldSealer
+from discreet.storage.spaces import EmbeddingSpace
+from discreet.storage.store_reading import StoreRules
+from discreet.storage.store_running import StoreRunner
+from discreet.storage.upkeep import Work, reembed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """What a process needs of its database, while it is open."""
+
+    pool: Pool
+    """Connections in autocommit with rows as dicts; LangGraph's own Postgres classes take it."""
+    memories: Memories
+    """Long-term memory."""
+    log: ConversationLog
+    """Conversation log and session records."""
+    store: DiscreetStore
+    """LangGraph's store, for `compile(store=…)` and langgraph.json."""
+    dsn: str = field(repr=False)
+    """Where the database is. May hold a password."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wired:
+    """A storage and what belongs to its life."""
+
+    storage: Storage
+    works: dict[str, Work]
+    """What goes on beside it, by name."""
+    closing: list[Callable[[], Awaitable[object]]]
+    """What is to be done at the end, in this order, while the pool is open."""
+
+    async def close(self) -> None:
+        """Write what waits to be written."""
+        for close in self.closing:
+            await close()
+
+
+def wire(
+    pool: Pool,
+    dsn: str,
+    settings: Settings,
+    *,
+    embeddings: EmbeddingProvider,
+    space: EmbeddingSpace,
+    redactor: TextRedactor,
+    sealer: FieldSealer,
+) -> Wired:
+    """Put the parts together over an open pool."""
+    frequencies = TokenFrequencies(pool)
+    reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
+    large_users = LargeUsers(pool, dsn=dsn, space=space, limit=settings.large_user_memories)
+    memories = PostgresMemories(
+        pool,
+        embeddings=embeddings,
+        rules=SaveRules(
+            space=space,
+            thresholds=DedupThresholds(same=settings.update_threshold, similar=settings.dedup_threshold),
+            limit=settings.max_memories_per_user,
+            sealer=sealer,
+        ),
+        redactor=redactor,
+        frequencies=frequencies,
+        fusion=settings.fusion,
+        large_users=large_users,
+        want=reembedding.want,
+    )
+    runner = StoreRunner(
+        pool=pool,
+        embeddings=embeddings,
+        frequencies=frequencies,
+        slots=asyncio.Semaphore(pool.max_size),
+        rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
+    )
+    store = DiscreetStore(runner, redactor=redactor)
+    works: dict[str, Work] = {}
+    if settings.reembed:
+        works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=dsn, space=space)
+    if settings.large_user_memories:
+        works["large_users"] = large_users.keep
+    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer)
+    return Wired(
+        storage=Storage(pool=pool, memories=memories, log=log, store=store, dsn=dsn),
+        works=works,
+        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close],
+    )
