@@ -1,8 +1,8 @@
-"""Prometheus counters and histograms. No label ever carries a user, a thread or a text."""
+"""Prometheus counters, gauges and histograms. No label ever carries a user, a thread or a text."""
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 gate_decisions = Counter("discreet_gate_decisions_total", "Decisions of the memory gate.", ["decision"])
 retrieve_failures = Counter(
@@ -21,3 +21,10 @@ dropped_writes = Counter(
 spill_unreadable = Counter(
     "discreet_spill_unreadable_total", "Paused turns in the database that could not be opened, by cause.", ["cause"]
 )
+reembedded_rows = Counter("discreet_reembedding_rows_total", "Memories moved to the active embedding space.")
+reembedding_failures = Counter(
+    "discreet_reembedding_failures_total",
+    "Batches of memories that could not be embedded or opened, by cause.",
+    ["cause"],
+)
+reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")

@@ -105,6 +105,12 @@ class Settings(BaseSettings):
     update_threshold: float = Field(
         default=0.95, ge=0, le=1, description="Similarity above which a fact counts as said again and is refreshed."
     )
+    reembed: bool = Field(
+        default=True, description="Re-embed in the background what another embedding model or size has made."
+    )
+    large_user_memories: int = Field(
+        default=5_000, ge=0, description="Memories above which a user gets search indexes of their own; 0: never."
+    )
     max_memories_per_user: int = Field(
         default=1_000, ge=1, description="Memories a user may have, conversation turns apart; then the least useful go."
     )

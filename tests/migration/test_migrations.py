@@ -33,6 +33,9 @@ UNION ALL
 SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
 FROM pg_constraint WHERE connamespace = 'discreet'::regnamespace
 UNION ALL
+SELECT 'function', oid::regprocedure::text, pg_get_functiondef(oid)
+FROM pg_proc WHERE pronamespace = 'discreet'::regnamespace
+UNION ALL
 SELECT 'type', t.typname, string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder)
 FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.typnamespace = 'discreet'::regnamespace GROUP BY t.typname
 ORDER BY 1, 2

@@ -97,6 +97,18 @@ def redact(
         run_redact(files or [])
 
 
+@app.command()
+def reembed(
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    reindex: Annotated[bool, typer.Option("--reindex", help="Rebuild the search index afterwards.")] = False,
+) -> None:
+    """Embed all memories by the embedding model of the settings. Exit code 1 if some are left."""
+    from discreet.cli.reembed import run_reembed
+
+    raise typer.Exit(run_reembed(dsn, as_json=as_json, reindex=reindex))
+
+
 def main() -> None:
     """Run the command; a typed error becomes one line and exit code 2."""
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import ProviderError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
-from discreet.retrieval.fusion import Fusion
+from discreet.retrieval.fusion import LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
@@ -24,6 +24,8 @@ from discreet.storage.browsing import build_get, build_latest
 from discreet.storage.deleting import delete_one, delete_where
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.hits import HitCounter
+from discreet.storage.large_search import MAX_LIMIT, build_large_search
+from discreet.storage.large_users import LargeUsers
 from discreet.storage.memory_rows import record_from
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_filters, redacted_record
@@ -45,13 +47,21 @@ class PostgresMemories:
         rules: SaveRules,
         redactor: TextRedactor,
         fusion: Fusion = "convex",
+        large_users: LargeUsers | None = None,
+        want: Callable[[int], None] | None = None,
     ) -> None:
-        """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`."""
+        """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
+
+        `large_users` knows who has indexes of their own; `want` is told the user_key of a person some of whose memories
+        are of another embedding space.
+        """
         self._pool = pool
         self._embeddings = embeddings
         self._rules = rules
         self._redactor = redactor
         self._fusion: Fusion = fusion
+        self._large_users = large_users
+        self._want = want
         self._frequencies = TokenFrequencies(pool)
         self._hits = HitCounter(pool)
 
@@ -111,6 +121,8 @@ class PostgresMemories:
                 await cursor.execute(search.statement, search.parameters)
                 rows = await cursor.fetchall()
         self._hits.add((row["user_key"], row["entry_id"]) for row in rows)
+        if self._want is not None and any(row["cosine"] is None for row in rows):
+            self._want(rows[0]["user_key"])
         return [self._scored(row) for row in rows]
 
     async def plan(
@@ -130,15 +142,22 @@ class PostgresMemories:
             rarity = await self._frequencies.rarity(asked.words)
         weights = asked.weights(rarity)
         space = self._rules.space
+        parameters = {
+            "user_id": user_id,
+            "space_key": space.key,
+            "embedding": HalfVector(vector),
+            "question": SparseVector(weights, DIMS) if weights else None,
+            "lexical_weight": LEXICAL_WEIGHT,
+            "least_cosine": space.least_cosine(threshold),
+            "limit": limit,
+        }
+        large = self._large_users and self._large_users.find(user_id)
+        if large and filters is None and limit <= MAX_LIMIT:
+            return build_large_search(
+                parameters, user_key=large.user_key, memories=large.memories, space=space, fusion=self._fusion
+            )
         return build_search(
-            {
-                "user_id": user_id,
-                "space_key": space.key,
-                "embedding": HalfVector(vector),
-                "question": SparseVector(weights, DIMS) if weights else None,
-                "least_cosine": space.least_cosine(threshold),
-                "limit": limit,
-            },
+            parameters,
             fusion=self._fusion,
             covered=space.covered,
             filters=filters and redacted_filters(filters, self._redactor),

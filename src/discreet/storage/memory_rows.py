@@ -66,21 +66,28 @@ def row_of(
     record: MemoryRecord, keys: Keys, *, vector: list[float], own: Impacts, context: Impacts, sealer: FieldSealer
 ) -> dict[str, Any]:
     """Return the row, by column."""
-    numbers = np.asarray(vector, dtype=np.float16)
-    covered = len(vector) <= MAX_COVERED_DIMS
     return {
         "user_key": keys.user_key,
         "app_key": keys.app_key,
         "space_key": keys.space_key,
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
         **private_columns(record, keys.user_key, sealer),
-        "embedding": HalfVector(numbers) if covered else None,
-        "sketch": None if covered else Bit(numbers > 0),
-        "wide_embedding": None if covered else HalfVector(numbers),
+        **vector_columns(vector),
         "lexical": sparse(own),
         "context": sparse(context),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),
         "provenance": Jsonb(record.provenance.model_dump(exclude_none=True)),
+    }
+
+
+def vector_columns(vector: list[float]) -> dict[str, HalfVector | Bit | None]:
+    """Return the columns that hold `vector`, of unit length: the covering index takes it whole, or its signs alone."""
+    numbers = np.asarray(vector, dtype=np.float16)
+    covered = len(vector) <= MAX_COVERED_DIMS
+    return {
+        "embedding": HalfVector(numbers) if covered else None,
+        "sketch": None if covered else Bit(numbers > 0),
+        "wide_embedding": None if covered else HalfVector(numbers),
     }
 
 

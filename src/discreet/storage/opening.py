@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from discreet.driver_errors import storage_errors
@@ -19,14 +20,17 @@ from discreet.storage.base_store import DiscreetStore
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.embedded import lease_server
 from discreet.storage.frequencies import TokenFrequencies
+from discreet.storage.large_users import LargeUsers
 from discreet.storage.memories import PostgresMemories
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import Pool, make_pool
+from discreet.storage.reembedding import Reembedding
 from discreet.storage.saving import SaveRules
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import register_space
 from discreet.storage.store_reading import StoreRules
 from discreet.storage.store_running import StoreRunner
+from discreet.storage.upkeep import Work, reembed, upkeep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +90,17 @@ async def open_storage(
             with storage_errors():
                 await pool.open(wait=True)
                 space = await register_space(pool, embeddings)
+            reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
+            large_users = LargeUsers(pool, dsn=found, space=space, limit=settings.large_user_memories)
             rules = SaveRules(space=space, thresholds=thresholds, limit=settings.max_memories_per_user, sealer=sealer)
             memories = PostgresMemories(
-                pool, embeddings=embeddings, rules=rules, redactor=redactor, fusion=settings.fusion
+                pool,
+                embeddings=embeddings,
+                rules=rules,
+                redactor=redactor,
+                fusion=settings.fusion,
+                large_users=large_users,
+                want=reembedding.want,
             )
             frequencies = TokenFrequencies(pool)
             runner = StoreRunner(
@@ -99,14 +111,20 @@ async def open_storage(
                 rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
             )
             store = DiscreetStore(runner, redactor=redactor)
+            works: dict[str, Work] = {}
+            if settings.reembed:
+                works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=found, space=space)
+            if settings.large_user_memories:
+                works["large_users"] = large_users.keep
             try:
-                yield Storage(
-                    pool=pool,
-                    memories=memories,
-                    log=PostgresConversationLog(pool, redactor=redactor, sealer=sealer),
-                    store=store,
-                    dsn=found,
-                )
+                async with upkeep(works):
+                    yield Storage(
+                        pool=pool,
+                        memories=memories,
+                        log=PostgresConversationLog(pool, redactor=redactor, sealer=sealer),
+                        store=store,
+                        dsn=found,
+                    )
             finally:
                 await store.stop_ttl_sweeper()
                 await frequencies.close()

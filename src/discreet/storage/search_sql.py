@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.fusion import FUSIONS, Fusion
 from discreet.state.records import MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
 
+COSINE: LiteralString = "CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine"
+"""Of `discreet.memory m` and the question; `EXACT`, or `BY_BITS`."""
+
+BM25: LiteralString = """
+           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
+           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context"""
+"""In two parts, of `discreet.memory m` and the question."""
+
 _SCAN: LiteralString = """
 WITH {name} AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id,
-           CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine,
-           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
-           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context
+    SELECT m.user_key, m.entry_id, {cosine}, {bm25}
     FROM discreet.memory m
     WHERE m.user_key {owners}
       {conditions}
@@ -44,10 +49,18 @@ candidates AS MATERIALIZED (
 ),
 """
 """Wider vectors have one bit a dimension in the index; the nearest 100 by bits are compared exactly. Recall at 1536
-dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `_BEST`, since that leaves the planner no choice: a
+dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `BEST`, since that leaves the planner no choice: a
 generic plan made while the table had no statistics would join with all rows of the person for as long as it is kept."""
 
-_BEST: LiteralString = """,
+
+def reranked_among(shortlist: int) -> LiteralString:
+    """Return the common table expressions that compare the `shortlist` nearest by bits exactly."""
+    return _RERANKED.format(shortlist=shortlist)
+
+
+RERANKED: LiteralString = reranked_among(100)
+
+BEST: LiteralString = """,
 best AS MATERIALIZED (
     SELECT user_key, entry_id, score, cosine
     FROM fused
@@ -80,8 +93,8 @@ LIMIT %(limit)s
 """
 """The best, and with each that may hold no longer whatever was said against it later: that one goes first."""
 
-_EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
-_BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
+EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
+BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
 """A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for each row, which took
 2 of 5 ms."""
 
@@ -104,7 +117,7 @@ alone."""
 class Search:
     """One search, ready to run."""
 
-    statement: LiteralString
+    statement: LiteralString | bytes
     """SQL with named parameters; one of a few texts, so that it stays prepared."""
     parameters: dict[str, Any]
     """By name."""
@@ -113,29 +126,31 @@ class Search:
 def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None) -> Search:
     """Return the search. `covered` says that the index holds whole vectors.
 
-    `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
+    `parameters` has user_id, space_key, embedding, question, lexical_weight, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
     ranked = build_ranking(owners=_OF_PERSON, conditions=conditions, fusion=fusion, covered=covered)
-    statement = ranked + _BEST.format(columns=RECORD_COLUMNS)
-    return Search(statement=statement, parameters={**parameters, **values, "lexical_weight": LEXICAL_WEIGHT})
+    return Search(statement=ranked + BEST.format(columns=RECORD_COLUMNS), parameters={**parameters, **values})
 
 
 def build_ranking(
-    *, owners: LiteralString, conditions: LiteralString, fusion: Fusion, covered: bool, shortlist: int = 100
+    *,
+    owners: LiteralString,
+    conditions: LiteralString,
+    fusion: Fusion,
+    covered: bool,
+    reranked: LiteralString = RERANKED,
 ) -> LiteralString:
     """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
 
     `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
     space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are
-    compared exactly for the `shortlist` nearest by bits.
+    compared by `reranked`, for the nearest by bits.
     """
-    if covered:
-        scan = _SCAN.format(name="candidates", cosine=_EXACT, owners=owners, conditions=conditions)
-    else:
-        scan = _SCAN.format(name="scanned", cosine=_BY_BITS, owners=owners, conditions=conditions)
-        scan += _RERANKED.format(shortlist=shortlist)
-    return scan + FUSIONS[fusion]
+    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
+    name: LiteralString = "candidates" if covered else "scanned"
+    scan = _SCAN.format(name=name, cosine=cosine, bm25=BM25, owners=owners, conditions=conditions)
+    return scan + ("" if covered else reranked) + FUSIONS[fusion]
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

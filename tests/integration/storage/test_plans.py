@@ -91,6 +91,7 @@ def search_for(*, dims=DIMS, filters=None):
         "space_key": 1,
         "embedding": HalfVector([1.0] + [0.0] * (dims - 1)),
         "question": SparseVector({5: 1.0, 6: 1.0}, 2**29),
+        "lexical_weight": 0.5,
         "least_cosine": -1.0,
         "limit": 5,
     }

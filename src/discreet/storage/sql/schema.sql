@@ -12,13 +12,15 @@ CREATE TABLE discreet.migrations (
 
 -- Embedding models at a size, as provider:model:dims. Vectors of different spaces are never compared. A cosine of
 -- cosine_zero reads as similarity 0, one of cosine_one as 1. Memories move to the space that was activated last.
+-- used_at: when a process last said that it works in this space, which it does about once a minute.
 CREATE TABLE discreet.embedding_space (
     space_key smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
     dims integer NOT NULL,
     cosine_zero double precision NOT NULL,
     cosine_one double precision NOT NULL,
-    activated_at timestamptz NOT NULL DEFAULT now()
+    activated_at timestamptz NOT NULL DEFAULT now(),
+    used_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- Who memories belong to. Names of any length get short keys, since an index entry holds 2,704 bytes. A user_id is
@@ -32,6 +34,9 @@ CREATE TABLE discreet.person (
     memories bigint NOT NULL DEFAULT 0,
     space_key smallint REFERENCES discreet.embedding_space
 ) WITH (fillfactor = 70);
+
+-- Who is still to be moved to another space.
+CREATE INDEX person_space ON discreet.person (space_key);
 
 CREATE TABLE discreet.app (
     app_key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -120,6 +125,21 @@ CREATE UNIQUE INDEX memory_place ON discreet.memory (
     position,
     (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
 ) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
+
+-- What ends, or has ended. The index of vectors that a person of many memories has holds what has no end.
+CREATE INDEX memory_end ON discreet.memory (user_key, valid_to) WHERE valid_to IS NOT NULL;
+
+-- The tokens that a memory is found by, own ones and those of its neighbours, as a GIN index takes them: pgvector has no
+-- way to read the places of a sparsevec but its text, {place:weight,...}/dims. People of many memories have such an
+-- index of their own, made and dropped by the process: memory_large_<user_key>_words, beside one of vectors,
+-- memory_large_<user_key>_<space_key>.
+CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('{' || concat_ws(
+    ',',
+    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
+    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
+) || '}')::integer[];
 
 -- Of two memories that can't both hold, or may not: which was said later. A search that finds the older one puts the
 -- newer one above it.

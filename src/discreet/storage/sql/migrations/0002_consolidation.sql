@@ -10,7 +10,11 @@ UPDATE discreet.person p SET memories = (SELECT count(*) FROM discreet.memory m 
 
 ALTER TABLE discreet.person SET (fillfactor = 70);
 
-ALTER TABLE discreet.embedding_space ADD COLUMN activated_at timestamptz NOT NULL DEFAULT now();
+CREATE INDEX person_space ON discreet.person (space_key);
+
+ALTER TABLE discreet.embedding_space
+    ADD COLUMN activated_at timestamptz NOT NULL DEFAULT now(),
+    ADD COLUMN used_at timestamptz NOT NULL DEFAULT now();
 
 DROP INDEX discreet.memory_same_text;
 
@@ -24,6 +28,16 @@ ALTER TABLE discreet.memory
 ALTER TABLE discreet.memory ALTER COLUMN wide_embedding SET STORAGE MAIN;
 
 ALTER TABLE discreet.memory SET (fillfactor = 100, toast_tuple_target = 8160);
+
+CREATE INDEX memory_end ON discreet.memory (user_key, valid_to) WHERE valid_to IS NOT NULL;
+
+CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('{' || concat_ws(
+    ',',
+    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
+    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
+) || '}')::integer[];
 
 CREATE TABLE discreet.memory_conflict (
     user_key bigint NOT NULL,

@@ -1,0 +1,32 @@
+"""Let one process of all that share a database do a piece of work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+REEMBEDDING = 0x5245_454D_4245_4420
+"""Key of the advisory lock: "REEMBED " in ASCII."""
+LARGE_USERS = 0x4C41_5247_4555_5352
+"""Key of the advisory lock: "LARGEUSR" in ASCII."""
+
+_TRY_LOCK: LiteralString = "SELECT pg_try_advisory_xact_lock(%s) AS claimed"
+
+
+@asynccontextmanager
+async def claim(conn: AsyncConnection[Any], key: int) -> AsyncIterator[bool]:
+    """Hold the claim `key` in a transaction of `conn`, which is in autocommit; yield False if another process has it.
+
+    The lock belongs to the transaction and not to the session, so that it works behind a pooler too and goes with the
+    process. Between its statements the transaction has no snapshot and no row: it keeps neither vacuum nor CREATE INDEX
+    CONCURRENTLY nor anybody who writes waiting. Do everything else on another connection.
+    """
+    async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        await cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        row = await (await cursor.execute(_TRY_LOCK, (key,))).fetchone()
+        yield row is not None and row["claimed"]

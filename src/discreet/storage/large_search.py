@@ -1,0 +1,144 @@
+"""Build the statement that searches the memories of a person who has indexes of their own.
+
+Not every memory is compared: the candidates are the nearest vectors, the memories that share the question's rarer words,
+and the one vector farthest from the question, from which the fusion counts. All get both scores exactly, and what
+follows is what an ordinary search does.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, LiteralString
+
+from pgvector import HalfVector, SparseVector
+
+from discreet.retrieval.fusion import FUSIONS, Fusion
+from discreet.storage.memory_rows import RECORD_COLUMNS
+from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search
+from discreet.storage.spaces import EmbeddingSpace
+
+NEAREST = 200
+"""Vectors that come from the index."""
+
+MOST_WORDED = 100
+"""Memories that come from the words."""
+
+MOST_READ = 2_000
+"""Memories, about, that are read to find those: the question's words are looked up rarest first until they are found in
+as many. A word that is in fewer is always looked up. Reading one takes 2 to 4 µs."""
+
+MAX_LIMIT = 50
+"""Results that this can find: half of the nearest."""
+
+_CANDIDATES: LiteralString = """
+WITH tuned AS MATERIALIZED (
+    SELECT set_config('hnsw.ef_search', '{nearest}', true) AS ef_search
+),
+near AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL
+    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
+    LIMIT {nearest}
+),
+{far}
+worded AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {cosine}, m.own, m.context
+    FROM (
+        SELECT r.*
+        FROM (
+            SELECT m.user_key, m.entry_id, m.space_key, m.{compared}, {bm25}
+            FROM discreet.memory m
+            WHERE m.user_key = {user_key}
+              AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
+              AND (m.valid_to IS NULL OR m.valid_to > now())
+            OFFSET 0
+        ) r
+        ORDER BY r.own + r.context DESC
+        LIMIT {worded}
+    ) m
+),
+found AS MATERIALIZED (
+    SELECT * FROM near
+    UNION
+    SELECT * FROM worded
+    UNION
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.valid_to > now()
+    {and_far}
+),
+{candidates} AS MATERIALIZED (
+    SELECT * FROM found
+    UNION
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM found f
+    JOIN discreet.memory_conflict x ON x.user_key = {user_key} AND x.older = f.entry_id
+    JOIN discreet.memory m ON m.user_key = {user_key} AND m.entry_id = x.newer
+    WHERE m.valid_to IS NULL OR m.valid_to > now()
+),
+"""
+"""The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
+statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
+one person is of use to a statement about that person only. OFFSET 0 has words compared once a row, and vectors for those alone that are left."""
+
+_FAR: LiteralString = """
+far AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL
+    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN %(opposite)s::halfvec END FROM tuned)
+    LIMIT 1
+),
+"""
+"""The convex fusion scales cosines from the lowest of all. Without it 4 of 100 results were others."""
+
+
+def build_large_search(
+    parameters: dict[str, Any], *, user_key: int, memories: int, space: EmbeddingSpace, fusion: Fusion
+) -> Search:
+    """Return the search of the person with `user_key`, who has about so many `memories`, without filters.
+
+    `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`.
+    """
+    given = {**parameters, "places": rarest(parameters["question"], memories)}
+    if space.covered:
+        given["opposite"] = HalfVector(-parameters["embedding"].to_numpy())
+    return Search(statement=_statement(user_key, space.key, space.dims, fusion, space.covered), parameters=given)
+
+
+def rarest(question: SparseVector | None, memories: int) -> list[int]:
+    """Return the places, counted from 1 as SQL does, of the words of `question` to look up, rarest first.
+
+    How many of `memories` a word is in follows from its weight: it is ln((all + 1) / (those with it + 0.5)).
+    """
+    if question is None:
+        return []
+    by_rarity = sorted(zip(question.values(), question.indices(), strict=True), reverse=True)
+    places: list[int] = []
+    expected = 0.0
+    for weight, index in by_rarity:
+        expected += memories * math.exp(-weight)
+        if places and expected > MOST_READ:
+            break
+        places.append(index + 1)
+    return places
+
+
+@lru_cache(maxsize=200)
+def _statement(user_key: int, space_key: int, dims: int, fusion: Fusion, covered: bool) -> bytes:
+    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
+    literals = {"user_key": user_key, "space_key": space_key, "nearest": NEAREST, "worded": MOST_WORDED}
+    columns = {"scores": f"{cosine}, {BM25}", "cosine": cosine, "bm25": BM25}
+    if covered:
+        distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
+        far = _FAR.format(**literals, **columns, **distance)
+        names = {"compared": "embedding", "far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
+    else:
+        bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
+        distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
+        names = {"compared": "sketch", "far": "", "and_far": "", "candidates": "scanned"}
+    candidates = _CANDIDATES.format(**literals, **columns, **distance, **names)
+    text = candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
+    return text.encode()

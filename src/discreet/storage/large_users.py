@@ -1,0 +1,104 @@
+"""Indexes of their own for people with so many memories that reading all of them takes too long.
+
+A search reads every memory of a person: 0.4 ms for 1,000, 42 ms for 70,000 (two cores). Above a limit a person gets two
+partial indexes: HNSW for the vectors and GIN for the words. They are built and dropped CONCURRENTLY, by one process at a
+time. The catalogue says which there are; a process remembers it, and if that is out of date a search takes longer and
+finds the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, LiteralString
+
+from discreet.driver_errors import storage_errors
+from discreet.storage.claims import LARGE_USERS, claim
+from discreet.storage.large_indexes import Changes, Index, Person, build, changes, drop, index_named
+from discreet.storage.pool import Pool
+from discreet.storage.server import connect, show_vector_types
+from discreet.storage.spaces import EmbeddingSpace, hold_space
+
+logger = logging.getLogger(__name__)
+
+_INDEXES: LiteralString = """
+SELECT c.relname AS name, i.indisvalid AS valid
+FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid
+WHERE i.indrelid = 'discreet.memory'::regclass AND starts_with(c.relname, 'memory_large_')
+"""
+
+_USER_IDS: LiteralString = "SELECT user_key, user_id, memories FROM discreet.person WHERE user_key = ANY (%s)"
+
+_PEOPLE: LiteralString = """
+SELECT user_key, memories, space_key IS NOT DISTINCT FROM %(space_key)s AS settled
+FROM discreet.person
+WHERE memories > 0 AND memories >= %(limit)s / 2
+"""
+"""Reads all of `person`, once a minute by one process: an index on a number that every save changes would make each
+save write into it."""
+
+
+class LargeUsers:
+    """Knows who has indexes of their own, and keeps those in step with how many memories people have."""
+
+    def __init__(self, pool: Pool, *, dsn: str, space: EmbeddingSpace, limit: int) -> None:
+        """Use `pool`, whose owner closes it after this; indexes are built on connections to `dsn` apart from it."""
+        self._pool = pool
+        self._dsn = dsn
+        self._space = space
+        self._limit = limit
+        self._known: dict[str, Person] = {}
+
+    def find(self, user_id: str) -> Person | None:
+        """Return who has both indexes; None for everybody else."""
+        return self._known.get(user_id)
+
+    async def load(self) -> None:
+        """Read who has indexes.
+
+        Raises:
+            StorageError: The database failed; what was known stays.
+        """
+        with storage_errors():
+            found = await self._found()
+            whole = {index for name, valid in found.items() if valid and (index := index_named(name)) is not None}
+            keys = [i.user_key for i in whole if i.holds == "words" and Index(i.user_key, self._space.key) in whole]
+            rows = await self._rows(_USER_IDS, (keys,)) if keys else []
+        self._known = {row["user_id"]: Person(row["user_key"], row["memories"], settled=True) for row in rows}
+
+    async def keep(self) -> None:
+        """Build and drop indexes as people's numbers of memories ask for, then read who has some.
+
+        Left to another process if that is at it, or if it works in another space than the active one.
+
+        Raises:
+            StorageError: The database failed; what was built stays, the next call goes on.
+        """
+        with storage_errors():
+            if await self._changes():
+                async with await connect(self._dsn) as guard, claim(guard, LARGE_USERS) as claimed:
+                    if claimed and await hold_space(self._pool, self._space):
+                        await self._make(await self._changes())
+        await self.load()
+
+    async def _make(self, wanted: Changes) -> None:
+        async with await connect(self._dsn) as conn:
+            await show_vector_types(conn)
+            for name in wanted.drop:
+                await drop(conn, name)
+                logger.info("memory.large_index_dropped index=%s", name)
+            for index in wanted.build:
+                await build(conn, index, self._space)
+                logger.info("memory.large_index_built index=%s", index.name)
+
+    async def _changes(self) -> Changes:
+        rows = await self._rows(_PEOPLE, {"space_key": self._space.key, "limit": self._limit})
+        people = [Person(row["user_key"], row["memories"], settled=row["settled"]) for row in rows]
+        return changes(people, await self._found(), limit=self._limit, space_key=self._space.key)
+
+    async def _found(self) -> dict[str, bool]:
+        return {row["name"]: row["valid"] for row in await self._rows(_INDEXES)}
+
+    async def _rows(self, query: LiteralString, parameters: Any = None) -> list[dict[str, Any]]:
+        async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            return await (await cursor.execute(query, parameters)).fetchall()

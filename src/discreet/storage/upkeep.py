@@ -1,0 +1,75 @@
+"""What a process does beside its work for users: re-embed what is of another space, keep the indexes of large users."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from discreet.driver_errors import storage_errors
+from discreet.errors import DiscreetError, ProviderError
+from discreet.metrics import reembedding_failures
+from discreet.storage.pool import Pool
+from discreet.storage.reembedding import Reembedding
+from discreet.storage.server import connect
+from discreet.storage.spaces import EmbeddingSpace, hold_space
+
+logger = logging.getLogger(__name__)
+
+PERIOD_SECONDS = 60.0
+"""From the end of a pass to the next. Up to a fifth more, at random, so that processes do not all come at once."""
+
+
+async def reembed(reembedding: Reembedding, pool: Pool, dsn: str, space: EmbeddingSpace) -> None:
+    """Say that `space` is in use, and move what is to be moved to it if it is active.
+
+    With nothing to do it takes two short queries, and neither opens a connection nor asks the model.
+
+    Raises:
+        ProviderError: The embedding model keeps failing.
+        StorageError: The database failed.
+    """
+    with storage_errors():
+        if not await hold_space(pool, space) or not await reembedding.left():
+            return
+        try:
+            async with await connect(dsn) as guard:
+                moved = await reembedding.run(guard)
+        except ProviderError as error:
+            reembedding_failures.labels(cause=error.code).inc()
+            raise
+    if moved.rows or moved.failures:
+        logger.info("memory.reembedded rows=%d failures=%d", moved.rows, moved.failures)
+
+
+Work = Callable[[], Awaitable[None]]
+
+
+@asynccontextmanager
+async def upkeep(works: Mapping[str, Work], *, period: float = PERIOD_SECONDS) -> AsyncIterator[None]:
+    """Do each of `works`, by name, at once and then every `period` seconds, inside the block. Errors are logged.
+
+    At the end of the block what is under way is cancelled and awaited. Each step of it is one transaction or none.
+    """
+    tasks = [asyncio.create_task(_repeat(name, work, period)) for name, work in works.items()]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _repeat(name: str, work: Work, period: float) -> None:
+    while True:
+        try:
+            await work()
+        except DiscreetError as error:
+            logger.warning("memory.upkeep_failed work=%s cause=%s", name, error.code)
+        except Exception as error:  # noqa: BLE001  # the edge of a task that nobody awaits: it must not end unseen
+            logger.warning("memory.upkeep_failed work=%s cause=%s", name, type(error).__name__)
+        await asyncio.sleep(period * random.uniform(1.0, 1.2))  # noqa: S311  # guards nothing
