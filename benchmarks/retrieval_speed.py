@@ -3,8 +3,9 @@
 Discreet's hybrid search and its writes, LangGraph's AsyncPostgresStore (vectors only, with its HNSW index) and, where
 they are installed, langmem's tool over that store and mem0's pgvector backend: each with tables and a pool of its own on
 one embedded server, the same people, texts and vectors, VACUUM and ANALYZE for all, an HNSW index that was built after
-loading. Embeddings are looked up on all sides, so that only database work is compared. All take turns at each question;
-a figure is the median of the repetitions, of which each gives the median of its questions.
+loading. Embeddings are looked up on all sides, so that only database work is compared. In each repetition every
+contestant in turn asks all questions; the first one warms the caches and doesn't count. A figure is the median of the
+repetitions, of which each gives the median of its questions.
 
 Nothing fails if a target is missed. `--million` and `--large` look at ours alone: a million rows of all people, and
 people with up to 70,000 memories.
@@ -25,8 +26,7 @@ from racing.figures import measure
 from racing.growing import large_people, million
 from racing.meeting import meeting, missing
 from racing.plot import draw
-
-from discreet.storage.embedded import lease_server
+from racing.server import large_server
 
 PEERS = {"langmem": "langmem", "mem0": "mem0ai"}
 """Packages by the modules that show them."""
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios (needs matplotlib)")
     options = parser.parse_args()
-    with TemporaryDirectory() as folder, lease_server(Path(folder)) as dsn:
+    with TemporaryDirectory() as folder, large_server(Path(folder)) as dsn:
         figures = asyncio.run(race(dsn, options))
         with psycopg.connect(dsn) as connection:
             server = connection.info.parameter_status("server_version") or ""

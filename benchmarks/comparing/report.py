@@ -97,7 +97,7 @@ def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> 
         mark = {None: "", True: "  met", False: "  missed"}[figure.met]
         lines.append(
             f"  {figure.what:42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
-            f"{_fraction(figure.ours / figure.stock):>12}{_target(figure):>12}{mark}"
+            f"{_fraction(figure.ours / figure.stock) if figure.stock else '':>12}{_target(figure):>12}{mark}"
         )
     return "\n".join(lines)
 

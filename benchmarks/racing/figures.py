@@ -46,10 +46,14 @@ async def measure(meeting: Meeting, *, repetitions: int, seconds: float) -> list
     groups = [_room(meeting)]
     async with meeting.open(redacting) as races:
         whole = races.pop(REDACTING)
-        groups.append(await _searches(meeting, races, repetitions))
-        groups.append(await _growth(meeting, races, early, few, repetitions))
+        progress(f"{meeting.dims} dims: one search after another")
+        late = await measures.latency(races, meeting.questions, repetitions)
+        groups.append(await _searches(meeting, races, late))
+        if few < meeting.loaded:
+            groups.append(_growth(meeting, early, late, few))
         groups.append(await _many_clients(meeting, races, repetitions, seconds))
         groups.append(await _floor(meeting, races, repetitions))
+        groups.append(_graphs(meeting))
         groups.append(await _writes(meeting, races, whole, repetitions))
     return [figure for group in groups for figure in group.figures]
 
@@ -69,10 +73,7 @@ def _room(meeting: Meeting) -> Group:
     return group
 
 
-async def _searches(meeting: Meeting, races: dict[str, Race], repetitions: int) -> Group:
-    progress(f"{meeting.dims} dims: one search after another")
-    await measures.latency(races, meeting.questions, 1)
-    taken = await measures.latency(races, meeting.questions, repetitions)
+async def _searches(meeting: Meeting, races: dict[str, Race], taken: Values) -> Group:
     recall = await measures.recall(
         {name: race for name, race in races.items() if name != LangMem.name}, meeting.questions
     )
@@ -86,10 +87,9 @@ async def _searches(meeting: Meeting, races: dict[str, Race], repetitions: int) 
     return group
 
 
-async def _growth(meeting: Meeting, races: dict[str, Race], early: Values, few: int, repetitions: int) -> Group:
-    late = await measures.latency(races, meeting.questions, repetitions)
+def _growth(meeting: Meeting, early: Values, late: Values, few: int) -> Group:
     group = Group(_title(f"Growth from {few} people", meeting))
-    for name in races:
+    for name in late:
         if name != Ours.name:
             grown = [[median(late[each]) / median(early[each])] for each in (name, Ours.name)]
             group.figure(f"p50, late/early: {name}", "times", *grown, at_most=FLAT)
@@ -117,6 +117,16 @@ async def _floor(meeting: Meeting, races: dict[str, Race], repetitions: int) -> 
     group = Group(_title("Floor", meeting))
     group.ratio(ROUND_TRIP, "ms", taken[ROUND_TRIP], taken[SEARCH])
     group.ratio(KERNELS, "ms", taken[KERNELS], taken[SEARCH], at_most=TIMES_THE_FLOOR)
+    return group
+
+
+def _graphs(meeting: Meeting) -> Group:
+    """Tell whether the peers' searches went by their HNSW index: that is the planner's choice, by size."""
+    group = Group(_title("Reads of an HNSW index so far", meeting))
+    scans = meeting.graph_scans()
+    for peer in (LangGraphStore, Mem0):
+        if peer.tables in scans:
+            group.figure(peer.name, "", [scans[peer.tables]], [scans[Ours.tables]])
     return group
 
 

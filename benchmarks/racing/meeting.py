@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from typing import LiteralString
 
+import psycopg
 from comparing.database import Database
 from racing.contestant import Contestant, Race, settle
 from racing.langgraph_store import LangGraphStore, LangMem
@@ -17,8 +19,16 @@ MEMORIES = 1_000
 """Memories of each person."""
 ASKED = 10
 """People who ask questions, the first ones."""
-QUESTIONS = 4
+QUESTIONS = 3
 """Questions of each of them."""
+
+_GRAPH_SCANS: LiteralString = """
+SELECT coalesce(sum(s.idx_scan), 0)
+FROM pg_stat_user_indexes s
+JOIN pg_class c ON c.oid = s.indexrelid
+JOIN pg_am a ON a.oid = c.relam
+WHERE a.amname = 'hnsw'
+"""
 
 
 class Meeting:
@@ -65,6 +75,15 @@ class Meeting:
         """Return what a memory takes up with its indexes, by `Contestant.tables`."""
         memories = MEMORIES * self.loaded
         return {tables: database.footprint().disk / memories / 1e3 for tables, database in self.databases.items()}
+
+    def graph_scans(self) -> dict[str, int]:
+        """Return how often an HNSW index was read so far, by `Contestant.tables`."""
+        scans = {}
+        for tables, database in self.databases.items():
+            with psycopg.connect(database.dsn) as connection:
+                row = connection.execute(_GRAPH_SCANS).fetchone()
+            scans[tables] = int(row[0]) if row else 0
+        return scans
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class Asked:
 
     async def _found(self, person: Person, question: Question, way: str, parameters: Mapping[str, float]) -> list[int]:
         vector = await self._embeddings.aembed_query(question.text)
-        search = self._memories.plan(person.name, question.text, vector, limit=DEEPEST)
+        search = await self._memories.plan(person.name, question.text, vector, limit=DEEPEST)
         statement = search.statement.replace(FUSIONS["convex"].strip(), WAYS[way].strip())
         async with self._pool.connection() as connection:
             cursor = await connection.execute(statement, {**search.parameters, **parameters})

@@ -60,12 +60,15 @@ def as_json(lines: Sequence[Line], targets: Sequence[Target], notes: Sequence[st
 
 def as_text(lines: Sequence[Line], targets: Sequence[Target], notes: Sequence[str]) -> str:
     """Return everything for people."""
-    text = [machine(), f"{'':40}{'questions':>9}  " + "".join(f"{name:18}" for name in ("R@5", "R@10", "R@20", "MRR"))]
+    text = [
+        machine(),
+        f"{'':40}{'questions':>9}  " + "".join(f"{name:20}" for name in ("R@5", "R@10", "R@20", "MRR")).rstrip(),
+    ]
     for group, members in groupby(lines, key=lambda each: each.group):
         text.append(group)
         for each in members:
             cells = (
-                f"{_share(value)} ({_share(low)}–{_share(high)})".ljust(18)
+                f"{_share(value)} ({_share(low)}–{_share(high)})".ljust(20)
                 for value, (low, high) in zip(each.quality, each.intervals, strict=True)
             )
             text.append(f"  {each.way:38}{each.questions:>9}  {''.join(cells)}".rstrip())
@@ -76,7 +79,7 @@ def as_text(lines: Sequence[Line], targets: Sequence[Target], notes: Sequence[st
 def _target(target: Target) -> str:
     bound = f">= {_share(target.at_least)}" if target.at_least is not None else f"<= {target.at_most:g}"
     value = _share(target.value) if target.at_least is not None else f"{target.value:g}"
-    return f"  {target.what:60}{value:>6}  {bound:8}{'met' if target.met else 'missed'}"
+    return f"  {target.what:70}{value:>5}  {bound:8}{'met' if target.met else 'missed'}"
 
 
 def _share(value: float) -> str:

@@ -46,9 +46,12 @@ class Person:
     questions: list[Question]
 
     def apart(self) -> Person:
-        """Return the same memories, each without a place in a conversation."""
-        alone = {"type": "event", "thread_id": None, "position": None}
-        return replace(self, memories=[memory.model_copy(update=alone) for memory in self.memories])
+        """Return the same memories, each in a conversation of its own."""
+        alone = [
+            memory.model_copy(update={"thread_id": f"turn {number}", "position": 0})
+            for number, memory in enumerate(self.memories)
+        ]
+        return replace(self, memories=alone)
 
     def shortened(self, count: int) -> Person:
         """Return the person with about `count` of the questions, from everywhere in the list."""

@@ -67,7 +67,7 @@ def test_names_are_numbered_without_a_gap():
 
 async def test_eight_first_starts_at_once_all_succeed(empty_database):
     applied = await asyncio.gather(*(migrate(empty_database) for _ in range(8)))
-    assert sorted(applied) == [*[[]] * 7, [migration.name for migration in released()]]
+    assert sorted(name for names in applied for name in names) == [migration.name for migration in released()]
 
 
 @pytest.mark.slow

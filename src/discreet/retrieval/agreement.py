@@ -20,6 +20,9 @@ def says_no_less(after: Wording, before: Wording) -> bool:
         before.numbers <= after.numbers
         and before.names <= after.names.union(after.units)
         and before.people <= after.people
+        and before.lead <= set(after.units)
+        and after.lead <= set(before.units)
+        and before.called.get("one", set()) <= after.called.get("one", set()).union(after.lead)
         and not names_another(after.states, before.states)
         and not names_another(after.scales, before.scales)
         and not _too_little_shared(after, before)
@@ -48,10 +51,12 @@ def _exchanged(after: Wording, before: Wording) -> bool:
     second = [word for word in before.content if word not in _SMALL]
     start, end = _equal_ends(first, second)
     middle, other = first[start : len(first) - end], second[start : len(second) - end]
+    template = start + end >= max(len(middle), len(other)) or len(middle) == len(other)
+    if start and template and _few_han(middle) and _few_han(other):
+        gained, lost = set(middle) - set(other), set(other) - set(middle)
+        return bool(gained and lost) and (_says_something(gained) or _says_something(lost))
     if not _says_something(middle) or not _says_something(other):
         return False
-    if start + end >= max(len(middle), len(other)) and _few_han(middle) and _few_han(other):
-        return _says_something(set(middle) - set(other)) and _says_something(set(other) - set(middle))
     if len(middle) == len(other):
         pairs = [pair for pair in zip(middle, other, strict=True) if pair[0] != pair[1]]
         middle, other = [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -49,7 +49,7 @@ _DEFAULT = DedupThresholds()
 
 _EQUAL_WORDS = 0.1
 """So far below `similar` a fact of the very same words, up to order and words alike, still takes the other's place."""
-_REACH: dict[Doubt, float] = {"none": 0.3, "little": 0.3, "much": 0.12}
+_REACH: dict[Doubt, float] = {"none": 0.3, "little": 0.3, "much": 0.12, "great": 0.1}
 """How far below `similar` two facts are told to exclude each other, by how doubtful that is. The words must be about the
 same thing besides, so that the first may reach down to texts that share little: "stopped running because of my knee" has
 a cosine of .2 to "runs 5 km every morning"."""
@@ -87,7 +87,9 @@ def _worth_reading(after: Wording, similarity: float, thresholds: DedupThreshold
 
 
 def _least_to_merge(after: Wording, before: Wording, thresholds: DedupThresholds) -> float:
-    return thresholds.similar - (_EQUAL_WORDS if set(after.content) == set(before.content) else 0)
+    """Return the similarity from which on the new wording takes the place of the stored one."""
+    equal = (after.said or after.names) and set(after.content) == set(before.content)
+    return thresholds.similar - (_EQUAL_WORDS if equal else 0)
 
 
 def _excluded(doubt: Doubt | None, similarity: float, thresholds: DedupThresholds) -> Verdict:
@@ -119,8 +121,10 @@ def _turned_round(after: Wording, before: Wording) -> bool:
 
 def _of_others(after: Wording, before: Wording) -> bool:
     """Whether the facts are about different people or animals."""
-    partners = "marriage" in after.states and "marriage" in before.states
-    if not partners and (after.subject - before.people or before.subject - after.people):
+    whom, whom_before = after.subject - _TRADES, before.subject - _TRADES
+    if _speaks_of_marriage(after) and _speaks_of_marriage(before):
+        whom, whom_before = whom - _PARTNERS, whom_before - _PARTNERS
+    if whom - before.people or whom_before - after.people:
         return True
     one, other = after.called.get("several"), before.called.get("several")
     if one and other and one.isdisjoint(other):
@@ -128,3 +132,12 @@ def _of_others(after: Wording, before: Wording) -> bool:
     return bool(
         after.lead and before.lead and after.lead.isdisjoint(before.units) and before.lead.isdisjoint(after.units)
     )
+
+
+def _speaks_of_marriage(reading: Wording) -> bool:
+    return "marriage" in reading.states or not reading.people.isdisjoint(_PARTNERS)
+
+
+_TRADES = frozenset({"doctor", "dentist", "therapist", "teacher", "landlord", "boss"})
+"""Words for people that may as well tell what somebody works as."""
+_PARTNERS = frozenset({"wife", "husband", "partner"})

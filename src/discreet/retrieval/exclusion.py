@@ -8,7 +8,7 @@ from typing import Literal
 from discreet.retrieval.agreement import names_another
 from discreet.retrieval.wording import Wording
 
-Doubt = Literal["none", "little", "much"]
+Doubt = Literal["none", "little", "much", "great"]
 """How doubtful it is that two facts exclude each other."""
 
 _CHANGE = frozenset({"change", "ended", "replaced"})
@@ -67,7 +67,7 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
     )
     topic = bool(_topics(after, before, differ))
     changed = not after.marks.isdisjoint(_CHANGE)
-    if after.numbers != before.numbers and words == old_words:
+    if differ.other_numbers and words == old_words:
         return "none" if topic or other_state or changed else "much"
     if not after.marks.isdisjoint(_BESIDE) or _years_apart(after, before):
         return None
@@ -78,7 +78,9 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
     if in_common and (changed or opposite):
         return "none" if not differ.gained else "little" if changed and opposite else "much"
     perhaps = other_state or (topic and differ.of_one_kind) or _perhaps(after, before, differ, in_common=in_common)
-    return "much" if perhaps else None
+    if perhaps:
+        return "much"
+    return "great" if not (after.marks - before.marks).isdisjoint(_CHANGE) else None
 
 
 def _perhaps(after: Wording, before: Wording, differ: _Difference, *, in_common: bool) -> bool:

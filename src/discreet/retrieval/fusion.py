@@ -13,8 +13,8 @@ Fusion = Literal["convex", "rrf"]
 """`convex` adds scores on a scale of 0…1, `rrf` adds reciprocal ranks."""
 
 LEXICAL_WEIGHT: Final = 0.5
-"""What BM25 weighs in `convex`; the cosine weighs the rest. benchmarks/retrieval_quality.py chooses it on other
-conversations than it is measured with, and gets no more out of it."""
+"""What BM25 weighs in `convex`; the cosine weighs the rest. LoCoMo alone would have .6, for .01 of R@5; where questions
+share few words with their answers less would be better (benchmarks/retrieval_quality.py)."""
 
 _CONVEX: LiteralString = """
 bounds AS MATERIALIZED (
@@ -28,12 +28,11 @@ fused AS (
     CROSS JOIN bounds b
 )
 """
-"""Convex combination after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
-Retrieval" (2023).
+"""Convex combination after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval" (2023).
 
 * BM25 is not scaled by the best candidate's: where no memory has more than a common word of the question, the best of
-  them would get all of the weight. Measured so it cost .02 to .2 of R@5 in four languages where questions share few
-  words with their answers, and .01 on LoCoMo.
+  them would get all of the weight. Scaled so it cost up to .18 of R@5 (Vietnamese) in four languages where questions
+  share few words with their answers, and .01 on LoCoMo.
 * The cosine is scaled by the lowest and highest candidate, as models spread theirs differently; .4 is less than the
   spread over fifty memories or more (.4 to .7), and keeps that over two or three alike ones from becoming everything.
 

@@ -50,7 +50,8 @@ OWN_WEIGHT = 2
 """How often a token of the memory itself counts; one of a turn next to it counts once, of the turn after that half."""
 
 MARK_WEIGHT = 0.2
-"""What a mark of a question weighs, all its words weighing 1. Anything from .1 to .3 serves LoCoMo as well."""
+"""What a mark of a question weighs, all its words weighing 1. LoCoMo, first five conversations, R@5 / R@10 / MRR: .694 /
+.767 / .574 with 0, .720 / .795 / .601 with .1, .728 / .804 / .620 with .2, .736 / .808 / .624 with .3."""
 
 Impacts = dict[int, float]
 """Weight of each token by its hash."""

@@ -1,10 +1,7 @@
 """What a memory is found by besides its words: who speaks in it, and the day it was said.
 
-Marks are dimensions of the same sparse vectors as words, so that they cost a search nothing of its own. They weigh the
+Marks are dimensions of the same sparse vectors as words, so that a search takes no step of its own for them. They weigh the
 same however common they are, and are no words: a memory that only shares a mark with a question shares no word with it.
-
-LoCoMo, development half, R@5 / R@10 / MRR: .696 / .769 / .583 without marks, .710 / .780 / .600 with speakers,
-.723 / .799 / .614 with both. benchmarks/retrieval_quality.py measures them.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class _Reader:
         if meaning.people:
             self._named = self._reading.called.setdefault("one" if "one" in marks else "several", set())
             self._name_ends = at + length + _NAME_UNITS
-        elif "title" in marks:
+        elif "title" in marks and (at == 0 or self._named is not None or first.kind != "han"):
             if self._named is None:
                 self._named = self._reading.lead
             self._name_ends = at + length + (1 if first.kind == "han" else _NAME_UNITS)

@@ -13,22 +13,29 @@ class Deferred:
         """`work` handles its own errors."""
         self._work = work
         self._seconds = seconds
-        self._waiting: asyncio.Task[None] | None = None
+        self._requested = False
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
 
     def request(self) -> None:
         """See to it that the work is done within `seconds`. Must be called on the event loop."""
-        if self._waiting is None:
-            self._waiting = asyncio.create_task(self._run())
+        self._requested = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Do what was requested now."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-        await self._work()
+        """Do what was requested now, and be ready for more."""
+        self._closing.set()
+        if self._task is not None:
+            await self._task
+        self._closing.clear()
 
     async def _run(self) -> None:
-        await asyncio.sleep(self._seconds)
-        self._waiting = None
-        await self._work()
+        while self._requested:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await self._closing.wait()
+            except TimeoutError:
+                pass
+            self._requested = False
+            await self._work()

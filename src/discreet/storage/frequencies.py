@@ -80,12 +80,11 @@ class TokenFrequencies:
             self._deferred.request()
 
     async def flush(self) -> None:
-        """Write what was counted. A failure costs the counts and is logged: they only weigh words.
+        """Write what was counted. A failure is logged, and the counts wait for the next time.
 
         In a transaction of its own, short and not flushed to disk: common words are rows that everybody writes.
         """
-        tokens, self._new = self._new, Counter()
-        documents, self._new_documents = self._new_documents, 0
+        tokens, documents = self._new.copy(), self._new_documents
         if not documents:
             return
         try:
@@ -96,6 +95,9 @@ class TokenFrequencies:
                     await cursor.execute(_COUNT_DOCUMENTS, (documents,))
         except StorageError as error:
             logger.warning("memory.words_not_counted memories=%d cause=%s", documents, error.code)
+            return
+        self._new -= tokens
+        self._new_documents -= documents
         self._cached.clear()
 
     async def close(self) -> None:

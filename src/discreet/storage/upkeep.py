@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError, ProviderError
@@ -57,11 +57,19 @@ async def upkeep(works: Mapping[str, Work], *, period: float = PERIOD_SECONDS) -
     try:
         yield
     finally:
-        for task in tasks:
+        await _stop(tasks)
+
+
+async def _stop(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel `tasks` until they have ended.
+
+    Once is not enough: in Python 3.11 `asyncio.wait_for`, which the driver waits with, swallows a cancellation that comes
+    together with the result (https://github.com/python/cpython/issues/81839).
+    """
+    while running := [task for task in tasks if not task.done()]:
+        for task in running:
             task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.wait(running, timeout=0.2)
 
 
 async def _repeat(name: str, work: Work, period: float) -> None:
