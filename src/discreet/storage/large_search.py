@@ -16,7 +16,7 @@ from pgvector import HalfVector
 
 from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.storage.memory_rows import RECORD_COLUMNS
-from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, SHORTLIST, Search
+from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search
 from discreet.storage.spaces import EmbeddingSpace
 
 NEAREST = 200
@@ -145,10 +145,5 @@ def _statement(user_key: int, space_key: int, dims: int, fusion: Fusion, covered
         distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
         names = {"compared": "sketch", "far": "", "and_far": "", "candidates": "scanned"}
     candidates = _CANDIDATES.format(**literals, **columns, **distance, **names)
-    text = (
-        candidates
-        + ("" if covered else RERANKED.format(shortlist=SHORTLIST))
-        + FUSIONS[fusion]
-        + BEST.format(columns=RECORD_COLUMNS)
-    )
+    text = candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
     return text.encode()

@@ -31,10 +31,7 @@ holds the vectors and this is the list of candidates."""
 
 _OF_PERSON: LiteralString = "= (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)"
 
-SHORTLIST = 100
-"""Wide vectors that are compared exactly."""
-
-RERANKED: LiteralString = """
+_RERANKED: LiteralString = """
 shortlist AS (
     (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT {shortlist})
     UNION
@@ -54,6 +51,14 @@ candidates AS MATERIALIZED (
 """Wider vectors have one bit a dimension in the index; the nearest 100 by bits are compared exactly. Recall at 1536
 dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `BEST`, since that leaves the planner no choice: a
 generic plan made while the table had no statistics would join with all rows of the person for as long as it is kept."""
+
+
+def reranked_among(shortlist: int) -> LiteralString:
+    """Return the common table expressions that compare the `shortlist` nearest by bits exactly."""
+    return _RERANKED.format(shortlist=shortlist)
+
+
+RERANKED: LiteralString = reranked_among(100)
 
 BEST: LiteralString = """,
 best AS MATERIALIZED (
@@ -130,20 +135,23 @@ def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, f
 
 
 def build_ranking(
-    *, owners: LiteralString, conditions: LiteralString, fusion: Fusion, covered: bool, shortlist: int = SHORTLIST
+    *,
+    owners: LiteralString,
+    conditions: LiteralString,
+    fusion: Fusion,
+    covered: bool,
+    reranked: LiteralString = RERANKED,
 ) -> LiteralString:
     """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
 
     `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
     space_key, embedding, question and lexical_weight are needed. Vectors that the index does not hold whole are
-    compared exactly for the `shortlist` nearest by bits.
+    compared by `reranked`, for the nearest by bits.
     """
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
     name: LiteralString = "candidates" if covered else "scanned"
     scan = _SCAN.format(name=name, cosine=cosine, bm25=BM25, owners=owners, conditions=conditions)
-    if not covered:
-        scan += RERANKED.format(shortlist=shortlist)
-    return scan + FUSIONS[fusion]
+    return scan + ("" if covered else reranked) + FUSIONS[fusion]
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

@@ -14,7 +14,7 @@ from discreet.retrieval.fusion import LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.storage.memory_rows import sparse
 from discreet.storage.namespaces import span_of
-from discreet.storage.search_sql import Search, build_ranking
+from discreet.storage.search_sql import Search, build_ranking, reranked_among
 from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_filters import FITS, Condition, filter_parameters
 from discreet.storage.store_items import ITEM_COLUMNS, VISIBLE, Row, key_arrays
@@ -131,7 +131,7 @@ def build_ranked(
         conditions=which,
         fusion=fusion,
         covered=space.covered,
-        shortlist=_shortlist(op.offset + op.limit),
+        reranked=reranked_among(_shortlist(op.offset + op.limit)),
     )
     return Search(statement=ranking + _BEST_ITEMS, parameters=parameters)
 
