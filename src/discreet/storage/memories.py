@@ -154,7 +154,12 @@ class PostgresMemories:
         large = self._large_users and self._large_users.find(user_id)
         if large and filters is None and limit <= MAX_LIMIT:
             return build_large_search(
-                parameters, user_key=large.user_key, memories=large.memories, space=space, fusion=self._fusion
+                parameters,
+                rarity,
+                user_key=large.user_key,
+                memories=large.memories,
+                space=space,
+                fusion=self._fusion,
             )
         return build_search(
             parameters,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pgvector import SparseVector
-
 from discreet.storage.frequencies import inverse_document_frequency
 from discreet.storage.large_search import MOST_READ, rarest
 
@@ -11,13 +9,12 @@ CORPUS = 70_000
 
 
 def question(**documents):
-    """Return a question whose words, named w and their place, are in as many documents."""
-    weights = {int(word[1:]): inverse_document_frequency(CORPUS, count) for word, count in documents.items()}
-    return SparseVector(weights, 1_000)
+    """Return how rare the words are, named w and their dimension, that are in as many documents."""
+    return {int(word[1:]): inverse_document_frequency(CORPUS, count) for word, count in documents.items()}
 
 
 def test_no_word_is_no_place():
-    assert rarest(None, CORPUS) == []
+    assert rarest({}, CORPUS) == []
 
 
 def test_places_count_from_one_and_the_rarest_comes_first():

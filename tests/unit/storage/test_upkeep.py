@@ -1,0 +1,48 @@
+"""Work in the background begins at once, survives its errors, and ends with the block."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import pytest
+
+from discreet.errors import StorageUnavailableError
+from discreet.storage.upkeep import upkeep
+
+
+async def test_work_is_repeated_and_its_errors_are_logged_by_their_cause(caplog):
+    rounds = asyncio.Semaphore(0)
+
+    async def work():
+        rounds.release()
+        raise [StorageUnavailableError, ValueError]["ValueError" not in caplog.text]("the value of a row")
+
+    with caplog.at_level(logging.WARNING):
+        async with asyncio.timeout(10), upkeep({"counting": work}, period=0.0):
+            for _ in range(3):
+                await rounds.acquire()
+    assert "work=counting cause=ValueError" in caplog.text
+    assert "work=counting cause=storage_unavailable" in caplog.text
+    assert "row" not in caplog.text
+
+
+@pytest.mark.parametrize("swallowed", [0, 1])
+async def test_the_end_of_the_block_awaits_the_end_of_the_work_even_if_it_misses_being_told(swallowed):
+    begun, ended = asyncio.Event(), []
+
+    async def work():
+        begun.set()
+        try:
+            for _ in range(swallowed):
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.Event().wait()
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    async with asyncio.timeout(10):
+        async with upkeep({"waiting": work}):
+            await begun.wait()
+        assert ended == [True]
