@@ -15,59 +15,54 @@ from typing import Any, LiteralString
 from pgvector import HalfVector
 
 from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
+from discreet.state.records import MemoryFilters
 from discreet.storage.memory_rows import RECORD_COLUMNS
-from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search
+from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search, conditions_of
 from discreet.storage.spaces import EmbeddingSpace
 
 NEAREST = 200
 """Vectors that come from the index."""
 
 MOST_WORDED = 100
-"""Memories that come from the words."""
+"""Memories that come from the words by these alone, and as many by both scores."""
 
 MOST_READ = 2_000
 """Memories, about, that are read to find those: the question's words are looked up rarest first until they are found in
-as many. A word that is in fewer is always looked up. Reading one takes 2 to 4 µs."""
+as many. The rarest is always looked up; another is left out only where rarer ones are in as many already. Reading one
+memory takes 2 to 4 µs."""
 
 MAX_LIMIT = 50
 """Results that this can find: half of the nearest."""
 
 _CANDIDATES: LiteralString = """
 WITH tuned AS MATERIALIZED (
-    SELECT set_config('hnsw.ef_search', '{nearest}', true) AS ef_search
+    SELECT set_config('hnsw.ef_search', '{nearest}', true) || set_config('hnsw.iterative_scan', '{scan}', true) AS ef_search
 ),
 near AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
     ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
     LIMIT {nearest}
 ),
 {far}
 worded AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {cosine}, m.own, m.context
-    FROM (
-        SELECT r.*
-        FROM (
-            SELECT m.user_key, m.entry_id, m.space_key, m.{compared}, {bm25}
-            FROM discreet.memory m
-            WHERE m.user_key = {user_key}
-              AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
-              AND (m.valid_to IS NULL OR m.valid_to > now())
-            OFFSET 0
-        ) r
-        ORDER BY r.own + r.context DESC
-        LIMIT {worded}
-    ) m
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key}
+      AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
+      AND (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
 found AS MATERIALIZED (
     SELECT * FROM near
     UNION
-    SELECT * FROM worded
+    (SELECT * FROM worded ORDER BY own + context DESC LIMIT {worded})
+    UNION
+    (SELECT * FROM worded ORDER BY own + context + coalesce(cosine, 0) DESC LIMIT {worded})
     UNION
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.valid_to > now()
+    WHERE m.user_key = {user_key} AND m.valid_to > now() {conditions}
     {and_far}
 ),
 {candidates} AS MATERIALIZED (
@@ -77,18 +72,18 @@ found AS MATERIALIZED (
     FROM found f
     JOIN discreet.memory_conflict x ON x.user_key = {user_key} AND x.older = f.entry_id
     JOIN discreet.memory m ON m.user_key = {user_key} AND m.entry_id = x.newer
-    WHERE m.valid_to IS NULL OR m.valid_to > now()
+    WHERE (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
 """
 """The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
 statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
-one person is of use to a statement about that person only. OFFSET 0 has words compared once a row, and vectors for those alone that are left."""
+one person is of use to a statement about that person only. With a filter the scan goes on until enough rows pass it."""
 
 _FAR: LiteralString = """
 far AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
     ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN %(opposite)s::halfvec END FROM tuned)
     LIMIT 1
 ),
@@ -104,16 +99,18 @@ def build_large_search(
     memories: int,
     space: EmbeddingSpace,
     fusion: Fusion,
+    filters: MemoryFilters | None,
 ) -> Search:
-    """Return the search of the person with `user_key`, who has about so many `memories`, without filters.
+    """Return the search of the person with `user_key`, who has about so many `memories`; `filters` must be `servable`.
 
     `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`; `rarity` is that of the question's
     words, their inverse document frequency.
     """
-    given = {**parameters, "places": rarest(rarity, memories), "lexical_weight": LEXICAL_WEIGHT}
+    conditions, values = conditions_of(filters, held=False)
+    given = {**parameters, **values, "places": rarest(rarity, memories), "lexical_weight": LEXICAL_WEIGHT}
     if space.covered:
         given["opposite"] = HalfVector(-parameters["embedding"].to_numpy())
-    return Search(statement=_statement(user_key, space.key, space.dims, fusion, space.covered), parameters=given)
+    return Search(statement=_statement(user_key, space, fusion, conditions), parameters=given)
 
 
 def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
@@ -131,19 +128,32 @@ def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
     return places
 
 
+def servable(filters: MemoryFilters | None) -> bool:
+    """Whether `filters` ask for applications at most. Most filters that are narrower leave little to read by words."""
+    return filters is None or filters.model_fields_set <= {"app_name", "shared_apps"}
+
+
 @lru_cache(maxsize=200)
-def _statement(user_key: int, space_key: int, dims: int, fusion: Fusion, covered: bool) -> bytes:
+def _statement(user_key: int, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString) -> bytes:
+    dims, covered = space.dims, space.covered
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
-    literals = {"user_key": user_key, "space_key": space_key, "nearest": NEAREST, "worded": MOST_WORDED}
-    columns = {"scores": f"{cosine}, {BM25}", "cosine": cosine, "bm25": BM25}
+    literals = {
+        "user_key": user_key,
+        "space_key": space.key,
+        "nearest": NEAREST,
+        "worded": MOST_WORDED,
+        "conditions": conditions,
+        "scan": "relaxed_order" if conditions else "off",
+    }
+    columns = {"scores": f"{cosine}, {BM25}"}
     if covered:
         distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
         far = _FAR.format(**literals, **columns, **distance)
-        names = {"compared": "embedding", "far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
+        names = {"far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
     else:
         bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
         distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
-        names = {"compared": "sketch", "far": "", "and_far": "", "candidates": "scanned"}
+        names = {"far": "", "and_far": "", "candidates": "scanned"}
     candidates = _CANDIDATES.format(**literals, **columns, **distance, **names)
     text = candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
     return text.encode()

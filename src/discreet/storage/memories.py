@@ -24,7 +24,7 @@ from discreet.storage.browsing import build_get, build_latest
 from discreet.storage.deleting import delete_one, delete_where
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.hits import HitCounter
-from discreet.storage.large_search import MAX_LIMIT, build_large_search
+from discreet.storage.large_search import MAX_LIMIT, build_large_search, servable
 from discreet.storage.large_users import LargeUsers
 from discreet.storage.memory_rows import record_from
 from discreet.storage.pool import Pool
@@ -151,8 +151,9 @@ class PostgresMemories:
             "least_cosine": space.least_cosine(threshold),
             "limit": limit,
         }
+        filters = filters and redacted_filters(filters, self._redactor)
         large = self._large_users and self._large_users.find(user_id)
-        if large and filters is None and limit <= MAX_LIMIT:
+        if large and servable(filters) and limit <= MAX_LIMIT:
             return build_large_search(
                 parameters,
                 rarity,
@@ -160,13 +161,9 @@ class PostgresMemories:
                 memories=large.memories,
                 space=space,
                 fusion=self._fusion,
+                filters=filters,
             )
-        return build_search(
-            parameters,
-            fusion=self._fusion,
-            covered=space.covered,
-            filters=filters and redacted_filters(filters, self._redactor),
-        )
+        return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters)
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
         """Return one memory of `user_id`, superseded or not; None if there is none of that id.

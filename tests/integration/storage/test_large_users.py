@@ -14,7 +14,7 @@ import pytest
 
 from discreet.retrieval.lexical import DIMS, impacts, token_ids
 from discreet.settings import Settings
-from discreet.state.records import MemoryRecord
+from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.large_users import LargeUsers
 from discreet.storage.spaces import register_space
@@ -98,8 +98,8 @@ def indexes_of(dsn):
         return [name for (name,) in connection.execute(_INDEXES)]
 
 
-async def ids_found(storage, user_id, query, vector, limit=5):
-    search = await storage.memories.plan(user_id, query, list(vector), limit=limit)
+async def ids_found(storage, user_id, query, vector, limit=5, filters=None):
+    search = await storage.memories.plan(user_id, query, list(vector), limit=limit, filters=filters)
     async with storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
         return [row["entry_id"] for row in await (await cursor.execute(search.statement, search.parameters)).fetchall()]
 
@@ -112,45 +112,53 @@ async def questions(crowd, count):
         yield " ".join([*crowd.texts[at].split()[:2], *rng.choice(WORDS, 2)]), vector / np.linalg.norm(vector)
 
 
-async def recall(storage, large_users, crowd, *, count):
+async def recall(storage, large_users, crowd, *, count, filters=None):
     """Return which part of the ordinary search's five best the other search finds."""
     assert large_users.find("ann")
     shared = 0
     async for query, vector in questions(crowd, count):
-        found = await ids_found(storage, "ann", query, vector)
+        found = await ids_found(storage, "ann", query, vector, filters=filters)
         storage.memories._large_users = None
-        exact = await ids_found(storage, "ann", query, vector)
+        exact = await ids_found(storage, "ann", query, vector, filters=filters)
         storage.memories._large_users = large_users
         shared += len(set(found) & set(exact))
     return shared / (5 * count)
 
 
+FILTERS = pytest.mark.parametrize(
+    "filters", [None, MemoryFilters(app_name="default")], ids=["all", "of an application"]
+)
+
+
+@FILTERS
 @pytest.mark.parametrize("dims", [64, 1024])
-async def test_the_same_is_found_as_without(database, dims):
+async def test_the_same_is_found_as_without(database, dims, filters):
     async with opened(database, dims) as (storage, space, large_users):
         crowd = fill(database, space, "ann", 2_000 if dims == 64 else 600)
         await large_users.keep()
-        assert await recall(storage, large_users, crowd, count=10) >= 0.95
+        assert await recall(storage, large_users, crowd, count=10, filters=filters) >= 0.95
 
 
-async def plan_of(storage, crowd):
-    search = await storage.memories.plan("ann", " ".join(WORDS[90:94]), list(crowd.vectors[0]), limit=5)
+async def plan_of(storage, crowd, filters):
+    words = " ".join(WORDS[90:94])
+    search = await storage.memories.plan("ann", words, list(crowd.vectors[0]), limit=5, filters=filters)
     async with storage.pool.connection() as conn:
         rows = await (await conn.execute(b"EXPLAIN (COSTS OFF) " + search.statement, search.parameters)).fetchall()
     return "\n".join(row["QUERY PLAN"] for row in rows)
 
 
+@FILTERS
 @pytest.mark.slow
 @pytest.mark.parametrize(("dims", "count"), [(128, 20_000), (1024, 6_000)])
-async def test_twenty_thousand_are_searched_by_both_indexes_with_the_same_result(database, dims, count):
+async def test_twenty_thousand_are_searched_by_both_indexes_with_the_same_result(database, dims, count, filters):
     async with opened(database, dims) as (storage, space, large_users):
         crowd = fill(database, space, "ann", count)
         await large_users.keep()
-        plan = await plan_of(storage, crowd)
+        plan = await plan_of(storage, crowd, filters)
         for name in indexes_of(database):
             assert re.search(rf"Index Scan (using|on) {name}\b", plan), plan
         assert not re.search(r"Seq Scan on memory\b", plan), plan
-        assert await recall(storage, large_users, crowd, count=60) >= 0.95
+        assert await recall(storage, large_users, crowd, count=60, filters=filters) >= 0.95
 
 
 async def test_a_rare_word_is_found_wherever_its_vector_is(database):
