@@ -98,7 +98,7 @@ def indexes_of(dsn):
         return [name for (name,) in connection.execute(_INDEXES)]
 
 
-async def ids_found(storage, user_id, query, vector, limit=5, filters=None):
+async def ids_found(storage, user_id, query, vector, *, limit=5, filters=None):
     search = await storage.memories.plan(user_id, query, list(vector), limit=limit, filters=filters)
     async with storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
         return [row["entry_id"] for row in await (await cursor.execute(search.statement, search.parameters)).fetchall()]
