@@ -23,11 +23,12 @@ NEAREST = 200
 """Vectors that come from the index."""
 
 MOST_WORDED = 100
-"""Memories that come from the words."""
+"""Memories that come from the words by these alone, and as many by both scores."""
 
 MOST_READ = 2_000
 """Memories, about, that are read to find those: the question's words are looked up rarest first until they are found in
-as many. A word that is in fewer is always looked up. Reading one takes 2 to 4 µs."""
+as many. The rarest is always looked up; another is left out only where rarer ones are in as many already. Reading one
+memory takes 2 to 4 µs."""
 
 MAX_LIMIT = 50
 """Results that this can find: half of the nearest."""
@@ -45,25 +46,18 @@ near AS MATERIALIZED (
 ),
 {far}
 worded AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {cosine}, m.own, m.context
-    FROM (
-        SELECT r.*
-        FROM (
-            SELECT m.user_key, m.entry_id, m.space_key, m.{compared}, {bm25}
-            FROM discreet.memory m
-            WHERE m.user_key = {user_key}
-              AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
-              AND (m.valid_to IS NULL OR m.valid_to > now())
-            OFFSET 0
-        ) r
-        ORDER BY r.own + r.context DESC
-        LIMIT {worded}
-    ) m
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key}
+      AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
+      AND (m.valid_to IS NULL OR m.valid_to > now())
 ),
 found AS MATERIALIZED (
     SELECT * FROM near
     UNION
-    SELECT * FROM worded
+    (SELECT * FROM worded ORDER BY own + context DESC LIMIT {worded})
+    UNION
+    (SELECT * FROM worded ORDER BY own + context + coalesce(cosine, 0) DESC LIMIT {worded})
     UNION
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
@@ -82,7 +76,7 @@ found AS MATERIALIZED (
 """
 """The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
 statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
-one person is of use to a statement about that person only. OFFSET 0 has words compared once a row, and vectors for those alone that are left."""
+one person is of use to a statement about that person only."""
 
 _FAR: LiteralString = """
 far AS MATERIALIZED (
@@ -135,15 +129,15 @@ def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
 def _statement(user_key: int, space_key: int, dims: int, fusion: Fusion, covered: bool) -> bytes:
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
     literals = {"user_key": user_key, "space_key": space_key, "nearest": NEAREST, "worded": MOST_WORDED}
-    columns = {"scores": f"{cosine}, {BM25}", "cosine": cosine, "bm25": BM25}
+    columns = {"scores": f"{cosine}, {BM25}"}
     if covered:
         distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
         far = _FAR.format(**literals, **columns, **distance)
-        names = {"compared": "embedding", "far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
+        names = {"far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
     else:
         bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
         distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
-        names = {"compared": "sketch", "far": "", "and_far": "", "candidates": "scanned"}
+        names = {"far": "", "and_far": "", "candidates": "scanned"}
     candidates = _CANDIDATES.format(**literals, **columns, **distance, **names)
     text = candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
     return text.encode()
