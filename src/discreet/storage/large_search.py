@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 
 from pgvector import HalfVector
 
-from discreet.retrieval.fusion import FUSIONS, Fusion
+from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.storage.memory_rows import RECORD_COLUMNS
 from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search
 from discreet.storage.spaces import EmbeddingSpace
@@ -104,7 +104,7 @@ def build_large_search(
     `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`; `rarity` is that of the question's
     words, their inverse document frequency.
     """
-    given = {**parameters, "places": rarest(rarity, memories)}
+    given = {**parameters, "places": rarest(rarity, memories), "lexical_weight": LEXICAL_WEIGHT}
     if space.covered:
         given["opposite"] = HalfVector(-parameters["embedding"].to_numpy())
     return Search(statement=_statement(user_key, space.key, space.dims, fusion, space.covered), parameters=given)
