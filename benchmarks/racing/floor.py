@@ -12,7 +12,7 @@ from racing.contestant import LIMIT
 from racing.ours import OurRace
 from racing.people import Lookup, Question
 
-from discreet.retrieval.lexical import query_token_ids
+from discreet.retrieval.lexical import read_question
 from discreet.storage.memory_rows import MAX_COVERED_DIMS, sparse
 
 ROUND_TRIP = "round trip"
@@ -40,7 +40,7 @@ async def floor(
             parameters = {
                 "user_id": asked.user_id,
                 "embedding": HalfVector(embeddings.embed_query(asked.text)),
-                "lexical": sparse(dict.fromkeys(query_token_ids(asked.text), 1.0)),
+                "lexical": sparse(dict.fromkeys(read_question(asked.text).words, 1.0)),
             }
             taken[ROUND_TRIP].append(await _milliseconds(race, "SELECT 1", None))
             taken[KERNELS].append(await _milliseconds(race, kernels, parameters))

@@ -18,15 +18,14 @@ from discreet.retrieval.lexical import impacts, token_ids
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import Storage, open_storage
-from discreet.storage.keys import same_text_key
 from discreet.storage.memory_rows import MAX_COVERED_DIMS, sparse
 
 _STAGE: LiteralString = """
 CREATE TEMPORARY TABLE staged (
-    user_id text, entry_id uuid, vector halfvec, lexical sparsevec, text text, text_key uuid
+    user_id text, entry_id uuid, vector halfvec, lexical sparsevec, text text
 )
 """
-_STAGED = ("text", "uuid", "halfvec", "sparsevec", "text", "uuid")
+_STAGED = ("text", "uuid", "halfvec", "sparsevec", "text")
 
 _COLUMNS: LiteralString = """
 SELECT attname FROM pg_attribute
@@ -45,6 +44,12 @@ INSERT INTO discreet.memory ({columns})
 SELECT {values}
 FROM discreet.memory m
 JOIN discreet.person p ON p.user_id = 'copy {number} of ' || m.user_key
+"""
+_SETTLE: LiteralString = """
+UPDATE discreet.person p
+SET memories = c.memories, space_key = c.space_key
+FROM (SELECT user_key, count(*) AS memories, min(space_key) AS space_key FROM discreet.memory GROUP BY user_key) c
+WHERE c.user_key = p.user_key AND p.memories = 0
 """
 _COUNT: LiteralString = """
 SELECT count(*) AS memories
@@ -91,10 +96,10 @@ class Ours:
                     sketch="binary_quantize(s.vector)" if wide else "NULL",
                     lexical="s.lexical",
                     text="s.text",
-                    text_key="s.text_key",
                 )
                 await connection.execute("DELETE FROM discreet.person WHERE user_id = 'template'")
                 await _count(connection, counts, sum(len(person.texts) for person in people))
+                await connection.execute(_SETTLE)
 
     async def multiply(self, dsn: str, times: int) -> None:
         """Let there be `times` as many people, the new ones with the memories of the old ones."""
@@ -108,6 +113,7 @@ class Ours:
                         (number,),
                     )
                     await _insert(connection, _COPY, user_key="p.user_key", number=str(number))
+                    await connection.execute(_SETTLE)
 
     @asynccontextmanager
     async def open(self, dsn: str, embeddings: Lookup) -> AsyncIterator[OurRace]:
@@ -153,7 +159,7 @@ async def _stage(connection: AsyncConnection[Any], people: Sequence[Person]) -> 
             for text, vector in zip(person.texts, person.vectors, strict=True):
                 own, _ = impacts(token_ids(text))
                 counts.update(own.keys())
-                row = (person.user_id, uuid4(), HalfVector(vector), sparse(own), text, same_text_key(text))
+                row = (person.user_id, uuid4(), HalfVector(vector), sparse(own), text)
                 await copy.write_row(row)
     await connection.execute(
         "INSERT INTO discreet.person (user_id) SELECT DISTINCT user_id FROM staged ON CONFLICT DO NOTHING"

@@ -23,6 +23,10 @@ from discreet.storage.spaces import EmbeddingSpace
 NEAREST = 200
 """Vectors that come from the index."""
 
+VISITED_WITH_FILTER = 800
+"""Vectors that the index gives where some are then filtered out, so that a quarter may pass. pgvector before 0.8 can't go
+on until enough have."""
+
 MOST_WORDED = 100
 """Memories that come from the words by these alone, and as many by both scores."""
 
@@ -36,7 +40,7 @@ MAX_LIMIT = 50
 
 _CANDIDATES: LiteralString = """
 WITH tuned AS MATERIALIZED (
-    SELECT set_config('hnsw.ef_search', '{nearest}', true) || set_config('hnsw.iterative_scan', '{scan}', true) AS ef_search
+    SELECT set_config('hnsw.ef_search', '{visited}', true) AS ef_search
 ),
 near AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
@@ -77,7 +81,7 @@ found AS MATERIALIZED (
 """
 """The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
 statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
-one person is of use to a statement about that person only. With a filter the scan goes on until enough rows pass it."""
+one person is of use to a statement about that person only."""
 
 _FAR: LiteralString = """
 far AS MATERIALIZED (
@@ -143,7 +147,7 @@ def _statement(user_key: int, space: EmbeddingSpace, fusion: Fusion, conditions:
         "nearest": NEAREST,
         "worded": MOST_WORDED,
         "conditions": conditions,
-        "scan": "relaxed_order" if conditions else "off",
+        "visited": VISITED_WITH_FILTER if conditions else NEAREST,
     }
     columns = {"scores": f"{cosine}, {BM25}"}
     if covered:

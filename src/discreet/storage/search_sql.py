@@ -68,15 +68,23 @@ best AS MATERIALIZED (
     ORDER BY score DESC, entry_id
     LIMIT %(limit)s
 ),
+contradicted AS MATERIALIZED (
+    SELECT b.user_key, b.score, x.newer
+    FROM best b
+    CROSS JOIN LATERAL (
+        SELECT c.newer FROM discreet.memory_conflict c
+        WHERE c.user_key = b.user_key AND c.older = b.entry_id
+        LIMIT 50
+    ) x
+),
 lifted AS (
     SELECT user_key, entry_id, max(score) AS score, max(cosine) AS cosine
     FROM (
         SELECT user_key, entry_id, score, cosine FROM best
         UNION ALL
-        SELECT n.user_key, n.entry_id, b.score, n.cosine
-        FROM best b
-        JOIN discreet.memory_conflict x ON x.user_key = b.user_key AND x.older = b.entry_id
-        JOIN candidates n ON n.user_key = x.user_key AND n.entry_id = x.newer
+        SELECT n.user_key, n.entry_id, o.score, n.cosine
+        FROM contradicted o
+        JOIN candidates n ON n.user_key = o.user_key AND n.entry_id = o.newer
     ) found
     GROUP BY user_key, entry_id
 )
