@@ -16,27 +16,26 @@ LEXICAL_WEIGHT: Final = 0.5
 """What BM25 weighs in `convex`; the cosine weighs the rest. LoCoMo alone would have .6, for .01 of R@5; where questions
 share few words with their answers less would be better (benchmarks/retrieval_quality.py)."""
 
+SPREAD: Final = 0.5
+"""How far apart the cosines of one question with all memories lie, about: over fifty memories or more .4 to .7, with the
+local model and with those of OpenAI alike. It makes one unit of the cosine weigh as much as one of BM25."""
+
 _CONVEX: LiteralString = """
-bounds AS MATERIALIZED (
-    SELECT min(cosine) AS lowest, greatest(max(cosine) - min(cosine), 0.4) AS span FROM candidates
-),
 fused AS (
     SELECT c.*,
            %(lexical_weight)s * (c.own + c.context)
-           + (1 - %(lexical_weight)s) * CASE WHEN c.cosine IS NULL THEN 0 ELSE (c.cosine - b.lowest) / b.span END AS score
+           + (1 - %(lexical_weight)s) / %(spread)s * greatest(c.cosine, 0) AS score
     FROM candidates c
-    CROSS JOIN bounds b
 )
 """
-"""Convex combination after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval" (2023).
+"""Convex combination with equal weights, after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid
+Retrieval" (2023), but not scaled by the candidates of each question:
 
-* BM25 is not scaled by the best candidate's: where no memory has more than a common word of the question, the best of
-  them would get all of the weight. Scaled so it cost up to .18 of R@5 (Vietnamese) in four languages where questions
-  share few words with their answers, and .01 on LoCoMo.
-* The cosine is scaled by the lowest and highest candidate, as models spread theirs differently; .4 is less than the
-  spread over fifty memories or more (.4 to .7), and keeps that over two or three alike ones from becoming everything.
-
-`bounds` is materialized since a plan made while the table was small would compute it anew for each candidate."""
+* Where no memory has more than a common word of the question, the best of them would get all the weight of BM25. Scaled
+  so it cost .02 to .2 of R@5 in four languages where questions share few words with their answers, and .01 on LoCoMo.
+* Two or three memories that are alike would be drawn as far apart as the nearest and the farthest of a thousand.
+* A cosine below 0 says no more than one of 0, so that a rare word is found wherever its vector is.
+* A sum of what each row has needs no second pass over them, which took a quarter of a search."""
 
 _RRF: LiteralString = """
 ranked AS (
@@ -56,3 +55,6 @@ fused AS (
 
 FUSIONS: Final[dict[Fusion, LiteralString]] = {"convex": _CONVEX, "rrf": _RRF}
 """The common table expressions of each way, by name."""
+
+FUSION_PARAMETERS: Final[dict[str, float]] = {"lexical_weight": LEXICAL_WEIGHT, "spread": SPREAD}
+"""What they have to be given, by name."""

@@ -1,8 +1,7 @@
 """Build the statement that searches the memories of a person who has indexes of their own.
 
-Not every memory is compared: the candidates are the nearest vectors, the memories that share the question's rarer words,
-and the one vector farthest from the question, from which the fusion counts. All get both scores exactly, and what
-follows is what an ordinary search does.
+Not every memory is compared: the candidates are the nearest vectors and the memories that share the question's rarer
+words. All get both scores exactly, and what follows is what an ordinary search does.
 """
 
 from __future__ import annotations
@@ -12,12 +11,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, LiteralString
 
-from pgvector import HalfVector
-
-from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
 from discreet.state.records import MemoryFilters
-from discreet.storage.memory_rows import RECORD_COLUMNS
-from discreet.storage.search_sql import BEST, BM25, BY_BITS, COSINE, EXACT, RERANKED, Search, conditions_of
+from discreet.storage.search_sql import (
+    BM25,
+    BY_BITS,
+    COSINE,
+    EXACT,
+    RERANKED,
+    Search,
+    build_best,
+    conditions_of,
+)
 from discreet.storage.spaces import EmbeddingSpace
 
 NEAREST = 200
@@ -49,7 +54,6 @@ near AS MATERIALIZED (
     ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
     LIMIT {nearest}
 ),
-{far}
 worded AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
@@ -57,7 +61,7 @@ worded AS MATERIALIZED (
       AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
       AND (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
-found AS MATERIALIZED (
+{candidates} AS MATERIALIZED (
     SELECT * FROM near
     UNION
     (SELECT * FROM worded ORDER BY own + context DESC LIMIT {worded})
@@ -67,32 +71,11 @@ found AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
     WHERE m.user_key = {user_key} AND m.valid_to > now() {conditions}
-    {and_far}
-),
-{candidates} AS MATERIALIZED (
-    SELECT * FROM found
-    UNION
-    SELECT m.user_key, m.entry_id, {scores}
-    FROM found f
-    JOIN discreet.memory_conflict x ON x.user_key = {user_key} AND x.older = f.entry_id
-    JOIN discreet.memory m ON m.user_key = {user_key} AND m.entry_id = x.newer
-    WHERE (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
 """
 """The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
 statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
 one person is of use to a statement about that person only."""
-
-_FAR: LiteralString = """
-far AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {scores}
-    FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
-    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN %(opposite)s::halfvec END FROM tuned)
-    LIMIT 1
-),
-"""
-"""The convex fusion scales cosines from the lowest of all. Without it 4 of 100 results were others."""
 
 
 def build_large_search(
@@ -111,9 +94,7 @@ def build_large_search(
     words, their inverse document frequency.
     """
     conditions, values = conditions_of(filters, held=False)
-    given = {**parameters, **values, "places": rarest(rarity, memories), "lexical_weight": LEXICAL_WEIGHT}
-    if space.covered:
-        given["opposite"] = HalfVector(-parameters["embedding"].to_numpy())
+    given = {**parameters, **values, "places": rarest(rarity, memories), **FUSION_PARAMETERS}
     return Search(statement=_statement(user_key, space, fusion, conditions), parameters=given)
 
 
@@ -152,12 +133,12 @@ def _statement(user_key: int, space: EmbeddingSpace, fusion: Fusion, conditions:
     columns = {"scores": f"{cosine}, {BM25}"}
     if covered:
         distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
-        far = _FAR.format(**literals, **columns, **distance)
-        names = {"far": far, "and_far": "UNION SELECT * FROM far", "candidates": "candidates"}
+        candidates_name: LiteralString = "candidates"
     else:
         bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
         distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
-        names = {"far": "", "and_far": "", "candidates": "scanned"}
-    candidates = _CANDIDATES.format(**literals, **columns, **distance, **names)
-    text = candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + BEST.format(columns=RECORD_COLUMNS)
-    return text.encode()
+        candidates_name = "scanned"
+    candidates = _CANDIDATES.format(**literals, **columns, **distance, candidates=candidates_name)
+    held: LiteralString = "AND (m.valid_to IS NULL OR m.valid_to > now()) "
+    best = build_best(conditions=held + conditions, covered=covered)
+    return (candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + best).encode()

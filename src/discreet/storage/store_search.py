@@ -10,7 +10,7 @@ from uuid import UUID
 from langgraph.store.base import SearchOp
 from pgvector import HalfVector
 
-from discreet.retrieval.fusion import LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.fusion import FUSION_PARAMETERS, LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.storage.memory_rows import sparse
 from discreet.storage.namespaces import span_of
@@ -117,7 +117,7 @@ def build_ranked(
         "space_key": space.key,
         "embedding": HalfVector(question.vector),
         "question": sparse(question.weights),
-        "lexical_weight": LEXICAL_WEIGHT,
+        **FUSION_PARAMETERS,
         "limit": op.limit,
         "offset": op.offset,
     }
@@ -145,7 +145,7 @@ def score_of(row: Row, question: StoreQuestion, space: EmbeddingSpace) -> float:
     """
     similarity = 0.0 if row["nearest"] is None else space.calibration.similarity(row["nearest"])
     words = min(1.0, row["most_words"] / question.own_score) if question.own_score else similarity
-    share: float = row["score"] / row["best_score"] if row["best_score"] > 0 else 1.0
+    share: float = max(0.0, row["score"] / row["best_score"]) if row["best_score"] > 0 else 1.0
     return share * (LEXICAL_WEIGHT * words + (1 - LEXICAL_WEIGHT) * similarity)
 
 
