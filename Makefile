@@ -43,9 +43,11 @@ test-slow: $(READY)  ## Run the slow tests
 bench: $(READY)  ## Run the benchmarks and print their figures
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# What LangGraph does over the saver, and what leaks, doesn't depend on the server's version.
+# What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded
+# server's own tests run both versions anyway.
 test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
-	@DISCREET_TEST_POSTGRES_VERSION=16 $(BIN)/python -m pytest tests/migration tests/integration \
+	@DISCREET_TEST_POSTGRES_VERSION=16 $(BIN)/python -m pytest tests/migration tests/integration/checkpoint \
+		tests/integration/storage tests/integration/graph --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
 lint: $(READY)  ## Format check, lint, types, import contracts
