@@ -12,8 +12,9 @@ import psycopg
 import pytest
 
 from discreet.errors import MigrationError, StorageUnavailableError, UnsupportedServerError
-from discreet.storage import migrations, server
+from discreet.storage import migrations, open_storage, server
 from discreet.storage.migrations import migrate, released
+from discreet.testing import StubEmbeddings
 
 DESCRIBE_SCHEMA = """
 SELECT 'column', c.relname || '.' || a.attname,
@@ -135,3 +136,34 @@ async def test_a_server_that_is_not_there_is_unavailable_and_the_password_is_not
     with pytest.raises(StorageUnavailableError) as caught:
         await migrate("postgresql://ann:" + "tops" + "ecret@127.0.0.1:1/none")
     assert "topsecret" not in f"{caught.value!r} {caught.value.__cause__!r}"
+
+
+async def test_memories_of_the_first_version_are_kept_counted_and_found(empty_database, monkeypatch):
+    everything = released()
+    monkeypatch.setattr(migrations, "released", lambda: everything[:1])
+    await migrate(empty_database)
+    space = StubEmbeddings(dims=16)
+    vector = str(space.embed_query("Keeps parrots"))
+    with psycopg.connect(empty_database) as connection:
+        connection.execute("INSERT INTO discreet.person (user_id) VALUES ('ann')")
+        connection.execute("INSERT INTO discreet.app (app_name) VALUES ('default')")
+        connection.execute(
+            "INSERT INTO discreet.embedding_space (name, dims, cosine_zero, cosine_one) VALUES (%s, 16, 0, 1)",
+            (space.name,),
+        )
+        connection.execute(
+            """
+            INSERT INTO discreet.memory (
+                user_key, entry_id, app_key, space_key, type, created_at, embedding, text, text_key, importance,
+                confidence, tags, conflict_flags, loop_flag, provenance, feedback
+            ) VALUES (1, gen_random_uuid(), 1, 1, 'user_fact', now(), %s, 'Keeps parrots', gen_random_uuid(), 5, 1, '{}',
+                      '{}', false, '{}', '[]')
+            """,
+            (vector,),
+        )
+    monkeypatch.setattr(migrations, "released", lambda: everything)
+    await migrate(empty_database)
+    async with open_storage(empty_database, embeddings=space) as storage:
+        assert [hit.record.text for hit in await storage.memories.search("ann", "Keeps parrots")] == ["Keeps parrots"]
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT memories, space_key FROM discreet.person").fetchall() == [(1, 1)]
