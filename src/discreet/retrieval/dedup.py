@@ -105,11 +105,17 @@ def _nothing_new(after: Wording, before: Wording) -> bool:
     other_words = not after.said <= set(before.content) and not before.said <= set(after.content)
     return (
         after.numbers == before.numbers
+        and _figures(after) == _figures(before)
         and after.names == before.names
         and after.people == before.people
         and not (after.marks - before.marks) & CONTRADICTS
         and not other_words
     )
+
+
+def _figures(reading: Wording) -> list[str]:
+    """Return what is written in digits, in its order: a two of "2 of 2" is none of "1 of 2"."""
+    return [unit for unit in reading.units if any(character.isdigit() for character in unit)]
 
 
 def _turned_round(after: Wording, before: Wording) -> bool:

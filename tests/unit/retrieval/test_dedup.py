@@ -237,5 +237,7 @@ def test_any_two_texts_get_a_verdict(new: str, old: str, similarity: float):
 
 
 @given(before=TEXTS, after=TEXTS, digit=st.integers(0, 8))
+@example(before="", after="½", digit=1)
+@example(before="Has", after="cats, 2 of them black", digit=1)
 def test_another_digit_is_never_the_same(before: str, after: str, digit: int):
     assert judge(f"{before} {digit} {after}", f"{before} {digit + 1} {after}", SURE) != "same"
