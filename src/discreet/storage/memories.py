@@ -12,7 +12,6 @@ from pgvector import HalfVector, SparseVector
 from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import ProviderError
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor
 from discreet.retrieval.fusion import Fusion
@@ -84,7 +83,7 @@ class PostgresMemories:
         redacted = await asyncio.to_thread(lambda: [redacted_record(record, self._redactor) for record in records])
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
         for vector in vectors:
-            self._check_dims(vector)
+            self._rules.space.check(vector)
         async with self._locked(user_id) as cursor:
             written = await write_records(cursor, user_id, redacted, vectors, self._rules)
         for record in redacted:
@@ -137,7 +136,7 @@ class PostgresMemories:
         filters: MemoryFilters | None = None,
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
-        self._check_dims(vector)
+        self._rules.space.check(vector)
         asked = read_question(query)
         with storage_errors():
             rarity = await self._frequencies.rarity(asked.words)
@@ -242,10 +241,3 @@ class PostgresMemories:
         similarity = 0.0 if row["cosine"] is None else self._rules.space.calibration.similarity(row["cosine"])
         record = record_from(row, self._rules.sealer)
         return ScoredMemory(record=record, score=row["score"], similarity=similarity)
-
-    def _check_dims(self, vector: list[float]) -> None:
-        if len(vector) != self._rules.space.dims:
-            raise ProviderError(
-                f"The embedding model gave a vector of {len(vector)} dims; {self._rules.space.dims} were announced. "
-                "Check DISCREET_EMBEDDING_MODEL and DISCREET_EMBEDDING_DIMS."
-            )
