@@ -22,7 +22,8 @@ DiscreetError
 │   ├── StorageUnavailableError   the database can't be reached
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
-│   └── EmbeddedServerError       the bundled server can't be started
+│   ├── EmbeddedServerError       the bundled server can't be started
+│   └── ShortTermError            sessions, last rounds and claims can't be reached
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
 ├── ProviderError                 a chat or embedding model failed
 └── EncryptionError               a sealed value can't be opened
@@ -203,6 +204,12 @@ class EmbeddedServerError(StorageError):
     """The embedded PostgreSQL server can't be used."""
 
     code = "embedded_server"
+
+
+class ShortTermError(StorageError):
+    """The short-term store can't be reached, or refused. Turns go on without it."""
+
+    code = "short_term"
 
 
 class InvalidFilterError(DiscreetError, ValueError):

@@ -1,0 +1,52 @@
+"""What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
+
+from discreet.ports.embeddings import Calibration, EmbeddingProvider
+from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
+from discreet.ports.media import Media, MediaSummarizer
+from discreet.ports.memories import ConversationLog, Memories
+from discreet.ports.redaction import TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.ports.short_term import (
+    HISTORY_SECONDS,
+    SESSION_SECONDS,
+    Claim,
+    Done,
+    Round,
+    Running,
+    ShortTermStore,
+    Started,
+    Work,
+    WorkKind,
+)
+from discreet.ports.summaries import RollingSummaries, RollingSummary, SpokenRound, SummaryProvider
+from discreet.ports.tokens import TokenCounter
+
+__all__ = [
+    "HISTORY_SECONDS",
+    "KEY_BYTES",
+    "SESSION_SECONDS",
+    "Calibration",
+    "Claim",
+    "ConversationLog",
+    "Done",
+    "EmbeddingProvider",
+    "Key",
+    "KeyProvider",
+    "Media",
+    "MediaSummarizer",
+    "Memories",
+    "RollingSummaries",
+    "RollingSummary",
+    "Round",
+    "Running",
+    "ShortTermStore",
+    "SpokenRound",
+    "Started",
+    "SummaryProvider",
+    "TextRedactor",
+    "ThreadAware",
+    "TokenCounter",
+    "TurnVault",
+    "Work",
+    "WorkKind",
+    "of_thread",
+]

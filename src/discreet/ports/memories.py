@@ -1,0 +1,68 @@
+"""Long-term memory and the conversation log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
+
+
+class Memories(Protocol):
+    """Long-term memory of all users; every call is scoped to one."""
+
+    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """Redact, embed and store `records` in one transaction; return them as stored.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was stored.
+        """
+        ...
+
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        *,
+        limit: int = 5,
+        threshold: float | None = None,
+        filters: MemoryFilters | None = None,
+    ) -> list[ScoredMemory]:
+        """Return at most `limit` memories of `user_id`, best first. A blank query finds nothing.
+
+        `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
+        """
+        ...
+
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        """Return one memory of `user_id`, superseded or not; None if there is none of that id."""
+        ...
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | None = None,
+    ) -> list[MemoryRecord]:
+        """Return at most `limit` memories of `user_id`, newest first, after the entry `older_than` if given."""
+        ...
+
+    async def delete(self, user_id: str, entry_id: UUID) -> bool:
+        """Delete one memory of `user_id`; False if there is none of that id."""
+        ...
+
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many."""
+        ...
+
+
+class ConversationLog(Protocol):
+    """The redacted turns and the sessions they belong to."""
+
+    async def append(self, turn: TurnRecord) -> bool:
+        """Store one turn and touch its session record; False if `request_id` was stored before."""
+        ...

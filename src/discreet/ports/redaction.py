@@ -1,0 +1,60 @@
+"""Redaction, and what remembers the values while their turn runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+
+class TextRedactor(Protocol):
+    """Replaces sensitive values in a text by placeholders."""
+
+    def redact(self, text: str) -> str:
+        """Return `text` with a placeholder for each sensitive value. Pure and idempotent."""
+        ...
+
+
+@runtime_checkable
+class ThreadAware(Protocol):
+    """A redactor whose placeholders can tell the values of one thread apart."""
+
+    def for_thread(self, thread_id: str) -> TextRedactor:
+        """Return the redactor of one thread."""
+        ...
+
+
+def of_thread(redactor: TextRedactor, thread_id: str | None) -> TextRedactor:
+    """Return the redactor for what stays in a thread; `redactor` itself if there is no thread or it knows none."""
+    return redactor.for_thread(thread_id) if thread_id and isinstance(redactor, ThreadAware) else redactor
+
+
+class TurnVault(Protocol):
+    """Remembers, while a turn runs, which value a placeholder stands for.
+
+    It must not log, must not outlive the turn by more than its TTL, and may lose a turn at any time: its placeholders are
+    shown as they are then. Blocking methods are for threads and scripts, the `a…` ones for an event loop.
+    """
+
+    def hold(self, turn: str, values: Mapping[str, str]) -> None:
+        """Add `values`, tagged placeholder -> value, to those of `turn`. A placeholder keeps the value it had first."""
+        ...
+
+    def values(self, turn: str) -> dict[str, str]:
+        """Return all values of `turn`; none if it is unknown, over, or lost."""
+        ...
+
+    def drop(self, turn: str) -> None:
+        """Forget `turn`. One that is not there is no error."""
+        ...
+
+    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
+        """Do what `hold` does without blocking the event loop."""
+        ...
+
+    async def avalues(self, turn: str) -> dict[str, str]:
+        """Do what `values` does without blocking the event loop."""
+        ...
+
+    async def adrop(self, turn: str) -> None:
+        """Do what `drop` does without blocking the event loop."""
+        ...
