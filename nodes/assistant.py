@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
-from langgraph.runtime import Runtime
 
-from discreet.nodes.run import Node, State, describe_run
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.run import describe_run
 from discreet.nodes.turn import recent_rounds, tool_rounds, turn_start, wants_tools
 from discreet.prompts.assistant import render_assistant
 from discreet.state.conversation import ConversationState
@@ -52,12 +52,12 @@ def make_assistant(
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
 
-    async def assistant(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
-        messages: list[BaseMessage] = state.get(messages_key, [])
-        context = describe_run(runtime.context).context
+    async def assistant(state: State) -> Update:
+        messages: list[BaseMessage] = read(state, messages_key, [])
+        context = describe_run().context
         last_words = tool_rounds(messages) >= tool_loop_limit
         system = render_assistant(
-            state.get(memories_key) or (),
+            read(state, memories_key, ()),
             system_prompt=context.system_prompt or system_prompt,
             fits=lambda block: count_tokens_approximately([SystemMessage(block)]) <= FACTS_TOKENS,
             last_words=last_words,
@@ -69,7 +69,7 @@ def make_assistant(
             answer = AIMessage(answer.text or UNFINISHED, id=answer.id)
         return {messages_key: [answer]}
 
-    return assistant
+    return Node("assistant", assistant)
 
 
 def within_budget(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Literal
 
 from discreet.metrics import gate_decisions
-from discreet.nodes.run import State, StateNode
+from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.turn import turn_text
 from discreet.state.conversation import ConversationState, Gate
 
@@ -106,16 +106,16 @@ def decide(text: str) -> GateDecision:
     return _default_decide()(text)
 
 
-def make_memory_gate(*, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages") -> StateNode:
+def make_memory_gate(*, decide: Callable[[str], GateDecision] = decide, messages_key: str = "messages") -> Node:
     """Return the node `memory_gate`; `decide` may block, it runs in a thread."""
 
-    async def memory_gate(state: State) -> dict[str, Gate]:
-        text = turn_text(state.get(messages_key, ()))
+    async def memory_gate(state: State) -> Update:
+        text = turn_text(read(state, messages_key, ()))
         decision = await asyncio.to_thread(decide, text)
         gate_decisions.labels("retrieve" if decision.retrieve else "skip").inc()
         return {"gate": Gate(retrieve=decision.retrieve, reason=decision.reason)}
 
-    return memory_gate
+    return Node("memory_gate", memory_gate)
 
 
 def route_after_gate(state: ConversationState) -> Literal["retrieve_memories", "assistant"]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.errors import GraphBubbleUp
-from langgraph.runtime import Runtime
 
 from discreet.checkpoint.messages import is_answer
 from discreet.metrics import persist_failures
-from discreet.nodes.run import Node, Run, State, describe_run
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import unanswered
 from discreet.ports import ConversationLog, TextRedactor, of_thread
 from discreet.redaction import untagged
@@ -45,18 +44,18 @@ def make_persist_filtered(
     """
     whole_redactor = redactor or default_redactor()
 
-    async def persist_filtered(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
-        turn = unanswered(state.get(messages_key, []))
-        run = describe_run(runtime.context, default_user=default_user)
+    async def persist_filtered(state: State) -> Update:
+        turn = unanswered(read(state, messages_key, []))
+        run = describe_run(default_user=default_user)
         kept = filtered_turn(turn, of_thread(whole_redactor, run.thread_id).redact)
         kept_ids = {message.id for message in kept}
         removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
-        request: Request | None = state.get("request")
+        request: Request | None = read(state, "request")
         if log is not None and request is not None:
             await _append(log, _turn_record(run, request, kept))
         return {messages_key: [*removed, *kept], "request": None, "gate": None, "memories": []}
 
-    return persist_filtered
+    return Node("persist_filtered", persist_filtered)
 
 
 def filtered_turn(turn: Sequence[BaseMessage], redact: Callable[[str], str]) -> list[BaseMessage]:

@@ -6,13 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from langgraph.errors import GraphBubbleUp
-from langgraph.runtime import Runtime
 
 from discreet.metrics import retrieve_failures, retrieve_seconds
-from discreet.nodes.run import Node, Run, State, describe_run
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import turn_text
 from discreet.ports import Memories
 from discreet.state.conversation import RetrievedMemory
@@ -59,9 +58,9 @@ def make_retrieve_memories(
                 filters=MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps)),
             )
 
-    async def retrieve_memories(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
-        run = describe_run(runtime.context, default_user=default_user)
-        query = turn_text(state.get(messages_key, ()))
+    async def retrieve_memories(state: State) -> Update:
+        run = describe_run(default_user=default_user)
+        query = turn_text(read(state, messages_key, ()))
         if run.user_id is None or not query.strip():
             return {memories_key: []}
         started = time.perf_counter()
@@ -77,7 +76,7 @@ def make_retrieve_memories(
         retrieve_seconds.observe(time.perf_counter() - started)
         return {memories_key: [retrieved(hit) for hit in found]}
 
-    return retrieve_memories
+    return Node("retrieve_memories", retrieve_memories)
 
 
 def retrieved(hit: ScoredMemory) -> RetrievedMemory:

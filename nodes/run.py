@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from langgraph.config import get_config
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime, get_runtime
 
 from discreet.state.context import Context, check_user_id
-
-State = Any
-"""A graph's state, whatever its schema. A narrower annotation would make LangGraph hand a node only the keys of that
-schema, and the nodes serve other people's graphs too."""
-
-
-class Node(Protocol):
-    """What the `make_…` functions return."""
-
-    def __call__(self, state: State, *, runtime: Runtime[Any]) -> Awaitable[dict[str, Any]]:
-        """Return the node's update of the state."""
-        ...
-
-
-class StateNode(Protocol):
-    """A node that needs no more than the state."""
-
-    def __call__(self, state: State) -> Awaitable[dict[str, Any]]:
-        """Return the node's update of the state."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +25,12 @@ def describe_run(context: object = None, *, default_user: str | None = None) -> 
     """Return the user, the thread and the context of the run that calls this.
 
     The user is `context.user_id`; in graphs with a context schema of their own, its `user_id` field or key; else
-    `configurable["user_id"]` of the run's config; else `default_user`.
+    `configurable["user_id"]` of the run's config; else `default_user`. `context` is by default the run's own.
 
     Raises:
         InvalidUserError: The user_id found can't be used.
     """
+    context = context if context is not None else _context()
     configurable = _configurable()
     found = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
     user_id = found or configurable.get("user_id") or default_user
@@ -66,3 +47,11 @@ def _configurable() -> Mapping[str, Any]:
         return get_config().get("configurable") or {}
     except RuntimeError:  # LangGraph's way to say that nothing is running: a node or tool called by hand
         return {}
+
+
+def _context() -> object:
+    try:
+        runtime: Runtime[Any] = get_runtime()
+    except (RuntimeError, KeyError):  # as above; KeyError: a config without a runtime
+        return None
+    return runtime.context

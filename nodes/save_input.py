@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
-from langgraph.runtime import Runtime
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.media import split_message
-from discreet.nodes.run import Node, State, describe_run
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.run import describe_run
 from discreet.nodes.turn import unanswered
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
@@ -53,9 +52,9 @@ def make_save_input(
             raise EmptyInputError
         return text, media
 
-    async def save_input(state: State, *, runtime: Runtime[Any]) -> dict[str, Any]:
-        describe_run(runtime.context)  # refuses an unusable user_id before anything is done
-        *earlier, message = _users_messages(state.get(messages_key, ()))
+    async def save_input(state: State) -> Update:
+        describe_run()  # refuses an unusable user_id before anything is done
+        *earlier, message = _users_messages(read(state, messages_key, ()))
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
@@ -71,7 +70,7 @@ def make_save_input(
         changed = [] if kept == message.content else [HumanMessage(kept, id=request["message_id"])]
         return {messages_key: [*refused, *changed], "request": request, "gate": None, "memories": []}
 
-    return save_input
+    return Node("save_input", save_input)
 
 
 def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:

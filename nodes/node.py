@@ -1,0 +1,53 @@
+"""What the `make_…` functions return: one coroutine with an async and a blocking face."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import set_config_context, var_child_runnable_config
+
+from discreet.background_loop import wait_for
+
+State = Any
+"""A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
+LangGraph hand a node only the keys of that schema, and the nodes serve other people's graphs too."""
+
+Update = dict[str, Any]
+"""What a node changes in the state, by key. Keys that the graph's schema does not have are ignored by LangGraph."""
+
+
+def read(state: State, key: str, default: Any = None) -> Any:
+    """Return what the state has under `key`; `default` if it has nothing there."""
+    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    return default if found is None else found
+
+
+class Node(Runnable[State, Update]):
+    """A node for `add_node`, in graphs that run by `ainvoke` and `astream` as in those that run by `invoke` and `stream`.
+
+    The blocking face runs the same coroutine on one background event loop, see `discreet.background_loop`: a storage for
+    it is opened by `discreet.storage.open_storage_sync`, or belongs to another running loop.
+    """
+
+    def __init__(self, name: str, work: Callable[[State], Coroutine[Any, Any, Update]]) -> None:
+        """Call `work` with the state; its result is the update. `name` is the node's by default."""
+        self.name = name
+        self._work = work
+
+    def __call__(self, state: State) -> Coroutine[Any, Any, Update]:
+        """Return the update, to be awaited."""
+        return self._work(state)
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name
+        """Return the update."""
+        if config is None or var_child_runnable_config.get() is not None:
+            return await self._work(input)
+        with set_config_context(config) as context:  # called by hand, not by a graph
+            return await asyncio.create_task(self._work(input), context=context)
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name
+        """Return the update, blocking."""
+        return wait_for(self.ainvoke(input, config))
