@@ -11,15 +11,17 @@ from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 
 from discreet.nodes.assistant import make_assistant, route_after_assistant
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate import make_memory_gate, route_after_gate
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.save_input import make_save_input
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_tools
-from discreet.ports import ConversationLog, MediaSummarizer, Memories, TextRedactor
+from discreet.ports import ConversationLog, MediaSummarizer, Memories, TextRedactor, TurnVault
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.media import ChatModelSummarizer
 from discreet.redaction.configured import default_redactor
+from discreet.redaction.vault import default_vault
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.state.conversation import ConversationState, InputState, OutputState
@@ -33,6 +35,7 @@ def build_graph(
     log: ConversationLog | None = None,
     summarizer: MediaSummarizer | None = None,
     redactor: TextRedactor | None = None,
+    vault: TurnVault | None = None,
     system_prompt: str | None = None,
     preload: bool = True,
     memory_tools: bool = True,
@@ -48,6 +51,7 @@ def build_graph(
         log: Conversation log, for example `storage.log`. None: turns are not logged.
         summarizer: Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal.
         redactor: Puts placeholders in place of sensitive values. Default: the one that the settings describe.
+        vault: Holds the real values while a turn runs. Default: this process's memory.
         system_prompt: Replaces the template's own instructions.
         preload: Retrieve memories before the assistant speaks (the nodes memory_gate and retrieve_memories).
         memory_tools: Give the assistant save_memory, recall_memory and forget_memory.
@@ -65,6 +69,7 @@ def build_graph(
         chat_model if isinstance(chat_model, BaseChatModel) else model_by_name(chat_model, settings=settings)
     )
     redactor = redactor or default_redactor()
+    mask = TurnMask(redactor=redactor, vault=vault or default_vault())
     own_tools = _memory_tools(memories, settings, redactor) if memories is not None and memory_tools else []
     all_tools = [*own_tools, *tools]
 
@@ -75,6 +80,7 @@ def build_graph(
             summarizer=summarizer or ChatModelSummarizer(default_model),
             max_chars=settings.max_input_chars,
             max_media_bytes=settings.max_media_bytes,
+            mask=mask,
         ),
     )
     graph.add_edge(START, "save_input")
@@ -89,17 +95,16 @@ def build_graph(
             tools=all_tools,
             system_prompt=system_prompt,
             tool_loop_limit=settings.tool_loop_limit,
+            mask=mask,
         ),
     )
     if all_tools:
-        graph.add_node("tools", make_tools(all_tools))
+        graph.add_node("tools", make_tools(all_tools, mask=mask))
         graph.add_edge("tools", "assistant")
         graph.add_conditional_edges("assistant", route_after_assistant, ["tools", "persist_filtered"])
     else:
         graph.add_edge("assistant", "persist_filtered")
-    graph.add_node(
-        "persist_filtered", make_persist_filtered(log=log, redactor=redactor, default_user=settings.default_user)
-    )
+    graph.add_node("persist_filtered", make_persist_filtered(log=log, mask=mask, default_user=settings.default_user))
     graph.add_edge("persist_filtered", END)
     return graph
 

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import recent_rounds, tool_rounds, turn_start, wants_tools
@@ -31,6 +32,7 @@ def make_assistant(
     tools: Sequence[BaseTool] = (),
     system_prompt: str | None = None,
     tool_loop_limit: int = 8,
+    mask: TurnMask | None = None,
     messages_key: str = "messages",
     memories_key: str = "memories",
 ) -> Node:
@@ -45,9 +47,11 @@ def make_assistant(
         tools: Bound to the model.
         system_prompt: Replaces the template's own; `Context.system_prompt` overrides it.
         tool_loop_limit: Rounds of tool calls in a turn; the answer that follows is asked for without tools.
+        mask: Gives the model the real values and puts placeholders into its answer; by default the process's.
         messages_key: State key of the messages.
         memories_key: State key of the retrieved memories.
     """
+    mask = mask or TurnMask()
 
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
@@ -64,10 +68,11 @@ def make_assistant(
         )
         model = model_for(context.model)
         runnable = model.bind_tools(tools) if tools else model
-        answer = await runnable.ainvoke([SystemMessage(system), *within_budget(messages)])
+        turn = await mask.turn(messages)
+        answer = await runnable.ainvoke([SystemMessage(system), *turn.real(within_budget(messages))])
         if last_words and wants_tools([answer]):
             answer = AIMessage(answer.text or UNFINISHED, id=answer.id)
-        return {messages_key: [answer]}
+        return {messages_key: await turn.masked([answer])}
 
     return Node("assistant", assistant)
 

@@ -11,12 +11,12 @@ from langgraph.errors import GraphBubbleUp
 
 from discreet.checkpoint.messages import is_answer
 from discreet.metrics import persist_failures
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import unanswered
-from discreet.ports import ConversationLog, TextRedactor, of_thread
+from discreet.ports import ConversationLog, of_thread
 from discreet.redaction import untagged
-from discreet.redaction.configured import default_redactor
 from discreet.state.conversation import Request
 from discreet.state.records import TurnRecord
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 def make_persist_filtered(
     *,
     log: ConversationLog | None = None,
-    redactor: TextRedactor | None = None,
+    mask: TurnMask | None = None,
     default_user: str | None = None,
     messages_key: str = "messages",
 ) -> Node:
@@ -38,21 +38,23 @@ def make_persist_filtered(
 
     Args:
         log: Where turns are logged; None logs nothing.
-        redactor: Puts placeholders in place of sensitive values.
+        mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, whose reducer must be LangGraph's `add_messages` or one like it.
     """
-    whole_redactor = redactor or default_redactor()
+    mask = mask or TurnMask()
 
     async def persist_filtered(state: State) -> Update:
-        turn = unanswered(read(state, messages_key, []))
+        messages: Sequence[BaseMessage] = read(state, messages_key, [])
+        turn = unanswered(messages)
         run = describe_run(default_user=default_user)
-        kept = filtered_turn(turn, of_thread(whole_redactor, run.thread_id).redact)
+        kept = filtered_turn(turn, of_thread(mask.redactor, run.thread_id).redact)
         kept_ids = {message.id for message in kept}
         removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
         request: Request | None = read(state, "request")
         if log is not None and request is not None:
             await _append(log, _turn_record(run, request, kept))
+        await (await mask.turn(messages)).end(kept)
         return {messages_key: [*removed, *kept], "request": None, "gate": None, "memories": []}
 
     return Node("persist_filtered", persist_filtered)

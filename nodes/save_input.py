@@ -9,6 +9,7 @@ from uuid import uuid4
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import split_message
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import describe_run
@@ -24,24 +25,28 @@ def make_save_input(
     summarizer: MediaSummarizer | None = None,
     max_chars: int = 20_000,
     max_media_bytes: int = 20_000_000,
+    mask: TurnMask | None = None,
     messages_key: str = "messages",
 ) -> Node:
     """Return the node `save_input`.
 
     It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
     under the same message id, and its metadata goes to the conversation log. Messages of earlier turns that were
-    refused, and so never answered, are removed.
+    refused, and so never answered, are removed. From here on all messages in the state have placeholders; `assistant`
+    and `tools` get the real values from the vault of `mask`.
 
     Args:
         summarizer: Says what media holds. Default: shortens the transcript or caption that came along.
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
+        mask: Redactor and vault; by default those of the process.
         messages_key: State key of the messages, for graphs with a schema of their own.
 
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
     """
     summarize = (summarizer or GivenSummarizer()).summarize
+    mask = mask or TurnMask()
 
     def checked(message: HumanMessage) -> tuple[str, list[Media]]:
         text, media = split_message(message, max_bytes=max_media_bytes)
@@ -54,7 +59,8 @@ def make_save_input(
 
     async def save_input(state: State) -> Update:
         describe_run()  # refuses an unusable user_id before anything is done
-        *earlier, message = _users_messages(read(state, messages_key, ()))
+        messages: Sequence[BaseMessage] = read(state, messages_key, ())
+        *earlier, message = _users_messages(messages)
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
@@ -67,7 +73,14 @@ def make_save_input(
         if media:
             request["media"] = media[0].meta
         refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
-        changed = [] if kept == message.content else [HumanMessage(kept, id=request["message_id"])]
+        turn = await mask.turn(messages)
+        said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
+        if media:
+            turn.keep(message)
+        gone = {m.id for m in refused}
+        given = [*(m for m in messages[:-1] if m.id not in gone), said]
+        masked = await turn.masked(given)
+        changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
         return {messages_key: [*refused, *changed], "request": request, "gate": None, "memories": []}
 
     return Node("save_input", save_input)

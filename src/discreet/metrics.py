@@ -28,3 +28,6 @@ reembedding_failures = Counter(
     ["cause"],
 )
 reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")
+vault_failures = Counter(
+    "discreet_vault_failures_total", "Times the turn vault failed, so that model and tools got placeholders.", ["cause"]
+)
