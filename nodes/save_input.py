@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
@@ -12,11 +10,11 @@ from discreet.errors import EmptyInputError, InputError, InputTooLargeError, Uns
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import split_message
 from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import unanswered
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
-from discreet.state.conversation import Request
 from discreet.state.text import storable
 
 
@@ -27,6 +25,9 @@ def make_save_input(
     max_media_bytes: int = 20_000_000,
     mask: TurnMask | None = None,
     messages_key: str = "messages",
+    request_key: str = "request",
+    gate_key: str = "gate",
+    memories_key: str = "memories",
 ) -> Node:
     """Return the node `save_input`.
 
@@ -41,6 +42,9 @@ def make_save_input(
         max_media_bytes: Largest payload taken.
         mask: Redactor and vault; by default those of the process.
         messages_key: State key of the messages, for graphs with a schema of their own.
+        request_key: State key of the running turn, set here.
+        gate_key: State key of the gate's decision, emptied here.
+        memories_key: State key of the retrieved memories, emptied here.
 
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
@@ -64,14 +68,7 @@ def make_save_input(
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
-        request = Request(
-            request_id=str(uuid4()),
-            message_id=message.id or str(uuid4()),
-            modality=media[0].modality if media else "text",
-            started_at=datetime.now(UTC).isoformat(),
-        )
-        if media:
-            request["media"] = media[0].meta
+        request = new_request(message, media)
         refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
         turn = await mask.turn(messages)
         said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
@@ -81,7 +78,7 @@ def make_save_input(
         given = [*(m for m in messages[:-1] if m.id not in gone), said]
         masked = await turn.masked(given)
         changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
-        return {messages_key: [*refused, *changed], "request": request, "gate": None, "memories": []}
+        return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input)
 

@@ -10,7 +10,7 @@ retrieve_failures = Counter(
 )
 retrieve_seconds = Histogram("discreet_retrieve_seconds", "Time one retrieval took.")
 persist_failures = Counter(
-    "discreet_persist_failures_total", "Turns whose conversation log could not be written.", ["cause"]
+    "discreet_persist_failures_total", "Turns that could not be kept in one of their places.", ["what", "cause"]
 )
 memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by type.", ["type"])
 memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])
