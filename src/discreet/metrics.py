@@ -31,3 +31,18 @@ reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of peo
 vault_failures = Counter(
     "discreet_vault_failures_total", "Times the turn vault failed, so that model and tools got placeholders.", ["cause"]
 )
+short_term_failures = Counter(
+    "discreet_short_term_failures_total",
+    "Calls of the short-term store that turns went on without.",
+    ["doing", "cause"],
+)
+duplicate_deliveries = Counter(
+    "discreet_duplicate_deliveries_total",
+    "Messages that were delivered again, by kind and by what they got.",
+    ["kind", "got"],
+)
+outage_turns = Counter(
+    "discreet_outage_turns_total",
+    "Turns answered while the checkpointer could not be reached, by what was lost.",
+    ["lost"],
+)
