@@ -59,7 +59,7 @@ def _configurable() -> Mapping[str, Any]:
 
 def _context() -> object:
     try:
-        runtime: Runtime[Any] = get_runtime()
-    except (RuntimeError, KeyError):  # as above; KeyError: a config without a runtime
+        runtime: Runtime[Any] | None = get_runtime()
+    except RuntimeError:  # as above
         return None
-    return runtime.context
+    return None if runtime is None else runtime.context  # None: a config of the caller's own
