@@ -28,3 +28,10 @@ reembedding_failures = Counter(
     ["cause"],
 )
 reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")
+summaries = Counter("discreet_summaries_total", "Times that a chunk of rounds was to go into a rolling summary.")
+summary_failures = Counter(
+    "discreet_summary_failures_total", "Rolling summaries that were not written or not read, by cause.", ["cause"]
+)
+conversation_rounds = Histogram(
+    "discreet_conversation_rounds", "Rounds of a conversation when a turn ended.", buckets=(1, 5, 10, 20, 50, 100)
+)
