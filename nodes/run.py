@@ -54,4 +54,4 @@ def _context() -> object:
         runtime: Runtime[Any] = get_runtime()
     except (RuntimeError, KeyError):  # as above; KeyError: a config without a runtime
         return None
-    return runtime.context
+    return getattr(runtime, "context", None)  # a tool called by hand has a config whose runtime is None
