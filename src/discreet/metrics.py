@@ -31,3 +31,6 @@ reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of peo
 vault_failures = Counter(
     "discreet_vault_failures_total", "Times the turn vault failed, so that model and tools got placeholders.", ["cause"]
 )
+tool_errors = Counter(
+    "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
+)
