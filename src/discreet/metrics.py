@@ -45,10 +45,14 @@ outage_turns = Counter(
     "discreet_outage_turns_total",
     "Turns answered while the checkpointer could not be reached, by what was lost.",
     ["lost"],
+)
 summaries = Counter("discreet_summaries_total", "Times that a chunk of rounds was to go into a rolling summary.")
 summary_failures = Counter(
     "discreet_summary_failures_total", "Rolling summaries that were not written or not read, by cause.", ["cause"]
 )
 conversation_rounds = Histogram(
     "discreet_conversation_rounds", "Rounds of a conversation when a turn ended.", buckets=(1, 5, 10, 20, 50, 100)
+)
+tool_errors = Counter(
+    "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
 )
