@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
@@ -11,9 +12,10 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import split_message
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import Run, describe_run
+from discreet.nodes.short_term import tolerant
 from discreet.nodes.turn import unanswered
-from discreet.ports import Media, MediaSummarizer
+from discreet.ports import Media, MediaSummarizer, ShortTermStore
 from discreet.providers.media import GivenSummarizer
 from discreet.state.text import storable
 
@@ -24,6 +26,8 @@ def make_save_input(
     max_chars: int = 20_000,
     max_media_bytes: int = 20_000_000,
     mask: TurnMask | None = None,
+    short_term: ShortTermStore | None = None,
+    default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
     gate_key: str = "gate",
@@ -41,6 +45,8 @@ def make_save_input(
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
         mask: Redactor and vault; by default those of the process.
+        short_term: Where the session becomes active; None keeps no sessions.
+        default_user: user_id for runs that name none.
         messages_key: State key of the messages, for graphs with a schema of their own.
         request_key: State key of the running turn, set here.
         gate_key: State key of the gate's decision, emptied here.
@@ -62,7 +68,7 @@ def make_save_input(
         return text, media
 
     async def save_input(state: State) -> Update:
-        describe_run()  # refuses an unusable user_id before anything is done
+        run = describe_run(default_user=default_user)  # refuses an unusable user_id before anything is done
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
         *earlier, message = _users_messages(messages)
         text, media = checked(message)
@@ -76,11 +82,17 @@ def make_save_input(
             turn.keep(message)
         gone = {m.id for m in refused}
         given = [*(m for m in messages[:-1] if m.id not in gone), said]
-        masked = await turn.masked(given)
+        masked, _ = await asyncio.gather(turn.masked(given), _touch(short_term, run))
         changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
         return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input)
+
+
+async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
+    """Make the session active."""
+    if short_term is not None and run.user_id is not None and run.thread_id is not None:
+        await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
 
 
 def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:

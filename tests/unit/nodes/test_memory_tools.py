@@ -153,7 +153,9 @@ async def test_a_tool_that_fails_answers_with_its_error(run_node):
 
     request = AIMessage("", tool_calls=[{"name": "broken", "args": {}, "id": "c1"}])
     state = await run_node(make_tools([broken]), {"messages": [HumanMessage("Go"), request]})
-    assert (state["messages"][-1].status, state["messages"][-1].content) == ("error", "OSError: disk full")
+    answer = json.loads(state["messages"][-1].content)
+    assert answer == {"error": {"code": "tool_failed", "message": "The tool failed: OSError.", "retryable": False}}
+    assert state["messages"][-1].status == "error"
 
 
 def test_the_tools_work_without_an_event_loop(memories):
