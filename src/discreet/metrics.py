@@ -28,3 +28,12 @@ reembedding_failures = Counter(
     ["cause"],
 )
 reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")
+prompt_tokens = Histogram(
+    "discreet_prompt_tokens",
+    "Tokens of a prompt, by part.",
+    ["part"],
+    buckets=(0, 50, 100, 150, 200, 300, 500, 800, 1_200, 2_000, 4_000, 8_000, 16_000),
+)
+prompt_cut = Counter(
+    "discreet_prompt_cut_total", "Rounds, memories and summaries left out of a prompt or shortened, by part.", ["part"]
+)
