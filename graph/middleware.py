@@ -131,12 +131,13 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         prompt, _ = await self._parts.prompting.prompt(
             request.messages,
-            request.state.get("memories") or (),  # type: ignore[arg-type, attr-defined]  # the state is a MemoryState
+            request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
             run=describe_run(default_user=self._parts.settings.default_user),
             instructions=request.system_prompt,
         )
         return request.override(
-            system_message=SystemMessage(prompt.system), messages=[*prompt.rounds, *prompt.running]  # type: ignore[list-item]  # AnyMessage is a union of the same
+            system_message=SystemMessage(prompt.system),
+            messages=[*prompt.rounds, *prompt.running],  # type: ignore[list-item]  # AnyMessage is a union of the same
         )
 
     async def _masked(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:

@@ -56,3 +56,12 @@ conversation_rounds = Histogram(
 tool_errors = Counter(
     "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
 )
+prompt_tokens = Histogram(
+    "discreet_prompt_tokens",
+    "Tokens of a prompt, by part.",
+    ["part"],
+    buckets=(0, 50, 100, 150, 200, 300, 500, 800, 1_200, 2_000, 4_000, 8_000, 16_000),
+)
+prompt_cut = Counter(
+    "discreet_prompt_cut_total", "Rounds, memories and summaries left out of a prompt or shortened, by part.", ["part"]
+)
