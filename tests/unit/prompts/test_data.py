@@ -12,8 +12,12 @@ from discreet.prompts.markers import fold
 from discreet.state.conversation import RetrievedMemory
 from discreet.testing.hostile_texts import REPEATED
 
-DELIMITER = re.compile(r"[<‹《«⟨〈]\W*(?:known_?facts|past_?conversations|conversation_?summary)", re.IGNORECASE)
-TOKEN = re.compile(r"<[|｜]|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|#+ *(?:system|user)\b", re.IGNORECASE)
+DELIMITER = re.compile(
+    r"[<‹《«⟨〈][^\w>›》»⟩〉]*(?:known_?facts|past_?conversations|conversation_?summary)", re.IGNORECASE
+)
+TOKEN = re.compile(
+    r"<[|｜]|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|(?:##|(?<!\S)#) *(?:system|user)\b", re.IGNORECASE
+)
 
 
 def as_read(text):
