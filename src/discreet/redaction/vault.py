@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 
 @dataclass(slots=True)
@@ -96,3 +97,9 @@ class InMemoryTurnVault:
         held = self._turns.pop(turn, None)
         if held is not None:
             self._chars -= held.chars
+
+
+@cache
+def default_vault() -> InMemoryTurnVault:
+    """Return the vault of this process, which nodes share that are given none."""
+    return InMemoryTurnVault()
