@@ -41,3 +41,9 @@ def test_the_redaction_page(caplog):
     assert shapes["shown"] == "write to <EMAIL>"
     assert caplog.messages == ["mail to <EMAIL> failed"]
     assert recogniser["rings"] == "Polly wears <PARROT>."
+
+
+def test_the_rolling_summary_page():
+    (page,) = snippets("rolling_summary.md")
+    assert page["text"] == "User said (→ answered): “I keep two grey parrots.”"
+    assert (page["rounds"], page["shown"]) == (5, 13)

@@ -28,7 +28,12 @@ def test_every_example_is_run():
 def test_an_example_runs(name, database, tmp_path):
     environment = {**os.environ, "DISCREET_POSTGRES_DSN": database, "DISCREET_DATA_DIR": str(tmp_path / "data")}
     done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py"], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, EXAMPLES / f"{name}.py"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert SHOWS[name] in done.stdout.splitlines()[-1]

@@ -84,7 +84,9 @@ def test_between_the_steps_the_latest_state_has_placeholders_too(memories, ask):
     call = {"name": "send", "args": {"to": EMAIL}, "id": "c1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Done.")])
     middleware = MemoryMiddleware(Options(memories=memories, vault=InMemoryTurnVault()), model="offline")
-    agent = create_agent(model, tools=[send], middleware=[middleware], checkpointer=InMemorySaver(), interrupt_after="*")
+    agent = create_agent(
+        model, tools=[send], middleware=[middleware], checkpointer=InMemorySaver(), interrupt_after="*"
+    )
     ask(agent, SAID)
     steps = 0
     while agent.get_state(THREAD).next:

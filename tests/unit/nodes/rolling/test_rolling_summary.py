@@ -99,7 +99,7 @@ async def test_what_is_still_too_long_is_cut_at_the_end_of_a_sentence(build):
         async def summarize(self, rounds, *, earlier="", max_tokens=200):
             return "A first sentence. A second one. " + "And a third. " * 20
 
-    rig = build(provider=Wordy(), budget=40, share=1)
+    rig = build(provider=Wordy(), budget=40, share=10)
     assert (await rig.after(build.talk(5))).text == "A first sentence. A second one."
 
 
