@@ -53,3 +53,9 @@ def test_the_prompt_page():
     assert "\n<conversation_summary>\nThey greeted each other.\n</conversation_summary>" in prompt.system
     assert [message.type for message in prompt.messages] == ["system", "human", "ai", "human"]
     assert not any(prompt.cut.values())
+
+
+def test_the_rolling_summary_page():
+    (page,) = snippets("rolling_summary.md")
+    assert page["text"] == "User said (→ answered): “I keep two grey parrots.”"
+    assert (page["rounds"], page["shown"]) == (5, 13)

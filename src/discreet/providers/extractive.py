@@ -39,6 +39,9 @@ LEAST_TOKENS = 6
 OVERHEAD_TOKENS = 6
 """Added to the length that a statement's worth is divided by, so that scraps don't win over sentences."""
 
+LEAST_VALUE = 0.4
+"""What is worth less for its length than this share of the best is left out, though there be room."""
+
 ANSWER, OPEN, CLOSE = "→ ", "“", "”"
 
 _QUOTED = re.compile(rf"(?P<answer>{ANSWER})?{OPEN}(?P<text>[^{OPEN}{CLOSE}]*){CLOSE}")
@@ -93,26 +96,28 @@ class ExtractiveSummaryProvider:
     ) -> list[Statement]:
         """Return what fits in `left` tokens, the best for its length first, each for the words that those before lack."""
         costs = [self._count_tokens(f" {each.quoted}") for each in found]
-        open_ones = [
-            (place, each, cost)
-            for place, (each, cost) in enumerate(zip(found, costs, strict=True))
-            if each.kind != "remark" or cost >= LEAST_TOKENS
-        ]
         chosen: dict[int, Statement] = {}
-        while True:
-            open_ones = [
-                (place, each, cost)
-                for place, each, cost in open_ones
-                if place not in chosen and cost <= left and len(each.words - seen) >= LEAST_WORDS
-            ]
-            if not open_ones:
-                return [chosen[place] for place in sorted(chosen)]
-            place, best, cost = max(
-                open_ones, key=lambda item: (_worth(item[1], rarity, seen) / (item[2] + OVERHEAD_TOKENS), -item[0])
-            )
-            chosen[place] = best
-            seen |= best.words
-            left -= cost
+        least = 0.0
+
+        def value(place: int) -> float:
+            each = found[place]
+            if place in chosen or costs[place] > left or len(each.words - seen) < LEAST_WORDS:
+                return 0.0
+            if each.kind == "remark" and costs[place] < LEAST_TOKENS:
+                return 0.0
+            return _worth(each, rarity, seen) / (costs[place] + OVERHEAD_TOKENS)
+
+        while found:
+            values = [value(place) for place in range(len(found))]
+            best = max(values)
+            if best <= least:
+                break
+            place = values.index(best)
+            least = least or best * LEAST_VALUE
+            chosen[place] = found[place]
+            seen |= found[place].words
+            left -= costs[place]
+        return [chosen[place] for place in sorted(chosen)]
 
     def _read_round(self, spoken: SpokenRound) -> Iterator[Statement]:
         for sentence in sentences(spoken.said):

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.ports import SpokenRound
@@ -21,25 +21,25 @@ async def summarize(*pairs, earlier="", max_tokens=200):
         (
             "Hello! I keep two parrots.",
             "Lovely. I have booked the vet for Tuesday. Parrots like fruit.",
-            "Quoted from the user (→ from the answers): “I keep two parrots.” → “I have booked the vet for Tuesday.”",
+            "User said (→ answered): “I keep two parrots.” → “I have booked the vet for Tuesday.”",
         ),
         (
             "Chào bạn! Tôi tên Lan, bị dị ứng đậu phộng.",
             "Vâng, tôi đã đặt bàn lúc 7 giờ tối thứ Sáu. Chúc vui!",
             (
-                "Trích lời người dùng (→ từ câu trả lời): “Tôi tên Lan, bị dị ứng đậu phộng.” "
+                "Người dùng nói (→ trả lời): “Tôi tên Lan, bị dị ứng đậu phộng.” "
                 "→ “Vâng, tôi đã đặt bàn lúc 7 giờ tối thứ Sáu.”"
             ),
         ),
         (
             "Привет! Я живу в Казани и работаю врачом.",
             "Записал вас на вторник в 10:00. Рад помочь.",
-            "Из слов пользователя (→ из ответов): “Я живу в Казани и работаю врачом.” → “Записал вас на вторник в 10:00.”",
+            "Пользователь сказал (→ ответ): “Я живу в Казани и работаю врачом.” → “Записал вас на вторник в 10:00.”",
         ),
         (
             "你好！我叫王芳，对花生过敏。",
             "好的，已经预订周五晚上七点。祝好。",
-            "用户原话（→ 为回答）： “我叫王芳，对花生过敏。” → “好的，已经预订周五晚上七点。”",
+            "用户说（→ 回答）： “我叫王芳，对花生过敏。” → “好的，已经预订周五晚上七点。”",
         ),
     ],
 )
@@ -75,10 +75,10 @@ async def test_the_whole_is_shortened_to_its_most_telling_statements():
         ("I keep two grey parrots called Ana and Bo.", ""), ("Lovely day to sit outside, I guess.", "")
     )
     provider = ExtractiveSummaryProvider()
-    shorter = await provider.summarize((), earlier=text, max_tokens=28)
+    shorter = await provider.summarize((), earlier=text, max_tokens=24)
     assert "parrots" in shorter
     assert "Lovely" not in shorter
-    assert shorter.startswith("Quoted from the user")
+    assert shorter.startswith("User said")
 
 
 async def test_the_words_of_a_model_are_not_passed_off_as_quotations():
@@ -100,6 +100,7 @@ async def test_placeholders_stay_whole():
 texts = st.text(st.sampled_from("abc I am я был 我有 là. ,!?“”→\n123<EMAIL>"), max_size=120)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), max_size=6), texts, st.integers(0, 80))
 async def test_it_fits_and_is_the_same_every_time(pairs, earlier, max_tokens):
     first = await summarize(*pairs, earlier=earlier, max_tokens=max_tokens)
@@ -107,6 +108,7 @@ async def test_it_fits_and_is_the_same_every_time(pairs, earlier, max_tokens):
     assert await summarize(*pairs, earlier=earlier, max_tokens=max_tokens) == first
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
 async def test_every_quotation_was_said(pairs):
     def plain(text):

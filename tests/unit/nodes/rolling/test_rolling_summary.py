@@ -21,6 +21,16 @@ def failures(cause):
     return summary_failures.labels(cause)._value.get()
 
 
+class Saying:
+    """A provider that says one thing."""
+
+    def __init__(self, text):
+        self.text = text
+
+    async def summarize(self, rounds, *, earlier="", max_tokens=200):
+        return self.text
+
+
 async def test_every_five_rounds_the_next_five_are_added(build):
     rig = build()
     assert await rig.after(build.talk(4)) == RollingSummary()
@@ -67,13 +77,21 @@ async def test_messages_without_ids_are_not_summarised(build):
 
 
 async def test_above_the_budget_the_whole_is_made_shorter(build):
-    rig = build(budget=21)
+    rig = build(budget=21, share=1)
     assert (await rig.after(build.talk(10))).text == "1 2 3 4 5\n6 7 8 9 10"
     whole = await rig.after(build.talk(15))
     rounds, earlier, max_tokens = rig.provider.calls[-1]
-    assert (rounds, earlier, max_tokens) == ((), "1 2 3 4 5\n6 7 8 9 10\n11 12 13 14 15", 10)
+    assert (rounds, earlier, max_tokens) == ((), "1 2 3 4 5\n6 7 8 9 10\n11 12 13 14 15", 21)
     assert len(whole.text) <= 21  # this provider can't get below it
     assert whole.rounds == 15
+
+
+@pytest.mark.parametrize(("chars", "room"), [(1, 100), (300, 121), (2_000, 200)])
+async def test_a_summary_may_take_its_share_of_what_it_covers_within_its_budget(build, chars, room):
+    rig = build(provider=Saying("x. " * 100), share=0.04)
+    messages = [m.model_copy(update={"content": m.content + "." * chars}) for m in build.talk(5)]
+    kept = (await rig.after(messages)).text
+    assert room - 3 <= len(kept) <= room
 
 
 async def test_what_is_still_too_long_is_cut_at_the_end_of_a_sentence(build):
@@ -81,7 +99,7 @@ async def test_what_is_still_too_long_is_cut_at_the_end_of_a_sentence(build):
         async def summarize(self, rounds, *, earlier="", max_tokens=200):
             return "A first sentence. A second one. " + "And a third. " * 20
 
-    rig = build(provider=Wordy(), budget=40)
+    rig = build(provider=Wordy(), budget=40, share=10)
     assert (await rig.after(build.talk(5))).text == "A first sentence. A second one."
 
 
@@ -245,16 +263,6 @@ async def test_a_restart_continues(build):
     after = build(summaries=before.summaries)
     assert build.covered(await after.after(build.talk(10))) == list(range(1, 11))
     assert len(after.provider.calls) == 1
-
-
-class Saying:
-    """A provider that says one thing."""
-
-    def __init__(self, text):
-        self.text = text
-
-    async def summarize(self, rounds, *, earlier="", max_tokens=200):
-        return self.text
 
 
 async def test_values_are_redacted_before_they_are_kept(build, token):
