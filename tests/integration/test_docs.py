@@ -59,3 +59,13 @@ def test_the_rolling_summary_page():
     (page,) = snippets("rolling_summary.md")
     assert page["text"] == "User said (→ answered): “I keep two grey parrots.”"
     assert (page["rounds"], page["shown"]) == (5, 13)
+
+
+async def test_the_turn_page():
+    runner, node = snippets("turn.md")
+    first, again, stored = await runner["main"]()
+    assert first[0].text == "I am Ann, write to ann@example.com"
+    assert again[-1].response_metadata == {"delivery": "repeated"}
+    assert again[-1].text == first[-1].text
+    assert re.fullmatch(r"I am Ann, write to <EMAIL:[A-Z2-7]{8}>", stored[0].text)
+    assert await node["my_node"]({"messages": stored}) == {"topic": "2"}
