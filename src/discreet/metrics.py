@@ -34,3 +34,6 @@ vault_failures = Counter(
 tool_errors = Counter(
     "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
 )
+media_summary_fallbacks = Counter(
+    "discreet_media_summary_fallbacks_total", "Media whose summary a model failed to make, by cause.", ["cause"]
+)
