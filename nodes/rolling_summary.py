@@ -23,6 +23,7 @@ from discreet.ports import (
     of_thread,
 )
 from discreet.providers.sentences import shortened
+from discreet.providers.tokens import count_tokens
 from discreet.redaction import untagged
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholders import TAGGED
@@ -85,7 +86,7 @@ class RollingSummariser:
         self,
         summaries: RollingSummaries,
         provider: SummaryProvider,
-        count_tokens: TokenCounter,
+        count_tokens: TokenCounter = count_tokens,
         *,
         chunk: int = CHUNK,
         keep: int = KEEP,
