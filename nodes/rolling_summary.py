@@ -23,6 +23,7 @@ from discreet.ports import (
     of_thread,
 )
 from discreet.providers.sentences import shortened
+from discreet.providers.tokens import count_tokens
 from discreet.redaction import untagged
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholders import TAGGED
@@ -85,7 +86,7 @@ class RollingSummariser:
         self,
         summaries: RollingSummaries,
         provider: SummaryProvider,
-        count_tokens: TokenCounter,
+        count_tokens: TokenCounter = count_tokens,
         *,
         chunk: int = CHUNK,
         keep: int = KEEP,
@@ -153,9 +154,9 @@ class RollingSummariser:
 
         A summary of another branch of the thread, or of messages that were deleted since, is not shown.
         """
-        if thread_id is None:
-            return RollingSummary()
         rounds = rounds_of(messages)
+        if thread_id is None or len(rounds) < self._chunk:
+            return RollingSummary()
         try:
             async with asyncio.timeout(READ_SECONDS):
                 stored = await self._summaries.get(user_id, thread_id)
@@ -200,8 +201,8 @@ class RollingSummariser:
                 continue
             summary_failures.labels("LostRace").inc()
             stored = await self._summaries.get(user_id, thread_id)
-            if not belongs(stored, turn.rounds):  # the winner saw more of the thread than this turn did
-                return
+            if stored.rounds < base.rounds or not belongs(stored, turn.rounds):
+                return  # it was forgotten meanwhile, or the winner saw more of the thread than this turn did
 
     async def _longer(self, base: RollingSummary, rounds: Sequence[ThreadRound], thread_id: str) -> str:
         """Return the text of `base` with what the rest of `rounds` comes to, redacted and within the budget."""
@@ -216,8 +217,8 @@ class RollingSummariser:
         if not fits(text):
             text = await self._provider.summarize((), earlier=text, max_tokens=room)
         given = " ".join([base.text, *(f"{each.said} {each.answered}" for each in chunk)])
-        redacted = of_thread(self._redactor, thread_id).redact(_with_tags_of(given, text))
-        return shortened(redacted, fits)
+        redact = of_thread(self._redactor, thread_id).redact
+        return shortened(await asyncio.to_thread(redact, _with_tags_of(given, text)), fits)
 
     def _room(self, rounds: Sequence[ThreadRound]) -> int:
         """Return how many tokens the summary of `rounds` may take."""

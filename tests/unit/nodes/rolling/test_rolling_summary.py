@@ -257,6 +257,27 @@ async def test_a_loser_leaves_a_winner_alone_that_saw_more(build):
     assert one.summaries.kept["ann", "t"] == later
 
 
+async def test_a_summary_that_is_forgotten_meanwhile_stays_forgotten(build):
+    rig = build()
+    await rig.after(build.talk(5))
+    rig.provider.gate = asyncio.Event()
+    rig.provider.asked.clear()
+    await rig.summariser.after_turn("ann", "t", build.talk(10))
+    await rig.provider.asked.wait()
+    await rig.summaries.forget("ann", "t")
+    rig.provider.gate.set()
+    await rig.summariser.drain()
+    assert rig.summaries.kept == {}
+
+
+async def test_a_short_thread_is_not_looked_up(build):
+    rig = build()
+    rig.summaries.is_down = True
+    before = failures("StorageUnavailableError")
+    assert await rig.summariser.current("ann", "t", build.talk(4)) == RollingSummary()
+    assert failures("StorageUnavailableError") == before
+
+
 async def test_a_restart_continues(build):
     before = build()
     await before.after(build.talk(7))
