@@ -18,6 +18,7 @@ from discreet.nodes.node import Node
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.providers import chat_model as model_by_name
+from discreet.providers.media import modalities_of
 from discreet.state.conversation import Gate, Request, RetrievedMemory
 
 try:
@@ -133,6 +134,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             request.messages,
             request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
             run=describe_run(default_user=self._parts.settings.default_user),
+            able=modalities_of(request.model),
             instructions=request.system_prompt,
         )
         return request.override(

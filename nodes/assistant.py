@@ -13,6 +13,7 @@ from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.prompting import Prompting
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
+from discreet.providers.media import modalities_of
 from discreet.state.conversation import ConversationState
 
 UNFINISHED = "I could not finish this within the limit of tool calls. Please ask again, more narrowly."
@@ -56,14 +57,15 @@ def make_assistant(
         messages: list[BaseMessage] = read(state, messages_key, [])
         run = describe_run(default_user=default_user)
         last_words = tool_rounds(messages) >= tool_loop_limit
+        model = model_for(run.context.model)
         prompt, turn = await prompting.prompt(
             messages,
             read(state, memories_key, ()),
             run=run,
+            able=modalities_of(model),
             instructions=run.context.system_prompt or system_prompt,
             last_words=last_words,
         )
-        model = model_for(run.context.model)
         runnable = model.bind_tools(tools) if tools else model
         answer = await runnable.ainvoke(prompt.messages)
         return {messages_key: await turn.masked([_spoken(answer, last_words=last_words)])}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.nodes.masking import MaskedTurn, TurnMask
+from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser, window
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
@@ -16,6 +17,7 @@ from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import TokenBudget
 from discreet.providers.tokens import count_tokens
 from discreet.state.conversation import RetrievedMemory
+from discreet.state.media import Modality
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,7 @@ class Prompting:
         memories: Sequence[RetrievedMemory],
         *,
         run: Run,
+        able: Collection[Modality] = (),
         instructions: str | None = None,
         last_words: bool = False,
     ) -> tuple[AssembledPrompt, MaskedTurn]:
@@ -46,6 +49,7 @@ class Prompting:
             messages: The conversation as it stands in the state.
             memories: Retrieved for this turn, best first.
             run: Whose turn it is.
+            able: What the model takes besides text.
             instructions: Replace the template's own.
             last_words: Asks for an answer without further tool calls.
         """
@@ -57,7 +61,7 @@ class Prompting:
         start = turn_start(told) or 0
         prompt = assemble(
             count=self.count,
-            running=turn.real(told[start:]),
+            running=[_for_model(message, able) for message in turn.real(told[start:])],
             earlier=turn.real(told[:start]),
             memories=memories,
             summary=summary.text,
@@ -67,3 +71,10 @@ class Prompting:
         )
         observe(prompt)
         return prompt, turn
+
+
+def _for_model(message: BaseMessage, able: Collection[Modality]) -> BaseMessage:
+    """Return the user's message with what the model takes of its media."""
+    if not isinstance(message, HumanMessage) or isinstance(message.content, str):
+        return message
+    return message.model_copy(update={"content": for_model(message.content, able)})

@@ -51,7 +51,9 @@ def open_runner(embeddings):
             await storage.memories.save("ann", [MemoryRecord(text="Ann keeps two African Grey parrots")])
             vault = InMemoryTurnVault()
             parts = {"memories": storage.memories, "log": storage.log, "summaries": storage.summaries}
-            builder = build_graph(chat_model=model, short_term=storage.short_term, vault=vault, settings=chosen, **parts)
+            builder = build_graph(
+                chat_model=model, short_term=storage.short_term, vault=vault, settings=chosen, **parts
+            )
             graph = builder.compile(checkpointer=saver)
             yield TurnRunner(graph, short_term=storage.short_term, vault=vault), model
 

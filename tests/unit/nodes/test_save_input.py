@@ -153,7 +153,7 @@ async def test_each_medium_of_a_message_keeps_its_metadata(run_node):
     song = {"type": "audio", "sha256": "ab" * 32, "mime_type": "audio/ogg", "summary": "A song."}
     message = HumanMessage([image(caption="A kettle."), song])
     state = await run_node(make_save_input(), {"messages": [message]})
-    assert state["messages"][-1].content == "A kettle.\nA song."
+    assert state["messages"][-1].content == "[image] A kettle.\n[voice] A song."
     assert state["request"]["media"] == [
         {"modality": "image", "mime": "image/png", "sha256": SHA256},
         {"modality": "voice", "mime": "audio/ogg", "sha256": "ab" * 32},
