@@ -1,5 +1,6 @@
 """The template graph and its wiring: the one composition root."""
 
 from discreet.graph.memory_agent import build_graph
+from discreet.graph.runner import TurnRunner
 
-__all__ = ["build_graph"]
+__all__ = ["TurnRunner", "build_graph"]

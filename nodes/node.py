@@ -15,8 +15,9 @@ State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
 LangGraph hand a node only the keys of that schema, and the nodes serve other people's graphs too."""
 
-Update = dict[str, Any]
-"""What a node changes in the state, by key. Keys that the graph's schema does not have are ignored by LangGraph."""
+Update = dict[str, Any] | list[Any]
+"""What a node changes in the state, by key, or several such and commands. Keys that the graph's schema does not have are
+ignored by LangGraph."""
 
 
 def read(state: State, key: str, default: Any = None) -> Any:

@@ -31,7 +31,15 @@ def describe_run(context: object = None, *, default_user: str | None = None) -> 
         InvalidUserError: The user_id found can't be used.
     """
     context = context if context is not None else _context()
-    configurable = _configurable()
+    return run_of(_configurable(), context, default_user=default_user)
+
+
+def run_of(configurable: Mapping[str, Any], context: object = None, *, default_user: str | None = None) -> Run:
+    """Return what `describe_run` does, of a run that is still to begin.
+
+    Raises:
+        InvalidUserError: The user_id found can't be used.
+    """
     found = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
     user_id = found or configurable.get("user_id") or default_user
     thread_id = configurable.get("thread_id")
@@ -51,7 +59,7 @@ def _configurable() -> Mapping[str, Any]:
 
 def _context() -> object:
     try:
-        runtime: Runtime[Any] = get_runtime()
-    except (RuntimeError, KeyError):  # as above; KeyError: a config without a runtime
+        runtime: Runtime[Any] | None = get_runtime()
+    except RuntimeError:  # as above
         return None
-    return runtime.context
+    return None if runtime is None else runtime.context  # None: a config of the caller's own

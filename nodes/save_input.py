@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import split_message
 from discreet.nodes.node import Node, State, Update, read
-from discreet.nodes.run import describe_run
+from discreet.nodes.requests import new_request
+from discreet.nodes.run import Run, describe_run
+from discreet.nodes.short_term import tolerant
 from discreet.nodes.turn import unanswered
-from discreet.ports import Media, MediaSummarizer
+from discreet.ports import Media, MediaSummarizer, ShortTermStore
 from discreet.providers.media import GivenSummarizer
-from discreet.state.conversation import Request
 from discreet.state.text import storable
 
 
@@ -24,24 +25,38 @@ def make_save_input(
     summarizer: MediaSummarizer | None = None,
     max_chars: int = 20_000,
     max_media_bytes: int = 20_000_000,
+    mask: TurnMask | None = None,
+    short_term: ShortTermStore | None = None,
+    default_user: str | None = None,
     messages_key: str = "messages",
+    request_key: str = "request",
+    gate_key: str = "gate",
+    memories_key: str = "memories",
 ) -> Node:
     """Return the node `save_input`.
 
     It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
     under the same message id, and its metadata goes to the conversation log. Messages of earlier turns that were
-    refused, and so never answered, are removed.
+    refused, and so never answered, are removed. From here on all messages in the state have placeholders; `assistant`
+    and `tools` get the real values from the vault of `mask`.
 
     Args:
         summarizer: Says what media holds. Default: shortens the transcript or caption that came along.
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
+        mask: Redactor and vault; by default those of the process.
+        short_term: Where the session becomes active; None keeps no sessions.
+        default_user: user_id for runs that name none.
         messages_key: State key of the messages, for graphs with a schema of their own.
+        request_key: State key of the running turn, set here.
+        gate_key: State key of the gate's decision, emptied here.
+        memories_key: State key of the retrieved memories, emptied here.
 
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
     """
     summarize = (summarizer or GivenSummarizer()).summarize
+    mask = mask or TurnMask()
 
     def checked(message: HumanMessage) -> tuple[str, list[Media]]:
         text, media = split_message(message, max_bytes=max_media_bytes)
@@ -53,24 +68,31 @@ def make_save_input(
         return text, media
 
     async def save_input(state: State) -> Update:
-        describe_run()  # refuses an unusable user_id before anything is done
-        *earlier, message = _users_messages(read(state, messages_key, ()))
+        run = describe_run(default_user=default_user)  # refuses an unusable user_id before anything is done
+        messages: Sequence[BaseMessage] = read(state, messages_key, ())
+        *earlier, message = _users_messages(messages)
         text, media = checked(message)
         summaries = [(item, await summarize(item)) for item in media]
         kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
-        request = Request(
-            request_id=str(uuid4()),
-            message_id=message.id or str(uuid4()),
-            modality=media[0].modality if media else "text",
-            started_at=datetime.now(UTC).isoformat(),
-        )
-        if media:
-            request["media"] = media[0].meta
+        request = new_request(message, media)
         refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
-        changed = [] if kept == message.content else [HumanMessage(kept, id=request["message_id"])]
-        return {messages_key: [*refused, *changed], "request": request, "gate": None, "memories": []}
+        turn = await mask.turn(messages)
+        said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
+        if media:
+            turn.keep(message)
+        gone = {m.id for m in refused}
+        given = [*(m for m in messages[:-1] if m.id not in gone), said]
+        masked, _ = await asyncio.gather(turn.masked(given), _touch(short_term, run))
+        changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
+        return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input)
+
+
+async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
+    """Make the session active."""
+    if short_term is not None and run.user_id is not None and run.thread_id is not None:
+        await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
 
 
 def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:

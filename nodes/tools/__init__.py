@@ -5,11 +5,20 @@ The user's id comes from the runtime, never from the model; results live in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
+from pydantic import BaseModel
 
+from discreet.nodes.masking import MaskedTurn, TurnMask
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
@@ -17,11 +26,45 @@ from discreet.nodes.tools.memory_save import MemorySave
 __all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "make_tools"]
 
 
-def make_tools(tools: Sequence[BaseTool], *, messages_key: str = "messages") -> ToolNode:
-    """Return the node `tools`. A tool that fails answers with its error, so that the model can tell the user."""
-    return ToolNode(list(tools), handle_tool_errors=_tell, messages_key=messages_key)
+def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messages_key: str = "messages") -> Node:
+    """Return the node `tools`: LangGraph's `ToolNode` behind the turn's vault.
+
+    Tools get the arguments that the model wrote and, where they ask for it, the state with the real messages. Their results
+    stand in the state redacted and shortened, and reach the model whole. A tool that fails answers with a typed
+    error, so that the model can tell the user.
+
+    Args:
+        tools: What the model may call.
+        mask: Redactor and vault; by default those of the process.
+        messages_key: State key of the messages.
+    """
+    mask = mask or TurnMask()
+    node = ToolNode(list(tools), handle_tool_errors=tool_error, messages_key=messages_key)
+
+    async def run_tools(state: State) -> Update:
+        messages: list[BaseMessage] = read(state, messages_key, [])
+        turn = await mask.turn(messages)
+        done = await node.ainvoke(_with(state, messages_key, turn.real(messages)), get_config())
+        results = [await _masked(part, turn, messages_key) for part in (done if isinstance(done, list) else [done])]
+        return results if isinstance(done, list) else results[0]
+
+    return Node("tools", run_tools)
 
 
-def _tell(error: Exception) -> str:
-    """Say what went wrong; this stays in the running turn, as every tool result does."""
-    return f"{type(error).__name__}: {error}"
+def _with(state: State, key: str, messages: list[BaseMessage]) -> State:
+    """Return the state with these messages, as the kind that it is."""
+    if isinstance(state, Mapping):
+        return {**state, key: messages}
+    if isinstance(state, BaseModel):
+        return state.model_copy(update={key: messages})
+    return dataclasses.replace(state, **{key: messages})
+
+
+async def _masked(part: Any, turn: MaskedTurn, key: str) -> Any:
+    """Return one output of the tool node with its messages masked."""
+    if isinstance(part, Command):
+        update = part.update
+        if isinstance(update, dict) and key in update:
+            part = dataclasses.replace(part, update={**update, key: await turn.masked(update[key])})
+        return part
+    return {**part, key: await turn.masked(part[key])}

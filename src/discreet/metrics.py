@@ -10,7 +10,7 @@ retrieve_failures = Counter(
 )
 retrieve_seconds = Histogram("discreet_retrieve_seconds", "Time one retrieval took.")
 persist_failures = Counter(
-    "discreet_persist_failures_total", "Turns whose conversation log could not be written.", ["cause"]
+    "discreet_persist_failures_total", "Turns that could not be kept in one of their places.", ["what", "cause"]
 )
 memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by type.", ["type"])
 memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])
@@ -28,6 +28,34 @@ reembedding_failures = Counter(
     ["cause"],
 )
 reembedding_rows_left = Gauge("discreet_reembedding_rows_left", "Memories of people still to be moved, about.")
+vault_failures = Counter(
+    "discreet_vault_failures_total", "Times the turn vault failed, so that model and tools got placeholders.", ["cause"]
+)
+short_term_failures = Counter(
+    "discreet_short_term_failures_total",
+    "Calls of the short-term store that turns went on without.",
+    ["doing", "cause"],
+)
+duplicate_deliveries = Counter(
+    "discreet_duplicate_deliveries_total",
+    "Messages that were delivered again, by kind and by what they got.",
+    ["kind", "got"],
+)
+outage_turns = Counter(
+    "discreet_outage_turns_total",
+    "Turns answered while the checkpointer could not be reached, by what was lost.",
+    ["lost"],
+)
+summaries = Counter("discreet_summaries_total", "Times that a chunk of rounds was to go into a rolling summary.")
+summary_failures = Counter(
+    "discreet_summary_failures_total", "Rolling summaries that were not written or not read, by cause.", ["cause"]
+)
+conversation_rounds = Histogram(
+    "discreet_conversation_rounds", "Rounds of a conversation when a turn ended.", buckets=(1, 5, 10, 20, 50, 100)
+)
+tool_errors = Counter(
+    "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
+)
 prompt_tokens = Histogram(
     "discreet_prompt_tokens",
     "Tokens of a prompt, by part.",

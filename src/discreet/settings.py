@@ -72,7 +72,8 @@ class Settings(BaseSettings):
         default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
     )
     embedding_model: str | None = Field(
-        default=None, description="Embedding model as provider:model. Default: OpenAI with a key, else the local one."
+        default=None,
+        description="Embedding model as provider:model, or none: search by words. Default: OpenAI with a key, else the local one.",
     )
     embedding_dims: int | None = Field(default=None, ge=8, le=4000, description="Vector size asked of the provider.")
     openai_api_key: SecretStr | None = Field(

@@ -1,10 +1,10 @@
 """What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
 
-from discreet.ports.embeddings import Calibration, EmbeddingProvider
+from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, Memories
-from discreet.ports.redaction import TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.ports.redaction import Masking, TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.ports.short_term import (
     HISTORY_SECONDS,
     SESSION_SECONDS,
@@ -31,6 +31,7 @@ __all__ = [
     "EmbeddingProvider",
     "Key",
     "KeyProvider",
+    "Masking",
     "Media",
     "MediaSummarizer",
     "Memories",
@@ -48,5 +49,6 @@ __all__ = [
     "TurnVault",
     "Work",
     "WorkKind",
+    "is_semantic",
     "of_thread",
 ]

@@ -28,15 +28,29 @@ def of_thread(redactor: TextRedactor, thread_id: str | None) -> TextRedactor:
     return redactor.for_thread(thread_id) if thread_id and isinstance(redactor, ThreadAware) else redactor
 
 
+@runtime_checkable
+class Masking(Protocol):
+    """A redactor that hands out the values it took, for the turn that runs."""
+
+    def mask(
+        self, text: str, known: Mapping[str, str] | None = None, *, trusted: bool = False
+    ) -> tuple[str, dict[str, str]]:
+        """Return `text` redacted and, by tagged placeholder, the values that went; `known` has those of the turn so far.
+
+        Tags that `text` brings along are dropped unless it is `trusted`.
+        """
+        ...
+
+
 class TurnVault(Protocol):
-    """Remembers, while a turn runs, which value a placeholder stands for.
+    """Remembers, while a turn runs, which value a placeholder stands for, and what messages said before they were redacted.
 
     It must not log, must not outlive the turn by more than its TTL, and may lose a turn at any time: its placeholders are
     shown as they are then. Blocking methods are for threads and scripts, the `a…` ones for an event loop.
     """
 
     def hold(self, turn: str, values: Mapping[str, str]) -> None:
-        """Add `values`, tagged placeholder -> value, to those of `turn`. A placeholder keeps the value it had first."""
+        """Add `values`, by tagged placeholder or other key, to those of `turn`. A key keeps the value it had first."""
         ...
 
     def values(self, turn: str) -> dict[str, str]:

@@ -59,14 +59,14 @@ class ThreadRedactor:
         text = storable(text)
         return self._redactor.replace(text, lambda finding: self.label(text, finding))
 
-    def mask(self, text: str, known: Mapping[str, str] | None = None) -> Masked:
+    def mask(self, text: str, known: Mapping[str, str] | None = None, *, trusted: bool = False) -> Masked:
         """Return `text` redacted, and the values that went, for `resolve` within this turn.
 
-        For text from outside: tags of placeholders that it brings along are dropped, so that it can't name values of
-        others. `known` has what the turn holds already. A value whose tag another value has got stays untagged, and so
+        Tags of placeholders that text from outside brings along are dropped, so that it can't name values of others; those
+        of `trusted` text, the turn's own, stay. `known` has what the turn holds already. A value whose tag another value has got stays untagged, and so
         can't be resolved: once in two million threads of 1,000 values.
         """
-        text = untagged(storable(text))
+        text = storable(text) if trusted else untagged(storable(text))
         values: dict[str, str] = {}
 
         def label(finding: Finding) -> str:

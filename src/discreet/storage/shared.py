@@ -9,6 +9,8 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
+from discreet.ports import is_semantic
+from discreet.providers import embedding_provider
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
 from discreet.storage.opening import open_storage
 from discreet.storage.wiring import Storage
@@ -74,6 +76,11 @@ class _Slot:
 
 class _SharedMemories:
     """The `Memories` port over the storage that is open."""
+
+    @property
+    def semantic(self) -> bool:
+        """What the settings say: it's asked before anything is open."""
+        return is_semantic(embedding_provider())
 
     def __init__(self, shared: SharedStorage) -> None:
         self._shared = shared

@@ -76,10 +76,10 @@ async def test_a_log_that_fails_costs_the_row_and_not_the_answer(run_node, caplo
         async def append(self, turn):
             raise ConnectionError("RAW-DETAIL")
 
-    before = persist_failures.labels("ConnectionError")._value.get()
+    before = persist_failures.labels("conversation_log", "ConnectionError")._value.get()
     state = await run_node(make_persist_filtered(log=Failing()), {"messages": turn(), "request": REQUEST})
     assert state["messages"][-1].content == f"Sent to {placeholder()}."
-    assert persist_failures.labels("ConnectionError")._value.get() == before + 1
+    assert persist_failures.labels("conversation_log", "ConnectionError")._value.get() == before + 1
     assert "RAW-DETAIL" not in caplog.text
 
 

@@ -1,0 +1,28 @@
+"""The template over one storage: gate, retrieval, vault, redaction, conversation log and checkpointer, as it is deployed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+from turning.talk import USER, facts, instant_model, look_up_tool
+
+from discreet.checkpoint import RedactingSaver
+from discreet.graph import build_graph
+from discreet.state.records import MemoryRecord
+from discreet.storage import open_storage
+
+
+@asynccontextmanager
+async def our_graph(dsn: str, embeddings: Any) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+    """Yield the graph over a new database with the facts in its memory."""
+    async with open_storage(dsn, embeddings=embeddings) as storage:
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.setup()
+        await storage.memories.save(USER, [MemoryRecord(text=text) for text in facts()])
+        builder = build_graph(
+            chat_model=instant_model(), memories=storage.memories, log=storage.log, tools=[look_up_tool(seed=1)]
+        )
+        yield builder.compile(checkpointer=saver)

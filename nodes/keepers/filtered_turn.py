@@ -1,0 +1,68 @@
+"""A turn as it may be kept, and how it is handed to those that keep it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from langchain_core.messages import BaseMessage
+from langgraph.errors import GraphBubbleUp
+
+from discreet.metrics import persist_failures
+from discreet.nodes.run import Run
+from discreet.state.conversation import Request
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilteredTurn:
+    """What is left of a turn: the user's words and the answer, redacted."""
+
+    run: Run
+    request: Request
+    said: str
+    """Placeholders have no tags, since what is kept outlives the thread."""
+    answered: str
+    """As `said`; empty if the turn has no answer."""
+    ended_at: datetime
+    conversation: Sequence[BaseMessage]
+    """The whole thread after this turn: user messages and answers with their ids, tagged."""
+
+    @property
+    def thread_id(self) -> str:
+        """The thread; a run without one is a thread of its own."""
+        return self.run.thread_id or self.request["request_id"]
+
+
+class Keeper(Protocol):
+    """Keeps turns somewhere."""
+
+    @property
+    def name(self) -> str:
+        """What is kept, for logs and metrics."""
+        ...
+
+    async def keep(self, turn: FilteredTurn) -> None:
+        """Keep `turn`. It may raise anything: that costs the turn this place, never its answer."""
+        ...
+
+
+async def keep(turn: FilteredTurn, keepers: Sequence[Keeper]) -> None:
+    """Hand `turn` to all of `keepers` at once. A log event and a metric tell what failed."""
+    await asyncio.gather(*(_keep(turn, keeper) for keeper in keepers))
+
+
+async def _keep(turn: FilteredTurn, keeper: Keeper) -> None:
+    try:
+        await keeper.keep(turn)
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign place may raise anything
+        cause = type(error).__name__
+        persist_failures.labels(keeper.name, cause).inc()
+        logger.warning("persist_failed what=%s cause=%s request_id=%s", keeper.name, cause, turn.request["request_id"])

@@ -1,0 +1,36 @@
+"""Keep turns in the conversation log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.ports import ConversationLog
+from discreet.state.records import TurnRecord
+
+
+@dataclass(frozen=True)
+class LogKeeper:
+    """Appends each turn to the log, and so to its session record."""
+
+    log: ConversationLog
+    name: str = "conversation_log"
+
+    async def keep(self, turn: FilteredTurn) -> None:
+        """Append `turn`."""
+        await self.log.append(
+            TurnRecord(
+                request_id=turn.request["request_id"],
+                user_id=turn.run.user_id,
+                thread_id=turn.thread_id,
+                app_name=turn.run.context.app_name,
+                agent_id=turn.run.context.agent_id,
+                modality=turn.request["modality"],
+                media=turn.request.get("media"),
+                input_text=turn.said,
+                output_text=turn.answered,
+                started_at=datetime.fromisoformat(turn.request["started_at"]),
+                ended_at=turn.ended_at,
+            )
+        )

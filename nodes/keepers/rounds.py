@@ -1,0 +1,28 @@
+"""Keep turns as rounds of the running session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.ports import Round, ShortTermStore
+
+
+@dataclass(frozen=True)
+class RoundKeeper:
+    """Appends each answered turn of a known user to their session, for a day."""
+
+    short_term: ShortTermStore
+    name: str = "session"
+
+    async def keep(self, turn: FilteredTurn) -> None:
+        """Append `turn`."""
+        if turn.run.user_id is None or not turn.answered:
+            return
+        said = Round(
+            request_id=turn.request["request_id"],
+            input_text=turn.said,
+            output_text=turn.answered,
+            said_at=turn.ended_at,
+        )
+        await self.short_term.append_round(turn.run.user_id, turn.thread_id, said)

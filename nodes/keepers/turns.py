@@ -1,0 +1,42 @@
+"""Keep turns as memories: what was said word for word, for search across threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langchain_core.messages import HumanMessage
+
+from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.ports import Memories
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
+
+
+@dataclass(frozen=True)
+class TurnKeeper:
+    """Saves what the user said and what was answered as two memories of type `turn`, at their places in the thread."""
+
+    memories: Memories
+    name: str = "turns"
+
+    async def keep(self, turn: FilteredTurn) -> None:
+        """Save `turn`, if its user is known."""
+        if turn.run.user_id is None:
+            return
+        place = 2 * (sum(isinstance(message, HumanMessage) for message in turn.conversation) - 1)
+        texts = [("User", turn.said), ("Assistant", turn.answered)]
+        records = [
+            MemoryRecord(
+                type="turn",
+                text=f"{speaker}: {text}"[:MAX_MEMORY_CHARS],
+                thread_id=turn.thread_id,
+                position=place + offset,
+                request_id=turn.request["request_id"],
+                app_name=turn.run.context.app_name,
+                agent_id=turn.run.context.agent_id,
+                created_at=turn.ended_at,
+                provenance=Provenance(source=self.name),
+            )
+            for offset, (speaker, text) in enumerate(texts)
+            if text.strip()
+        ]
+        await self.memories.save(turn.run.user_id, records)

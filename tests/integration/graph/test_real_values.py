@@ -1,0 +1,163 @@
+"""Under anybody's checkpointer the latest state has placeholders, while the model and the tools get the real values."""
+
+import json
+from uuid import uuid4
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.types import Command, interrupt
+
+from discreet.graph import build_graph
+from discreet.redaction import InMemoryTurnVault
+from discreet.state.context import Context
+from discreet.testing import InMemoryMemories, ScriptedChatModel
+
+EMAIL = "ann.nguyen@example.com"
+PHONE = "+84 912 345 678"
+OTHER = "support.desk@example.org"
+SAID = f"I'm Ann, write to {EMAIL} or call {PHONE}."
+
+
+class BrokenVault:
+    """Fails at every call."""
+
+    async def ahold(self, turn, values):
+        raise ConnectionError
+
+    async def avalues(self, turn):
+        raise ConnectionError
+
+    async def adrop(self, turn):
+        raise ConnectionError
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def stock(request, database):
+    if request.param == "memory":
+        yield InMemorySaver()
+        return
+    async with AsyncPostgresSaver.from_conn_string(database) as saver:
+        await saver.setup()
+        yield saver
+
+
+@pytest.fixture
+def received():
+    return []
+
+
+@pytest.fixture
+def send(received):
+    @tool
+    def send(to: str, copies: list[str]) -> str:
+        """Send a message."""
+        received.append((to, copies))
+        return f"sent to {to}; answers come from {OTHER}. " + "x " * 5_000 + "THE END"
+
+    return send
+
+
+def script(answer=f"I wrote to {EMAIL}."):
+    call = {"name": "send", "args": {"to": EMAIL, "copies": [PHONE]}, "id": "call_1"}
+    return ScriptedChatModel(responses=[AIMessage(f"Writing to {EMAIL}.", tool_calls=[call]), AIMessage(answer)])
+
+
+def written(values):
+    """All that a state says, as one text."""
+    parts = [m.model_dump_json() if hasattr(m, "model_dump_json") else repr(m) for m in values.pop("messages", [])]
+    return json.dumps(values, default=repr) + "".join(parts)
+
+
+async def play(graph, thread, said=SAID, **options):
+    config = {"configurable": {"thread_id": thread}}
+    message = said if isinstance(said, Command) else {"messages": [HumanMessage(said, id=str(uuid4()))]}
+    return config, await graph.ainvoke(message, config, context=Context(user_id="ann"), **options)
+
+
+async def test_at_every_step_after_save_input_the_latest_state_has_placeholders(stock, send, received):
+    model = script()
+    graph = build_graph(chat_model=model, tools=[send], memories=InMemoryMemories(), vault=InMemoryTurnVault())
+    compiled = graph.compile(checkpointer=stock, interrupt_after="*")
+    config, _ = await play(compiled, "1")
+    steps = []
+    while (state := await compiled.aget_state(config)).next:
+        text = written(dict(state.values))
+        assert [raw for raw in (EMAIL, PHONE, OTHER) if raw in text] == [], steps
+        steps.append(state.next)
+        await compiled.ainvoke(None, config, context=Context(user_id="ann"))
+    assert len(steps) == 6
+    assert received == [(EMAIL, [PHONE])]
+    assert model.prompts[0][-1].text == SAID
+    assert model.prompts[1][-2].tool_calls[0]["args"] == {"to": EMAIL, "copies": [PHONE]}
+    assert model.prompts[1][-1].text.endswith("THE END")
+    assert OTHER in model.prompts[1][-1].text
+    assert EMAIL not in written(dict(state.values))
+
+
+async def test_a_whole_history_in_one_input_is_masked_too(stock):
+    model = ScriptedChatModel(responses=[AIMessage("Yes.")])
+    compiled = build_graph(chat_model=model).compile(checkpointer=stock)
+    earlier = [HumanMessage(SAID), AIMessage(f"Noted: {EMAIL}"), HumanMessage("Is it noted?")]
+    config = {"configurable": {"thread_id": "1"}}
+    await compiled.ainvoke({"messages": earlier}, config)
+    assert EMAIL not in written(dict((await compiled.aget_state(config)).values))
+    assert [m.text for m in model.prompts[0][1:]] == [m.text for m in earlier]
+
+
+async def test_a_value_said_again_can_be_told_from_another_one(send):
+    answers = [AIMessage("Ok."), AIMessage("Ok.")]
+    compiled = build_graph(chat_model=ScriptedChatModel(responses=answers)).compile(checkpointer=InMemorySaver())
+    await play(compiled, "1", f"I am {EMAIL}")
+    _, state = await play(compiled, "1", f"not {OTHER} but {EMAIL}")
+    first, _, second, _ = (m.text for m in state["messages"])
+    tag = first.removeprefix("I am ")
+    assert second.endswith(f"but {tag}")
+    assert second.count(tag) == 1
+
+
+async def test_a_paused_tool_gets_the_real_arguments_when_it_goes_on(stock, received):
+    @tool
+    def send(to: str, copies: list[str]) -> str:
+        """Send a message."""
+        received.append((to, interrupt("send it?")))
+        return "sent"
+
+    compiled = build_graph(chat_model=script(), tools=[send]).compile(checkpointer=stock)
+    config, _ = await play(compiled, "1")
+    assert EMAIL not in written(dict((await compiled.aget_state(config)).values))
+    await play(compiled, "1", Command(resume="yes"))
+    assert received == [(EMAIL, "yes")]
+
+
+async def test_a_vault_that_fails_costs_the_values_and_never_the_turn(send, received, caplog):
+    model = script("Done.")
+    compiled = build_graph(chat_model=model, tools=[send], vault=BrokenVault()).compile(checkpointer=InMemorySaver())
+    _, state = await play(compiled, "1")
+    assert state["messages"][-1].text == "Done."
+    assert EMAIL not in model.prompts[0][-1].text
+    assert "turn_vault_failed" in caplog.text
+    assert EMAIL not in caplog.text
+
+
+async def test_after_the_turn_the_vault_holds_what_the_answer_shows_and_no_message():
+    vault = InMemoryTurnVault()
+    compiled = build_graph(
+        chat_model=ScriptedChatModel(responses=[AIMessage(f"It is {EMAIL}.")]), vault=vault
+    ).compile()
+    await play(compiled, "1")
+    (turn,) = vault._turns.values()
+    assert set(turn.values.values()) == {EMAIL, PHONE}
+
+
+def test_without_an_event_loop_it_is_the_same(send, received):
+    model = script()
+    compiled = build_graph(chat_model=model, tools=[send], memories=InMemoryMemories()).compile(
+        checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    compiled.invoke({"messages": [("user", SAID)]}, config, context=Context(user_id="ann"))
+    assert received == [(EMAIL, [PHONE])]
+    assert EMAIL not in written(dict(compiled.get_state(config).values))

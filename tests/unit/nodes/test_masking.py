@@ -1,0 +1,106 @@
+"""What goes into the state and what comes out of the vault."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from discreet.nodes.masking import MAX_RESULT_CHARS, CleanTexts, TurnMask
+from discreet.redaction import InMemoryTurnVault, Redactor
+
+EMAIL = "ann@example.com"
+PARTS = st.lists(
+    st.sampled_from([EMAIL, "+84 912 345 678", "hello", "привет", "你好", "<EMAIL:AAAAAAAA>", '"', "\\", "\n"])
+)
+
+
+@pytest.fixture
+def mask():
+    return TurnMask(redactor=Redactor(placeholder_key=bytes(32)), vault=InMemoryTurnVault())
+
+
+async def masked(mask, *messages):
+    said = HumanMessage("hello", id="m1")
+    turn = await mask.turn([said])
+    return await turn.masked(messages), await mask.turn([said])
+
+
+async def test_a_model_gets_its_own_message_back_to_the_letter(mask):
+    blocks = [
+        {"type": "thinking", "thinking": f"about {EMAIL}", "signature": "sig" * 300},
+        {"type": "text", "text": "ok"},
+    ]
+    call = {"name": "send", "args": {"to": [EMAIL], "n": 1}, "id": "call_9f8e7d6c5b4a", "type": "tool_call"}
+    message = AIMessage(
+        blocks, id="a1", tool_calls=[call], additional_kwargs={"k": EMAIL}, response_metadata={"x": EMAIL}
+    )
+    (copy,), later = await masked(mask, message)
+    assert EMAIL not in copy.model_dump_json()
+    assert copy.tool_calls[0]["id"] == "call_9f8e7d6c5b4a"
+    (real,) = later.real([copy])
+    for name in ("content", "tool_calls", "additional_kwargs", "response_metadata", "id"):
+        assert getattr(real, name) == getattr(message, name)
+
+
+async def test_a_long_result_stands_shortened_and_is_given_whole(mask):
+    message = ToolMessage("x " * 10_000 + EMAIL, id="t1", tool_call_id="c1", artifact={"mail": EMAIL})
+    (copy,), later = await masked(mask, message)
+    assert len(copy.text) <= MAX_RESULT_CHARS + 2
+    assert EMAIL not in repr(copy)
+    assert later.real([copy])[0].content == message.content
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_arguments_that_name_a_placeholder_get_its_value_while_it_is_held(mask, lost):
+    said = HumanMessage(f"I am {EMAIL}", id="m1")
+    turn = await mask.turn([said])
+    (copy,) = await turn.masked([said])
+    placeholder = copy.text.removeprefix("I am ")
+    if lost:
+        mask.vault.drop(next(iter(mask.vault._turns)))
+    call = AIMessage("", id="a1", tool_calls=[{"name": "send", "args": {"to": [placeholder]}, "id": "c1"}])
+    (real,) = (await mask.turn([said])).real([call])
+    assert real.tool_calls[0]["args"] == {"to": [placeholder if lost else EMAIL]}
+
+
+async def test_a_forged_tag_in_what_the_user_says_is_dropped(mask):
+    (copy,) = await (await mask.turn([said := HumanMessage("give me <EMAIL:I77NUSRH>", id="m1")])).masked([said])
+    assert copy.text == "give me <EMAIL>"
+
+
+async def test_turns_of_other_threads_and_messages_know_nothing(mask):
+    _, _ = await masked(mask, HumanMessage(f"I am {EMAIL}", id="m2"))
+    other = await mask.turn([HumanMessage("hello", id="another")])
+    assert EMAIL not in json.dumps(other._held)
+
+
+async def test_other_messages_are_redacted_too(mask):
+    (copy,), _ = await masked(mask, SystemMessage(f"the user is {EMAIL}", id="s1"))
+    assert EMAIL not in repr(copy)
+    assert copy.id == "s1"
+
+
+@given(parts=PARTS)
+async def test_what_is_masked_has_no_value_and_comes_back_whole(parts):
+    mask = TurnMask(redactor=Redactor(placeholder_key=bytes(32)), vault=InMemoryTurnVault())
+    text = " ".join(parts)
+    messages = [
+        HumanMessage(text, id="m2"),
+        AIMessage(text, id="a1", tool_calls=[{"name": "t", "args": {"x": {"y": [text]}}, "id": "c"}]),
+        ToolMessage(text, id="t1", tool_call_id="c"),
+    ]
+    copies, later = await masked(mask, *messages)
+    assert not any(value in copy.model_dump_json() for copy in copies for value in (EMAIL, "912 345"))
+    assert [m.content for m in later.real(copies)] == [text] * 3
+    assert later.real(copies)[1].tool_calls == messages[1].tool_calls
+
+
+def test_clean_texts_are_forgotten_oldest_first():
+    clean = CleanTexts(size=2)
+    for text in ("a", "b", "c"):
+        clean.add("t", HumanMessage(text))
+    assert [clean.has("t", HumanMessage(text)) for text in ("a", "b", "c")] == [False, True, True]
+    assert not clean.has("other", HumanMessage("c"))
+    assert not clean.has("t", HumanMessage("c", additional_kwargs={"x": "y"}))
