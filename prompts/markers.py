@@ -23,7 +23,9 @@ _LOOK_ALIKES = (
     | dict.fromkeys(map(ord, "：﹕︰ː∶꞉"), ":")
     | dict.fromkeys(map(ord, "∕⁄⧸／"), "/")
     | dict.fromkeys(map(ord, "＃﹟♯"), "#")
-    | {ord(char): latin for char, latin in zip("аеорсухіјѕһкмтвнοαινρυτκ", "aeopcyxijshkmtbhoaivputk", strict=True)}
+    | dict(zip(map(ord, "аеорсухіјѕһкмтвнοαινρυτκ"), "aeopcyxijshkmtbhoaivputk", strict=True))
+    | dict(zip(map(ord, "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "abezhikmnoptyx", strict=True))
+    | dict(zip(map(ord, "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɑɡı"), "abcdefghijklmnoprstuvwyzagi", strict=True))
 )
 """One character for one: brackets, bars and letters that pass for ASCII ones (Unicode Technical Standard 39)."""
 
@@ -84,26 +86,43 @@ ROLES = (
         "инструкция",
         "инструмент",
     ),
-    *("系统", "系統", "系统提示", "系统消息", "助手", "用户", "用戶", "使用者", "开发者", "人类", "指令", "工具"),
+    *(
+        "系统",
+        "系統",
+        "系统提示",
+        "系统消息",
+        "系统指令",
+        "系統指令",
+        "系統提示",
+        "助手",
+        "用户",
+        "用戶",
+        "使用者",
+        "开发者",
+        "人类",
+        "指令",
+        "工具",
+    ),
 )
 """Whose words may follow, in English, Vietnamese, Russian and Chinese."""
 
 _TAG_ROLES = frozenset(map(bare, map(fold, ROLES))) | {
     *("s", "bos", "eos", "pad", "unk", "mask", "sep", "cls", "invoke", "parameter", "message", "messages", "channel"),
+    *("userfact", "preference", "event", "conversationinsight", "importantmoment", "turn", "memory"),
     *("think", "thinking", "reasoning", "analysis", "commentary", "final", "start", "end", "call", "return"),
 }
 
 _ROLE = "|".join(
     re.sub(r"\\?\s+", r"[\\W_]{1,3}", re.escape(fold(role))) for role in sorted(ROLES, key=len, reverse=True)
 )
-ROLE_LINE = re.compile(rf"(?:^|\n|\\n)(?P<lead>[^\w\n]*)(?:{_ROLE})[^\w\n:]{{0,6}}(?P<colon>:)")
-"""A line that begins with a role and a colon, in a folded text; a newline may be spelt out."""
-ROLE_HEADING = re.compile(
-    rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}(?:{_ROLE})(?![^\W_])[^\w\n:]{{0,6}}(?P<colon>:?)"
-)
+_ROLE = rf"(?:{_ROLE})(?:[\W_]{{1,3}}(?:override|note|notice|update|alert|command|directive|reminder|log))?"
+_MARKS = r"(?:(?![:\n])[\W_]){0,6}"
+ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|(?<=\\n)){_ROLE}{_MARKS}(?P<colon>:)")
+"""A role and a colon, in a folded text; see `begins_line`."""
+ROLE_HEADING = re.compile(rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}{_ROLE}(?![^\W_]){_MARKS}(?P<colon>:?)")
 """A role as a heading, wherever it stands: `### Instruction:`."""
-ROLE_KEY = re.compile(r"(?P<lead>)[\"'`]role[\"'`]\s*(?P<colon>:)")
-"""The key of a message in JSON."""
+ROLE_KEY = re.compile(rf"(?<![^\W_])role[\"'`]?\s*(?P<colon>:)\s*[\"'`]?{_ROLE}")
+"""The key of a message in JSON or YAML."""
 
 
 def is_template_name(inside: str, *, real: bool) -> bool:
@@ -114,3 +133,15 @@ def is_template_name(inside: str, *, real: bool) -> bool:
     letters = bare(inside)
     first_word = bare(inside.strip("/|!?\\ ").partition(" ")[0]) if real else letters
     return letters.startswith(TEMPLATE_WORDS) or letters in _TAG_ROLES or first_word in _TAG_ROLES
+
+
+_BEGINNING = re.compile(r"[\n>。]|[.!?;)\]]\s")
+"""What ends a line, a tag or a sentence."""
+
+
+def begins_line(folded: str, at: int) -> bool:
+    """Whether a line, a tag's content or a sentence begins at a word, but for marks before it. A newline may be spelt out."""
+    start = at
+    while start and not folded[start - 1].isalnum():
+        start -= 1
+    return not start or folded.endswith("\\n", 0, start) or bool(_BEGINNING.search(folded, start, at))
