@@ -21,5 +21,5 @@ def new_request(message: BaseMessage, media: Sequence[Media] = ()) -> Request:
         started_at=datetime.now(UTC).isoformat(),
     )
     if media:
-        request["media"] = media[0].meta
+        request["media"] = [item.meta for item in media]
     return request

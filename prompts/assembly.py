@@ -16,6 +16,8 @@ from discreet.prompts.rounds import MESSAGE_TOKENS, fit_rounds, message_tokens, 
 from discreet.prompts.texts import prompt_text
 from discreet.state.conversation import RetrievedMemory
 
+__all__ = ["DEFAULT_BUDGET", "AssembledPrompt", "Part", "TokenBudget", "assemble", "observe"]
+
 DEFAULT_BUDGET = TokenBudget()
 
 

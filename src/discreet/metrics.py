@@ -65,3 +65,6 @@ prompt_tokens = Histogram(
 prompt_cut = Counter(
     "discreet_prompt_cut_total", "Rounds, memories and summaries left out of a prompt or shortened, by part.", ["part"]
 )
+media_summary_fallbacks = Counter(
+    "discreet_media_summary_fallbacks_total", "Media whose summary a model failed to make, by cause.", ["cause"]
+)

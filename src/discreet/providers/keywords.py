@@ -40,6 +40,7 @@ class KeywordOnly:
     name = f"none:keywords.{RECIPE}:{DIMS}"
     dims = DIMS
     calibration = CALIBRATION
+    semantic = False
 
     def embed_query(self, text: str) -> list[float]:  # noqa: ARG002  # the port's signature
         """Return the same unit vector for every question."""

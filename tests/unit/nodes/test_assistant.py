@@ -87,7 +87,7 @@ def test_the_edge_leads_to_the_tools_on_request(last, following):
 
 
 async def test_the_oldest_rounds_are_cut_first_and_the_running_turn_never(run_node):
-    earlier = [m for i in range(6) for m in (HumanMessage(f"q{i} " + "word " * 250), AIMessage(f"a{i}"))]
+    earlier = [m for i in range(6) for m in (HumanMessage(f"q{i} " + "word " * 400), AIMessage(f"a{i}"))]
     running = [HumanMessage("word " * 400), *rounds(1)]
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     await run_node(make_assistant(model), {"messages": [*earlier, *running]})

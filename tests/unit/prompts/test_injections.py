@@ -26,17 +26,7 @@ SETS = [
 TEXTS = [entry["text"] for path in SETS for entry in tomllib.loads(path.read_text(encoding="utf-8"))["injection"]]
 TOOLS = ("save_memory", "recall_memory", "forget_memory", "send_mail", "delete_account")
 
-TAG = r"(known[\W_]?facts|past[\W_]?conversations|conversation[\W_]?summary)"
-OPENING = re.compile(rf"<\s*{TAG}\s*>", re.IGNORECASE)
-CLOSING = re.compile(rf"<\s*/\s*{TAG}\s*>", re.IGNORECASE)
-ROLE = r"(?:system|user|human|assistant|developer|instructions?|tool|系统|система|hệ thống)"
-SPEAKS = re.compile(
-    rf"^(?:- \[\w+\] )?\W*{ROLE}\W{{0,4}}:|#+\s*{ROLE}\b|\"role\"\s*:"  # a role's words begin
-    r"|<\s*\|[^<>]*\|\s*>|\[/?(?:INST|SYSTEM_PROMPT)\]|<<?/?SYS>>?|</?s>"  # tokens of chat templates
-    r"|</?\s*(?:start_of_turn|end_of_turn|system|instructions?|tool_call|function_call|invoke)\b",
-    re.IGNORECASE,
-)
-ALIKE = str.maketrans("‹›《》〈〉⟨⟩«»\u043e\u0430\u0435", "<><><><><>oae")
+ALIKE = str.maketrans("‹›《》〈〉⟨⟩«»оОаАеЕсС", "<><><><><>oOaAeEcC")
 
 
 def as_read(text):
@@ -47,6 +37,18 @@ def as_read(text):
     text = unicodedata.normalize("NFKD", text.translate(ALIKE))
     text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn"))
     return unicodedata.normalize("NFKC", text).translate(ALIKE)
+
+
+TAG = r"(known[\W_]?facts|past[\W_]?conversations|conversation[\W_]?summary)"
+OPENING = re.compile(rf"<\s*{TAG}\s*>", re.IGNORECASE)
+CLOSING = re.compile(rf"<\s*/\s*{TAG}\s*>", re.IGNORECASE)
+ROLE = as_read("(?:system|user|human|assistant|developer|instructions?|tool|系统|система|hệ thống)")
+SPEAKS = re.compile(
+    rf"^(?:- \[\w+\] )?\W*{ROLE}\W{{0,4}}:|#+\s*{ROLE}\b|\"role\"\s*:"  # a role's words begin
+    r"|<\s*\|[^<>]*\|\s*>|\[/?(?:INST|SYSTEM_PROMPT)\]|<<?/?SYS>>?|</?s>"  # tokens of chat templates
+    r"|</?\s*(?:start_of_turn|end_of_turn|system|instructions?|tool_call|function_call|invoke)\b",
+    re.IGNORECASE,
+)
 
 
 def orders(system: str) -> Iterator[str]:

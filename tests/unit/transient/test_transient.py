@@ -1,4 +1,5 @@
 import copy
+import doctest
 import pickle
 import threading
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from discreet import transient
 from discreet.errors import LeakBlockedError, TransientEntryError
 from discreet.transient import FREED_AT_ONCE, TransientState, default_transient_state
 
@@ -254,3 +256,9 @@ def test_it_answers_as_a_dictionary_with_ends_would(steps):
                 value, end = model.get((thread, key), (None, 0))
                 assert state.get(thread, f"features.{key}") == (value if end > clock.now else None)
     assert len(state) <= len(model)
+
+
+def test_examples_in_docstrings_hold():
+    outcome = doctest.testmod(transient)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
