@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 from typing import Literal
 
 from discreet.ports import SpokenRound, TokenCounter
@@ -152,9 +153,12 @@ class ExtractiveSummaryProvider:
 
         if fits(text):
             return text
-        ends = [match.start() for match in _CLAUSE_END.finditer(text) if fits(text[: match.start()] + "…")]
-        if ends and self._count_tokens(text[: ends[-1]]) >= STATEMENT_TOKENS // 3:
-            return text[: ends[-1]] + "…"
+        starts = (match.start() for match in _CLAUSE_END.finditer(text))
+        short = ""
+        for clauses in takewhile(fits, (f"{text[:start]}…" for start in starts)):
+            short = clauses
+        if self._count_tokens(short) >= STATEMENT_TOKENS // 3:
+            return short
         return shortened(text, fits)
 
 
