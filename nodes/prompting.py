@@ -33,6 +33,10 @@ class Prompting:
     count: TokenCounter = count_tokens
     """Counts them."""
 
+    def __post_init__(self) -> None:
+        """Load the tokenizer now: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
+        self.count("")
+
     async def prompt(
         self,
         messages: Sequence[BaseMessage],

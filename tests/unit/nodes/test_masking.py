@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from discreet.nodes.masking import MAX_RESULT_CHARS, CleanTexts, TurnMask
+from discreet.nodes.clean_texts import CleanTexts
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.message_copies import MAX_RESULT_CHARS
 from discreet.redaction import InMemoryTurnVault, Redactor
 
 EMAIL = "ann@example.com"
