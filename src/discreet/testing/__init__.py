@@ -11,8 +11,10 @@ from discreet.testing.hostile_texts import hostile_texts
 from discreet.testing.keys import InMemoryKeys
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
+from discreet.testing.short_term import InMemoryShortTermStore
 from discreet.testing.spill import InMemorySpill, InMemorySyncSpill
 from discreet.testing.strict_model import PromptRefusedError, StrictChatModel, check_prompt
+from discreet.testing.summaries import InMemoryRollingSummaries
 
 __all__ = [
     "DanglingToolCallError",
@@ -20,6 +22,8 @@ __all__ = [
     "InMemoryConversationLog",
     "InMemoryKeys",
     "InMemoryMemories",
+    "InMemoryRollingSummaries",
+    "InMemoryShortTermStore",
     "InMemorySpill",
     "InMemorySyncSpill",
     "InMemoryTurnVault",
