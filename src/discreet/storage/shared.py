@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from uuid import UUID
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
-from discreet.ports import is_semantic
+from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore, is_semantic
 from discreet.providers import embedding_provider
-from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
 from discreet.storage.opening import open_storage
 from discreet.storage.wiring import Storage
 
@@ -20,15 +19,18 @@ class SharedStorage:
     """Opens a storage with the first lease and closes it with the last, one for each event loop.
 
     A server loads its graph before anything may connect, and its checkpointer and store when its loop runs. So a graph
-    gets `memories` and `log`, which work while somebody holds a lease.
+    gets `memories`, `log`, `short_term` and `summaries`, which work while somebody holds a lease; on a loop that has no
+    storage of its own, as the one for blocking callers, they use that of another.
     """
 
     def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Storage]] = open_storage) -> None:
         """Open with `opener` when the first lease is taken."""
         self._opener = opener
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, _Slot] = WeakKeyDictionary()
-        self.memories = _SharedMemories(self)
-        self.log = _SharedLog(self)
+        self.memories = cast("Memories", _ForwardingMemories(lambda: self._serving.memories))
+        self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
+        self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
+        self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Storage]:
@@ -63,6 +65,16 @@ class SharedStorage:
             )
         return slot.storage
 
+    @property
+    def _serving(self) -> Storage:
+        """The open storage of this event loop, else one of another: its parts hop there."""
+        own = self._slots.get(asyncio.get_running_loop())
+        if own is None or own.storage is None:
+            for slot in list(self._slots.values()):
+                if slot.storage is not None:
+                    return slot.storage
+        return self.current
+
 
 class _Slot:
     """The storage of one event loop."""
@@ -74,61 +86,29 @@ class _Slot:
         self.storage: Storage | None = None
 
 
-class _SharedMemories:
-    """The `Memories` port over the storage that is open."""
+class _Forwarding:
+    """Awaits the method of that name on what `get` returns when it is called."""
+
+    def __init__(self, get: Callable[[], object]) -> None:
+        self._get = get
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        if name.startswith("_"):
+            raise AttributeError(name)  # what copies or prints an object looks for such names
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await getattr(self._get(), name)(*args, **kwargs)
+
+        return call
+
+
+class _ForwardingMemories(_Forwarding):
+    """The memories; what they can do is asked before anything is open."""
 
     @property
     def semantic(self) -> bool:
-        """What the settings say: it's asked before anything is open."""
+        """What the settings say."""
         return is_semantic(embedding_provider())
-
-    def __init__(self, shared: SharedStorage) -> None:
-        self._shared = shared
-
-    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        return await self._shared.current.memories.save(user_id, records)
-
-    async def search(
-        self,
-        user_id: str,
-        query: str,
-        *,
-        limit: int = 5,
-        threshold: float | None = None,
-        filters: MemoryFilters | None = None,
-    ) -> list[ScoredMemory]:
-        return await self._shared.current.memories.search(
-            user_id, query, limit=limit, threshold=threshold, filters=filters
-        )
-
-    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
-        return await self._shared.current.memories.get(user_id, entry_id)
-
-    async def latest(
-        self,
-        user_id: str,
-        *,
-        limit: int = 50,
-        filters: MemoryFilters | None = None,
-        older_than: UUID | None = None,
-    ) -> list[MemoryRecord]:
-        return await self._shared.current.memories.latest(user_id, limit=limit, filters=filters, older_than=older_than)
-
-    async def delete(self, user_id: str, entry_id: UUID) -> bool:
-        return await self._shared.current.memories.delete(user_id, entry_id)
-
-    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
-        return await self._shared.current.memories.delete_many(user_id, filters)
-
-
-class _SharedLog:
-    """The `ConversationLog` port over the storage that is open."""
-
-    def __init__(self, shared: SharedStorage) -> None:
-        self._shared = shared
-
-    async def append(self, turn: TurnRecord) -> bool:
-        return await self._shared.current.log.append(turn)
 
 
 process_storage = SharedStorage()

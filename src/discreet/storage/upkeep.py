@@ -1,4 +1,4 @@
-"""What a process does beside its work for users: re-embed what is of another space, keep the indexes of large users."""
+"""What a process does beside its work for users: re-embed, keep the indexes of large users, delete what has expired."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def reembed(reembedding: Reembedding, pool: Pool, dsn: str, space: Embeddi
         logger.info("memory.reembedded rows=%d failures=%d", moved.rows, moved.failures)
 
 
-Work = Callable[[], Awaitable[None]]
+Work = Callable[[], Awaitable[object]]
 
 
 @asynccontextmanager

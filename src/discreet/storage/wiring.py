@@ -7,21 +7,25 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from discreet.ports import ConversationLog, EmbeddingProvider, Memories, TextRedactor
+from discreet.ports import ConversationLog, EmbeddingProvider, Memories, RollingSummaries, ShortTermStore, TextRedactor
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.conversation_log import PostgresConversationLog
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.large_users import LargeUsers
+from discreet.storage.loop_bound import bound_to_loop
 from discreet.storage.memories import PostgresMemories
 from discreet.storage.pool import Pool
 from discreet.storage.reembedding import Reembedding
 from discreet.storage.saving import SaveRules
 from discreet.storage.sealing import FieldSealer
+from discreet.storage.short_term_choice import short_term_store
+from discreet.storage.short_term_purge import purge_short_term
 from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_reading import StoreRules
 from discreet.storage.store_running import StoreRunner
+from discreet.storage.summaries import PostgresRollingSummaries
 from discreet.storage.upkeep import Work, reembed
 
 
@@ -35,6 +39,10 @@ class Storage:
     """Long-term memory."""
     log: ConversationLog
     """Conversation log and session records."""
+    short_term: ShortTermStore
+    """Sessions, last rounds and claims of work, for up to a day."""
+    summaries: RollingSummaries
+    """Rolling summaries of threads."""
     store: DiscreetStore
     """LangGraph's store, for `compile(store=…)` and langgraph.json."""
     dsn: str = field(repr=False)
@@ -67,7 +75,8 @@ def wire(
     redactor: TextRedactor,
     sealer: FieldSealer,
 ) -> Wired:
-    """Put the parts together over an open pool."""
+    """Put the parts together over an open pool, which belongs to the running event loop."""
+    loop = asyncio.get_running_loop()
     frequencies = TokenFrequencies(pool)
     reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
     large_users = LargeUsers(pool, dsn=dsn, space=space, limit=settings.large_user_memories)
@@ -94,14 +103,24 @@ def wire(
         rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
     )
     store = DiscreetStore(runner, redactor=redactor)
-    works: dict[str, Work] = {}
+    works: dict[str, Work] = {"short_term": partial(purge_short_term, pool)}
     if settings.reembed:
         works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=dsn, space=space)
     if settings.large_user_memories:
         works["large_users"] = large_users.keep
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer)
+    short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer)
+    summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer)
     return Wired(
-        storage=Storage(pool=pool, memories=memories, log=log, store=store, dsn=dsn),
+        storage=Storage(
+            pool=pool,
+            memories=bound_to_loop(memories, loop),
+            log=bound_to_loop(log, loop),
+            short_term=bound_to_loop(short_term, loop),
+            summaries=bound_to_loop(summaries, loop),
+            store=store,
+            dsn=dsn,
+        ),
         works=works,
-        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close],
+        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing],
     )

@@ -8,7 +8,12 @@ from discreet.errors import StorageUnavailableError
 from discreet.state.records import MemoryRecord
 from discreet.storage.shared import SharedStorage
 from discreet.storage.wiring import Storage
-from discreet.testing import InMemoryConversationLog, InMemoryMemories
+from discreet.testing import (
+    InMemoryConversationLog,
+    InMemoryMemories,
+    InMemoryRollingSummaries,
+    InMemoryShortTermStore,
+)
 
 
 class Opener:
@@ -21,7 +26,15 @@ class Opener:
     async def __call__(self):
         self.opened += 1
         await asyncio.sleep(0.01)
-        yield Storage(pool=None, memories=InMemoryMemories(), log=InMemoryConversationLog(), store=None, dsn="")
+        yield Storage(
+            pool=None,
+            memories=InMemoryMemories(),
+            log=InMemoryConversationLog(),
+            short_term=InMemoryShortTermStore(),
+            summaries=InMemoryRollingSummaries(),
+            store=None,
+            dsn="",
+        )
         self.closed += 1
 
 

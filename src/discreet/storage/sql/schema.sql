@@ -232,3 +232,72 @@ CREATE TABLE discreet.store_item (
 );
 
 CREATE INDEX store_item_expires ON discreet.store_item (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What a conversation needs for minutes up to a day. UNLOGGED: nothing of it reaches the write-ahead log, so no archive and no
+-- standby has it, and a crash of the server empties it. People, threads and works are digests; what has expired
+-- (expires_at) is invisible at once and deleted from purge_at on.
+-- began_at tells the rounds of a session from those of an expired one under the same key, which are deleted when the
+-- session begins anew. purge_at is a multiple of ten minutes, so that most touches change no index.
+CREATE UNLOGGED TABLE discreet.short_term_session (
+    session_key uuid PRIMARY KEY, -- digest of user and thread
+    user_digest uuid NOT NULL,
+    began_at timestamptz NOT NULL,
+    active_until timestamptz NOT NULL, -- until then its state is ACTIVE
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_session_user ON discreet.short_term_session (user_digest);
+CREATE INDEX short_term_session_purge ON discreet.short_term_session (purge_at);
+
+-- The rounds of a session, redacted, and sealed if there is a key.
+CREATE UNLOGGED TABLE discreet.short_term_round (
+    session_key uuid NOT NULL REFERENCES discreet.short_term_session ON DELETE CASCADE,
+    began_at timestamptz NOT NULL,
+    request_key uuid NOT NULL, -- digest of request_id
+    round_number bigint GENERATED ALWAYS AS IDENTITY,
+    request_id text NOT NULL,
+    input_text text,
+    output_text text,
+    sealed_input bytea,
+    sealed_output bytea,
+    said_at timestamptz NOT NULL,
+    is_emergency boolean NOT NULL,
+    PRIMARY KEY (session_key, began_at, request_key),
+    CONSTRAINT short_term_round_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT short_term_round_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+);
+
+CREATE UNIQUE INDEX short_term_round_order ON discreet.short_term_round (session_key, began_at, round_number);
+
+-- Claims of work: a token while somebody is at it, then the answer. expires_at is the end of the lease, then of the
+-- answer. A claim stays an hour past its lease, so that its holder may still finish if nobody took over.
+CREATE UNLOGGED TABLE discreet.short_term_work (
+    work_key uuid PRIMARY KEY, -- digest of kind, user and ref
+    user_digest uuid NOT NULL,
+    token uuid,
+    answer text,
+    sealed_answer bytea,
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL,
+    CONSTRAINT short_term_work_is_running_or_done CHECK (num_nonnulls(token, answer, sealed_answer) = 1)
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_work_user ON discreet.short_term_work (user_digest);
+CREATE INDEX short_term_work_purge ON discreet.short_term_work (purge_at);
+
+-- What the first rounds of a thread come to, redacted, and sealed if there is a key. rounds and last_message_id are the
+-- cursor that a new text is compared and swapped on.
+CREATE TABLE discreet.rolling_summary (
+    summary_key uuid PRIMARY KEY, -- digest of user and thread
+    user_key bigint REFERENCES discreet.person ON DELETE CASCADE,
+    thread_id text NOT NULL,
+    text text,
+    sealed_text bytea,
+    rounds integer NOT NULL,
+    last_message_id text,
+    updated_at timestamptz NOT NULL,
+    CONSTRAINT rolling_summary_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
+);
+
+CREATE INDEX rolling_summary_user ON discreet.rolling_summary (user_key);

@@ -1,0 +1,59 @@
+"""Delete what has expired of the short-term store, in batches."""
+
+from __future__ import annotations
+
+import logging
+from typing import LiteralString
+
+from discreet.storage.pool import Pool
+from discreet.storage.short_term_texts import short_term_errors
+
+logger = logging.getLogger(__name__)
+
+BATCH = 1_000
+"""Sessions or claims deleted by one statement, so that none takes long."""
+
+SESSIONS: LiteralString = """
+DELETE FROM discreet.short_term_session
+WHERE session_key = ANY (ARRAY(
+    SELECT session_key
+    FROM discreet.short_term_session
+    WHERE purge_at <= now()
+    ORDER BY purge_at
+    LIMIT %(batch)s
+    FOR UPDATE SKIP LOCKED
+))
+"""
+"""With their rounds. What another process deletes or touches at this moment is left to it."""
+
+WORKS: LiteralString = """
+DELETE FROM discreet.short_term_work
+WHERE work_key = ANY (ARRAY(
+    SELECT work_key
+    FROM discreet.short_term_work
+    WHERE purge_at <= now()
+    ORDER BY purge_at
+    LIMIT %(batch)s
+    FOR UPDATE SKIP LOCKED
+))
+"""
+
+
+async def purge_short_term(pool: Pool, *, batch: int = BATCH) -> int:
+    """Delete what has expired, at most `batch` sessions or claims a statement; return how many went.
+
+    Raises:
+        ShortTermError: The database failed. What was deleted before stays so.
+    """
+    purged = 0
+    for statement in (SESSIONS, WORKS):
+        gone = batch
+        while gone == batch:
+            with short_term_errors():
+                async with pool.connection() as conn, conn.cursor() as cursor:
+                    await cursor.execute(statement, {"batch": batch})
+                    gone = cursor.rowcount
+            purged += gone
+    if purged:
+        logger.info("short_term.purged entries=%d", purged)
+    return purged

@@ -1,0 +1,129 @@
+"""The three short-term stores behind one face for the conformance tests: with what moves their time forward."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+import redis
+
+from discreet.ports import ShortTermStore
+from discreet.redaction import Redactor
+from discreet.settings import Settings
+from discreet.storage import open_storage
+from discreet.testing import InMemoryKeys, InMemoryShortTermStore, StubEmbeddings
+
+MOVE_SESSIONS = """
+UPDATE discreet.short_term_session
+SET active_until = active_until - %(by)s, expires_at = expires_at - %(by)s, purge_at = purge_at - %(by)s
+"""
+MOVE_WORKS = "UPDATE discreet.short_term_work SET expires_at = expires_at - %(by)s, purge_at = purge_at - %(by)s"
+
+
+@dataclass
+class Kept:
+    """A store, and the hands of a test on it."""
+
+    store: ShortTermStore
+    advance: Callable[[float], None]
+    """Let so many seconds pass for all that is stored."""
+    stored: Callable[[], bytes]
+    """Everything that lies in the store, as it lies there, keys too."""
+    keys: InMemoryKeys | None = None
+
+
+@asynccontextmanager
+async def in_memory(_dsn: str, _url: str, _keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+    now = [1_000_000.0]
+    store = InMemoryShortTermStore(clock=lambda: now[0])
+
+    def advance(seconds):
+        now[0] += seconds
+
+    yield Kept(store, advance, lambda: repr((store._sessions, store._works)).encode())
+
+
+@asynccontextmanager
+async def in_postgres(dsn: str, _url: str, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+    def advance(seconds):
+        with psycopg.connect(dsn) as connection:
+            for move in (MOVE_SESSIONS, MOVE_WORKS):
+                connection.execute(move.replace("%(by)s", f"interval '{seconds} seconds'"))
+
+    def stored():
+        with psycopg.connect(dsn) as connection:
+            tables = ("session", "round", "work")
+            rows = [connection.execute(f"SELECT * FROM discreet.short_term_{table}").fetchall() for table in tables]
+        return repr(rows).encode()
+
+    async with open_storage(dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys) as storage:
+        yield Kept(storage.short_term, advance, stored)
+
+
+@asynccontextmanager
+async def in_redis(dsn: str, url: str, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+    client = redis.Redis.from_url(url, decode_responses=True)
+
+    def advance(seconds):
+        for key in client.scan_iter():
+            left = client.pttl(key) - round(seconds * 1000)
+            if client.type(key) == "hash":
+                client.hincrby(key, "until", -round(seconds * 1000))
+            client.pexpire(key, left) if left > 0 else client.delete(key)
+
+    def stored():
+        reads = {"string": client.get, "list": lambda key: client.lrange(key, 0, -1), "set": client.smembers}
+        reads["hash"] = client.hgetall
+        found = {key: reads[client.type(key)](key) for key in client.scan_iter()}
+        return json.dumps(found, default=sorted, ensure_ascii=False).encode()
+
+    settings = Settings(redis_url=url)
+    opened = open_storage(dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys)
+    async with opened as storage:
+        yield Kept(storage.short_term, advance, stored)
+    client.close()
+
+
+STORES = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is to be opened."""
+
+    name: str
+    dsn: str
+    url: str
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest) -> Place:
+    """Return a place for each of the stores in turn, empty. A test for some of them names them by indirect parameters."""
+    dsn = "" if request.param == "memory" else request.getfixturevalue("database")
+    return Place(request.param, dsn, request.getfixturevalue("redis_url") if request.param == "redis" else "")
+
+
+@pytest.fixture
+async def kept(place: Place) -> AsyncIterator[Kept]:
+    """Return a store without a key."""
+    async with STORES[place.name](place.dsn, place.url, None) as kept:
+        yield kept
+
+
+@pytest.fixture
+def store(kept: Kept) -> ShortTermStore:
+    """Return the store of `kept`."""
+    return kept.store
+
+
+@pytest.fixture
+async def sealed(place: Place) -> AsyncIterator[Kept]:
+    """Return a store with a key."""
+    keys = InMemoryKeys()
+    async with STORES[place.name](place.dsn, place.url, keys) as kept:
+        kept.keys = keys
+        yield kept

@@ -1,0 +1,98 @@
+"""Ids that try to be others' keys."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet.ports import Round, Started, Work
+from discreet.storage.redis_keys import session_keys, user_prefixes, work_keys
+
+PIECES = [
+    ":",
+    "#",
+    "*",
+    "%",
+    "%3A",
+    "{}",
+    "{ann}",
+    " ",
+    "?",
+    "[a]",
+    "\\",
+    "ann",
+    "session",
+    "state",
+    "audio",
+    "张伟",
+    "ё",
+    "a" * 190,
+]
+IDS = st.one_of(
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join),
+    st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200),
+).filter(lambda name: name.strip() and len(name) <= 200)
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FEW
+@given(ids=st.lists(IDS, min_size=3, max_size=3, unique=True))
+async def test_no_id_reaches_what_another_has(store, ids):
+    places = list(itertools.product(ids, ids))
+    try:
+        for number, (user_id, other) in enumerate(places):
+            assert await store.append_round(user_id, other, spoken(number))
+            for kind in ("audio", "request"):
+                work = Work(kind=kind, user_id=user_id, ref=other)
+                assert isinstance(await store.claim(work, lease=60.0), Started)
+        for number, (user_id, thread_id) in enumerate(places):
+            assert await store.recent_rounds(user_id, thread_id) == [spoken(number)]
+        assert await store.forget(ids[0], ids[1]) == 2
+        assert await store.forget(ids[0]) == 2 * 2 + 3 * 2
+        for user_id, thread_id in places:
+            assert len(await store.recent_rounds(user_id, thread_id)) == (user_id != ids[0])
+    finally:
+        for user_id in ids:
+            await store.forget(user_id)
+
+
+def spoken(number):
+    return Round(request_id="same", input_text=f"round {number}", output_text="", said_at=NOW)
+
+
+@given(st.lists(IDS, min_size=2, max_size=2), st.lists(IDS, min_size=2, max_size=2))
+def test_keys_are_equal_only_for_equal_ids_and_hold_no_pattern(one, other):
+    assert (keys(*one) & keys(*other) != set()) == (one == other)
+    assert not set("".join(keys(*one))) & set("*?[]{}\\ ^")
+
+
+@given(IDS, IDS, IDS)
+def test_no_key_of_one_user_begins_as_those_of_another(user_id, other, name):
+    assert all(key.startswith(user_prefixes(user_id)) for key in keys(user_id, name))
+    assert user_id == other or not any(key.startswith(user_prefixes(other)) for key in keys(user_id, name))
+
+
+def keys(user_id, name):
+    session = session_keys(user_id, name)
+    works = [work_keys(Work(kind=kind, user_id=user_id, ref=name)) for kind in ("audio", "request")]
+    return {session.state, session.history, session.requests, *(key for w in works for key in (w.lock, w.result))}
+
+
+async def test_keys_hold_ids_only(kept, token):
+    said = Round(request_id="r", input_text=token, output_text=token, said_at=NOW)
+    await kept.store.append_round("ann", "1", said)
+    work = Work(kind="audio", user_id="ann", ref="0f")
+    claim = await kept.store.claim(work, lease=60.0)
+    await kept.store.finish(work, claim.token, token, keep=60.0)
+    assert kept.stored().count(token.encode()) == 3  # each where it belongs
+
+
+def test_keys_are_those_that_are_documented():
+    assert session_keys("U123", "t:1").state == "session:U123:t%3A1:state"
+    assert work_keys(Work(kind="request", user_id="U123", ref="0f")).lock == "processed:U123:0f"
+    audio = work_keys(Work(kind="audio", user_id="U123", ref="aud"))
+    assert (audio.lock, audio.result) == ("lock:audio:U123#audio:aud", "audio:U123:aud:result")
