@@ -10,31 +10,36 @@ from langchain_core.messages import AIMessage, HumanMessage
 from discreet.errors import ProviderError, StorageUnavailableError
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.ports import RollingSummary
+from discreet.testing import InMemoryRollingSummaries
 
 
-class Summaries:
-    """The port `RollingSummaries` in RAM."""
+class AsGiven:
+    """A redactor that finds nothing, so that it is the summariser's own that a test sees."""
+
+    def redact(self, text):
+        return text
+
+
+class Summaries(InMemoryRollingSummaries):
+    """Lets others have their turn before it answers, and can be down."""
 
     def __init__(self):
-        self.kept = {}
+        super().__init__(redactor=AsGiven())
         self.is_down = False
+
+    @property
+    def kept(self):
+        return self._kept
 
     async def get(self, user_id, thread_id):
         await asyncio.sleep(0)
         if self.is_down:
             raise StorageUnavailableError
-        return self.kept.get((user_id, thread_id), RollingSummary())
+        return await super().get(user_id, thread_id)
 
     async def commit(self, user_id, thread_id, *, expected, new):
         await asyncio.sleep(0)
-        stored = self.kept.get((user_id, thread_id), RollingSummary())
-        if (stored.rounds, stored.last_message_id) != (expected.rounds, expected.last_message_id):
-            return False
-        self.kept[user_id, thread_id] = new
-        return True
-
-    async def forget(self, user_id, thread_id):
-        return self.kept.pop((user_id, thread_id), None) is not None
+        return await super().commit(user_id, thread_id, expected=expected, new=new)
 
 
 @dataclass
