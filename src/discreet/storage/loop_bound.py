@@ -70,6 +70,8 @@ async def _hop(loop: asyncio.AbstractEventLoop, call: Callable[[], Awaitable[Any
     begun: Future[None] = Future()
 
     async def run() -> Any:
+        if not begun.set_running_or_notify_cancel():
+            return None  # nobody waits any more
         begun.set_result(None)
         return await call()
 
@@ -84,13 +86,14 @@ async def _hop(loop: asyncio.AbstractEventLoop, call: Callable[[], Awaitable[Any
         async with asyncio.timeout(ACCEPT_SECONDS):
             await asyncio.shield(asyncio.wrap_future(begun))
     except TimeoutError:
-        outcome.cancel()
-        raise StorageUnavailableError(
-            "The event loop that opened the storage does not answer: it has stopped, or a blocking call such as "
-            "graph.invoke() was made on it. Await graph.ainvoke() there, or call invoke in a thread (asyncio.to_thread)."
-        ) from None
+        if begun.cancel():
+            raise StorageUnavailableError(
+                "The event loop that opened the storage does not answer: it has stopped, or a blocking call such as "
+                "graph.invoke() was made on it. Await graph.ainvoke() there, or call invoke in a thread (asyncio.to_thread)."
+            ) from None
     except asyncio.CancelledError:
-        outcome.cancel()
+        begun.cancel()
+        future.cancel()
         raise
     try:
         return await outcome

@@ -15,6 +15,7 @@ from discreet.ports import ShortTermStore
 from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.storage import open_storage
+from discreet.storage.pool import Pool
 from discreet.testing import InMemoryKeys, InMemoryShortTermStore, StubEmbeddings
 
 MOVE_SESSIONS = """
@@ -34,6 +35,7 @@ class Kept:
     stored: Callable[[], bytes]
     """Everything that lies in the store, as it lies there, keys too."""
     keys: InMemoryKeys | None = None
+    pool: Pool | None = None
 
 
 @asynccontextmanager
@@ -61,7 +63,7 @@ async def in_postgres(dsn: str, _url: str, keys: InMemoryKeys | None) -> AsyncIt
         return repr(rows).encode()
 
     async with open_storage(dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys) as storage:
-        yield Kept(storage.short_term, advance, stored)
+        yield Kept(storage.short_term, advance, stored, pool=storage.pool)
 
 
 @asynccontextmanager
