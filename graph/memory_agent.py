@@ -111,7 +111,7 @@ def build_graph(
 
 def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, settings: Settings) -> None:
     """Add the gate and the retrieval, with the edge past the retrieval."""
-    graph.add_node("memory_gate", make_memory_gate())
+    graph.add_node("memory_gate", make_memory_gate(small_model=_gate_model(settings), timeout=settings.gate_timeout))
     graph.add_node(
         "retrieve_memories",
         make_retrieve_memories(
@@ -126,6 +126,10 @@ def _add_preload(graph: StateGraph[Any, Any, Any, Any], memories: Memories, sett
     graph.add_edge("save_input", "memory_gate")
     graph.add_conditional_edges("memory_gate", route_after_gate, ["retrieve_memories", "assistant"])
     graph.add_edge("retrieve_memories", "assistant")
+
+
+def _gate_model(settings: Settings) -> BaseChatModel | None:
+    return model_by_name(settings.gate_model, settings=settings) if settings.gate_model else None
 
 
 def _memory_tools(memories: Memories, settings: Settings, redactor: TextRedactor) -> list[BaseTool]:

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Literal
 
@@ -25,6 +25,8 @@ _QUOTED = re.compile(r'"[^"]*"|`[^`]*`|«[^»]*»|《[^》]*》|(?<!\w)\'[^\n]+?
 _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
 _MAX_OPENINGS = 4
+_MIN_OWN_LETTERS = 4
+"""Letters outside of quotation marks that make what stands inside somebody else's words."""
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
@@ -69,9 +71,12 @@ class RuleBook:
     """Rules in their order, compiled. Safe to share between threads."""
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
-        rules = tuple(rules)
-        self._accented = _Compiled(rules, plain=False)
-        self._plain = _Compiled(rules, plain=True)
+        self._rules = tuple(rules)
+        self._accented = _Compiled(self._rules, plain=False)
+
+    @cached_property
+    def _plain(self) -> _Compiled:
+        return _Compiled(self._rules, plain=True)
 
     def decide(self, text: str) -> GateDecision | None:
         """Return what the first rule that matches says, None if none does."""
@@ -162,7 +167,8 @@ class _Compiled:
             for rule, pattern in self._tasks:
                 if found := pattern.match(last):
                     return _without_material(found), rule
-        return asked, None
+        unquoted = _QUOTED.sub(" ", asked)
+        return (unquoted if len(_LETTERS.findall(unquoted)) >= _MIN_OWN_LETTERS else asked), None
 
 
 def _without_material(task: re.Match[str]) -> str:
