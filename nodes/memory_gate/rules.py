@@ -25,6 +25,8 @@ _QUOTED = re.compile(r'"[^"]*"|`[^`]*`|«[^»]*»|《[^》]*》|(?<!\w)\'[^\n]+?
 _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
 _MAX_OPENINGS = 4
+_DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
+"""Marks that tell better than words where the material of a task begins."""
 _MIN_OWN_LETTERS = 4
 """Letters outside of quotation marks that make what stands inside somebody else's words."""
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
@@ -107,9 +109,11 @@ class _Compiled:
 
     def decide(self, lines: str) -> GateDecision | None:
         plainly = quiet(lines)
-        whole = self._nothing_but_phrases(plainly) or self._nothing_but_phrases(unrepeated(plainly))
         own, task = self._own_words(lines)
         spoken = quiet(own)
+        whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
+        if not _LETTERS.search(spoken):
+            return GateDecision(retrieve=False, reason="courtesy")
         for rule, pattern in self._rules:
             if rule.match == "whole":
                 hit = rule is whole
@@ -174,11 +178,17 @@ class _Compiled:
 def _without_material(task: re.Match[str]) -> str:
     """Return the text in which `task` was found, without what the task is done to."""
     text = task.string
-    if task.re.groupindex.get("material") and task["material"]:
+    material = task.start("material") if "material" in task.re.groupindex else -1
+    if material == _lead(text) or (material > 0 and not _DELIMITED.search(text)):
         text = f"{text[: task.start('material')]} \n{text[task.end('material') :]}".strip()
     else:
         text = text[: task.end()] + _AFTER_COLON.sub(" ", text[task.end() :], count=1)
     return _QUOTED.sub(" ", _FENCED.sub(" ", text)).strip().partition("\n")[0]
+
+
+def _lead(text: str) -> int:
+    """Return where the first word of `text` begins."""
+    return first.start() if (first := _LETTERS.search(text)) else 0
 
 
 def _searched(rule: GateRule, *, plain: bool) -> re.Pattern[str]:
