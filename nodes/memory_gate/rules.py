@@ -26,7 +26,6 @@ _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
 _MAX_OPENINGS = 4
 _DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
-"""Marks that tell better than words where the material of a task begins."""
 _MIN_OWN_LETTERS = 4
 """Letters outside of quotation marks that make what stands inside somebody else's words."""
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
@@ -178,11 +177,13 @@ class _Compiled:
 def _without_material(task: re.Match[str]) -> str:
     """Return the text in which `task` was found, without what the task is done to."""
     text = task.string
-    material = task.start("material") if "material" in task.re.groupindex else -1
-    if material == _lead(text) or (material > 0 and not _DELIMITED.search(text)):
-        text = f"{text[: task.start('material')]} \n{text[task.end('material') :]}".strip()
-    else:
-        text = text[: task.end()] + _AFTER_COLON.sub(" ", text[task.end() :], count=1)
+    start, end = task.span("material") if "material" in task.re.groupindex else (-1, -1)
+    mark = _DELIMITED.search(text, max(start, 0))
+    if start == _lead(text) or (start > 0 and mark is None):
+        text = f"{text[:start]} \n{text[end:]}".strip()
+    else:  # a mark tells better than words where the material begins
+        begin = start if start > 0 else task.end()
+        text = text[:begin] + _AFTER_COLON.sub(" ", text[begin:], count=1)
     return _QUOTED.sub(" ", _FENCED.sub(" ", text)).strip().partition("\n")[0]
 
 
