@@ -136,7 +136,9 @@ def missed_targets(held_out: dict[str, dict[str, dict[str, Share]]], times: dict
     return missed
 
 
-def show(parts: dict[str, dict[str, dict[str, dict[str, Share]]]], times: dict[str, dict[str, float]], saved: int) -> None:
+def show(
+    parts: dict[str, dict[str, dict[str, dict[str, Share]]]], times: dict[str, dict[str, float]], saved: int
+) -> None:
     """Print the tables."""
     for part, tables in parts.items():
         print(f"\n== {part}")

@@ -9,11 +9,17 @@ from discreet.prompts.assistant import render_assistant
 from discreet.state.conversation import RetrievedMemory
 
 FACTS = (
-    ("user_fact", "Lives in Hue with her husband and two children, Minh (8) and An (5), and works as a school teacher."),
+    (
+        "user_fact",
+        "Lives in Hue with her husband and two children, Minh (8) and An (5), and works as a school teacher.",
+    ),
     ("preference", "Prefers short answers in Vietnamese and wants to be called by her first name."),
     ("event", "Had knee surgery in March and goes to physiotherapy on Tuesdays and Fridays in the morning."),
     ("user_fact", "Takes 5 mg of amlodipine every evening against high blood pressure and is allergic to penicillin."),
-    ("conversation_insight", "Plans a trip to Da Nang with the family in August and looks for a hotel close to the beach."),
+    (
+        "conversation_insight",
+        "Plans a trip to Da Nang with the family in August and looks for a hotel close to the beach.",
+    ),
 )
 
 

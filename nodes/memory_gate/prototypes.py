@@ -84,7 +84,13 @@ class Neighbours:
         """Return what the prototypes nearest to `text` say; unsure if they disagree or the embedding fails."""
         try:
             return self._vote(self._embeddings.embed_query(text))
-        except (DiscreetError, ImportError, OSError, RuntimeError, ValueError) as error:  # ctypes and numpy raise the last three
+        except (
+            DiscreetError,
+            ImportError,
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # ctypes and numpy raise the last three
             self._report(error)
             return UNSURE
 

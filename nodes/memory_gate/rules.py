@@ -15,7 +15,7 @@ from discreet.nodes.memory_gate.text import folded, is_plain_vietnamese, one_for
 
 Match = Literal["whole", "start", "anywhere", "task", "courtesy"]
 
-_BEFORE, _AFTER = r"(?<![^\W一-鿿])", r"(?![^\W一-鿿])"
+_BEFORE, _AFTER = r"(?<![^\W一-鿿])", r"(?:(?<=\W)|(?![^\W一-鿿]))"
 """Where a word of a spaced script begins and ends; Chinese may stand right beside it."""
 
 _MAX_WHOLE_CHARS = 80
@@ -111,7 +111,7 @@ class _Compiled:
         own, task = self._own_words(lines)
         spoken = quiet(own)
         whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
-        if not _LETTERS.search(spoken):
+        if whole is None and not _LETTERS.search(spoken):
             return GateDecision(retrieve=False, reason="courtesy")
         for rule, pattern in self._rules:
             if rule.match == "whole":

@@ -90,7 +90,9 @@ class Settings(BaseSettings):
         default=None,
         description="Small chat model as provider:model for what the gate's rules leave open. Default: local prototypes.",
     )
-    gate_timeout: float = Field(default=1.0, gt=0, description="Seconds before the gate goes on without its small model.")
+    gate_timeout: float = Field(
+        default=1.0, gt=0, description="Seconds before the gate goes on without its small model."
+    )
 
     default_user: str | None = Field(
         default=None, description="user_id for runs that name none. Leave unset where several people share a server."

@@ -41,3 +41,10 @@ def test_the_redaction_page(caplog):
     assert shapes["shown"] == "write to <EMAIL>"
     assert caplog.messages == ["mail to <EMAIL> failed"]
     assert recogniser["rings"] == "Polly wears <PARROT>."
+
+
+def test_the_gate_page():
+    (page,) = snippets("gate.md")
+    assert (page["hours"].retrieve, page["hours"].reason) == (False, "opening_hours")
+    assert page["greeted"].retrieve
+    assert page["gate"].name == "memory_gate"
