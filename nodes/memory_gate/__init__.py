@@ -4,8 +4,8 @@ Rules look first (`rules.toml`). What none decides goes to a small chat model wh
 of labelled prototypes (`prototypes.toml`) on the local embedding. What stays unsure retrieves.
 """
 
-from discreet.nodes.memory_gate.decision import GateDecision
 from discreet.nodes.memory_gate.deciding import decide, decide_by_rules, make_decide
+from discreet.nodes.memory_gate.decision import GateDecision
 from discreet.nodes.memory_gate.node import make_memory_gate, route_after_gate
 from discreet.nodes.memory_gate.prototypes import Prototype, default_prototypes, load_prototypes
 from discreet.nodes.memory_gate.rules import GateRule, default_rules, load_rules

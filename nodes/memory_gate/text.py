@@ -1,5 +1,7 @@
 """Bring what people type to one form before rules look at it."""
 
+# ruff: noqa: SIM905, RUF001 - words read better than 250 literals; characters that look alike are the subject
+
 from __future__ import annotations
 
 import re
@@ -40,11 +42,11 @@ _VIETNAMESE_SYLLABLES = frozenset(
     " chuyen tot dep vang u oke sang trua chieu toi ngon mai gap biet bay nhieu it truoc sau tren duoi trong ngoai nhat"
     " nghia tu cau doan van bai tho ham nuoc thu do dan so nao cach nau mon an com pho bac me bo em chi anh ong chu co cau chung ta"
     " nhac nho quen uong kham benh vien bac si kho tho sot ho chong mat huyet ap duong dung hon van thay tam biet hen tuan"
-    " thang nam hoc lam viec nha hang du lich goi y mon qua sinh nhat ten tuoi song o dau nghe nghiep cho meo ga ca den".split()  # noqa: SIM905  # words read better than 200 literals
+    " thang nam hoc lam viec nha hang du lich goi y mon qua sinh nhat ten tuoi song o dau nghe nghiep cho meo ga ca den".split()
 )
 _ENGLISH = frozenset(
     "the a an is are am was of to and in on it you i my me what how who why when where do does did can for with this that"
-    " have has be not or at please hi hello thanks thank yes".split()  # noqa: SIM905  # as above
+    " have has be not or at please hi hello thanks thank yes".split()
 )
 _REPEATED_LETTER = re.compile(r"([^\W\d_])\1{2,}")
 _REPEATED_PIECE = re.compile(r"([^\W\d_]{1,4}?)\1{2,}")
