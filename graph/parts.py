@@ -32,6 +32,7 @@ from discreet.ports import (
     TurnVault,
 )
 from discreet.prompts.budget import TokenBudget
+from discreet.providers import chat_model as model_by_name
 from discreet.providers.media import ChatModelSummarizer
 from discreet.providers.summaries import summary_provider_for
 from discreet.providers.tokens import count_tokens
@@ -115,7 +116,7 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
             short_term=options.short_term,
             default_user=settings.default_user,
         ),
-        memory_gate=make_memory_gate() if preload else None,
+        memory_gate=_gate(settings) if preload else None,
         retrieve_memories=_retrieval(options.memories, settings) if options.memories is not None and preload else None,
         persist_filtered=make_persist_filtered(
             log=options.log,
@@ -183,6 +184,11 @@ def _keepers(options: Options, summariser: RollingSummariser | None, remember: R
     if remember == "turns" and options.memories is not None:
         keepers.append(TurnKeeper(options.memories))
     return keepers
+
+
+def _gate(settings: Settings) -> Node:
+    small = model_by_name(settings.gate_model, settings=settings) if settings.gate_model else None
+    return make_memory_gate(small_model=small, timeout=settings.gate_timeout)
 
 
 def _retrieval(memories: Memories, settings: Settings) -> Node:

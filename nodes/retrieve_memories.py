@@ -12,7 +12,7 @@ from langgraph.errors import GraphBubbleUp
 from discreet.metrics import retrieve_failures, retrieve_seconds
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import Run, describe_run
-from discreet.nodes.turn import turn_text
+from discreet.nodes.turn import query_text
 from discreet.ports import Memories
 from discreet.prompts.blocks import PAST_TYPES
 from discreet.state.conversation import RetrievedMemory
@@ -62,7 +62,7 @@ def make_retrieve_memories(
 
     async def retrieve_memories(state: State) -> Update:
         run = describe_run(default_user=default_user)
-        query = turn_text(read(state, messages_key, ()))
+        query = query_text(read(state, messages_key, ()))
         if run.user_id is None or not query.strip():
             return {memories_key: []}
         started = time.perf_counter()

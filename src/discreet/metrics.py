@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-gate_decisions = Counter("discreet_gate_decisions_total", "Decisions of the memory gate.", ["decision"])
+gate_decisions = Counter(
+    "discreet_gate_decisions_total", "Decisions of the memory gate, by what decided.", ["decision", "reason"]
+)
+gate_failures = Counter(
+    "discreet_gate_failures_total",
+    "Turns that retrieved because a part of the gate (decide, embedding or model) failed.",
+    ["part", "cause"],
+)
 retrieve_failures = Counter(
     "discreet_retrieve_failures_total", "Turns that went on without memories because the search failed.", ["cause"]
 )

@@ -90,6 +90,14 @@ class Settings(BaseSettings):
         description="Any OpenAI-compatible endpoint.",
     )
 
+    gate_model: str | None = Field(
+        default=None,
+        description="Small chat model as provider:model for what the gate's rules leave open. Default: local prototypes.",
+    )
+    gate_timeout: float = Field(
+        default=1.0, gt=0, description="Seconds before the gate goes on without its small model."
+    )
+
     default_user: str | None = Field(
         default=None, description="user_id for runs that name none. Leave unset where several people share a server."
     )

@@ -69,3 +69,10 @@ async def test_the_turn_page():
     assert again[-1].text == first[-1].text
     assert re.fullmatch(r"I am Ann, write to <EMAIL:[A-Z2-7]{8}>", stored[0].text)
     assert await node["my_node"]({"messages": stored}) == {"topic": "2"}
+
+
+def test_the_gate_page():
+    (page,) = snippets("gate.md")
+    assert (page["hours"].retrieve, page["hours"].reason) == (False, "opening_hours")
+    assert page["greeted"].retrieve
+    assert page["gate"].name == "memory_gate"
