@@ -17,6 +17,7 @@ from discreet.graph.parts import Options, make_parts
 from discreet.nodes.node import Node
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
+from discreet.nodes.turn import tool_rounds
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.media import modalities_of
 from discreet.state.conversation import Gate, Request, RetrievedMemory
@@ -50,7 +51,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     """Does for an agent what the template's nodes do around theirs.
 
     Before the agent: `save_input`, `memory_gate`, `retrieve_memories`. Around each call of the model: the prompt within its
-    budget, real values in, placeholders out. Around each tool: real arguments in, a redacted result in the state. After the
+    budget, real values in, placeholders out, and after `tool_loop_limit` rounds of tool calls no more tools. Around each tool: real arguments in, a redacted result in the state. After the
     agent: `persist_filtered`. The agent's own system prompt stays the instructions. Put it first in the list, so that other
     middleware sees placeholders only.
 
@@ -130,13 +131,17 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return wait_for(self.aafter_agent(state, runtime))
 
     async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        last_words = tool_rounds(request.messages) >= self._parts.settings.tool_loop_limit
         prompt, _ = await self._parts.prompting.prompt(
             request.messages,
             request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
             run=describe_run(default_user=self._parts.settings.default_user),
             able=modalities_of(request.model),
             instructions=request.system_prompt,
+            last_words=last_words,
         )
+        if last_words:
+            request = request.override(tools=[], tool_choice=None)
         return request.override(
             system_message=SystemMessage(prompt.system),
             messages=[*prompt.rounds, *prompt.running],  # type: ignore[list-item]  # AnyMessage is a union of the same

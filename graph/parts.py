@@ -122,6 +122,7 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
             log=options.log,
             keepers=_keepers(options, summariser, remember),
             mask=mask,
+            tool_loop_limit=settings.tool_loop_limit,
             default_user=settings.default_user,
         ),
         memory_tools=_memory_tools(options, settings, redactor),

@@ -13,7 +13,7 @@ from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run
-from discreet.nodes.turn import turn_start, unanswered
+from discreet.nodes.turn import tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, of_thread
 from discreet.redaction import untagged
 
@@ -23,6 +23,7 @@ def make_persist_filtered(
     log: ConversationLog | None = None,
     keepers: Sequence[Keeper] = (),
     mask: TurnMask | None = None,
+    tool_loop_limit: int = 8,
     default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
@@ -40,6 +41,7 @@ def make_persist_filtered(
         log: Where turns are logged; None logs nothing.
         keepers: Where else turns go, see `discreet.nodes.keepers`.
         mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
+        tool_loop_limit: Rounds of tool calls from which on a turn counts as looped.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, whose reducer must be LangGraph's `add_messages` or one like it.
         request_key: State key of the running turn. Graphs without it may leave it away: the turn gets an id here then.
@@ -65,6 +67,7 @@ def make_persist_filtered(
                 said=_last_text(kept, HumanMessage),
                 answered=_last_text(kept, AIMessage),
                 ended_at=datetime.now(UTC),
+                looped=tool_rounds(messages) >= tool_loop_limit,
                 conversation=[*earlier, *kept],
             )
             await keep(filtered, places)

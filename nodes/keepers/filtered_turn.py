@@ -33,6 +33,8 @@ class FilteredTurn:
     answered: str
     """As `said`; empty if the turn has no answer."""
     ended_at: datetime
+    looped: bool = False
+    """Whether the turn came to the limit of tool rounds."""
     conversation: Sequence[BaseMessage]
     """The whole thread after this turn: user messages and answers with their ids, tagged."""
 

@@ -34,6 +34,7 @@ class TurnKeeper:
                 app_name=turn.run.context.app_name,
                 agent_id=turn.run.context.agent_id,
                 created_at=turn.ended_at,
+                loop_flag=turn.looped,
                 provenance=Provenance(source=self.name),
             )
             for offset, (speaker, text) in enumerate(texts)

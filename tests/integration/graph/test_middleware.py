@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.parts import Options
 from discreet.redaction import InMemoryTurnVault
+from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel
 
@@ -114,3 +115,21 @@ def test_a_tool_that_fails_tells_the_model_a_typed_error(ask):
     agent = create_agent(model, tools=[broken], middleware=[MemoryMiddleware(model="offline")])
     assert ask(agent, "Go on, please do it")["messages"][-1].text == "Sorry."
     assert json.loads(model.prompts[1][-1].text)["error"]["code"] == "tool_failed"
+
+
+def test_the_tool_loop_ends_with_an_answer(ask):
+    @tool
+    def look_up() -> str:
+        """Look something up."""
+        return "found"
+
+    def answer(messages):
+        rounds = sum(m.type == "tool" for m in messages)
+        asked = AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": f"c{rounds}"}])
+        return asked if "limit of tool calls" not in messages[0].text else AIMessage("This is all I found.")
+
+    model = ScriptedChatModel(responses=[answer] * 4)
+    options = Options(settings=Settings(tool_loop_limit=3))
+    agent = create_agent(model, tools=[look_up], middleware=[MemoryMiddleware(options, model="offline")])
+    assert ask(agent, "Look it up for me")["messages"][-1].text == "This is all I found."
+    assert model.tools == [["look_up"]] * 3 + [[]]

@@ -1,7 +1,7 @@
 """Where filtered turns go, one place failing alone."""
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from discreet.metrics import persist_failures
 from discreet.nodes.keepers import RoundKeeper, SummaryKeeper, TurnKeeper
@@ -82,3 +82,13 @@ async def test_a_place_that_fails_costs_only_itself(run_node, short_term, caplog
     assert persist_failures.labels("broken", "LookupError")._value.get() == before + 1
     assert "persist_failed what=broken cause=LookupError" in caplog.text
     assert "ann@example.com" not in caplog.text
+
+
+@pytest.mark.parametrize(("limit", "looped"), [(1, True), (2, False)])
+async def test_a_turn_at_the_limit_of_tool_rounds_is_flagged(run_node, limit, looped):
+    memories = InMemoryMemories()
+    node = make_persist_filtered(keepers=[TurnKeeper(memories)], tool_loop_limit=limit)
+    call = AIMessage("", id="a1", tool_calls=[{"name": "look_up", "args": {}, "id": "c1"}])
+    result = ToolMessage("found", tool_call_id="c1", id="t1")
+    await run_node(node, {"messages": [ASKED[0], call, result, AIMessage("Done.", id="a2")]}, user_id="ann")
+    assert {turn.loop_flag for turn in await memories.latest("ann")} == {looped}
