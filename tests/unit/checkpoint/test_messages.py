@@ -108,7 +108,9 @@ def test_a_removal_keeps_its_meaning(policy):
     assert rebuild(RemoveMessage(id="mine"), policy).id == rebuild(HumanMessage("x", id="mine"), policy).id
 
 
-@pytest.mark.parametrize("engine_id", [str(uuid4()), f"run-{uuid4()}", f"lc_run--{uuid4()}-0"])
+@pytest.mark.parametrize(
+    "engine_id", [str(uuid4()), f"run-{uuid4()}", f"lc_run--{uuid4()}-0"], ids=["uuid", "run", "lc_run"]
+)
 def test_ids_of_the_engine_are_kept(engine_id):
     assert safe_id(engine_id) == engine_id
 
