@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Mapping
@@ -49,7 +50,8 @@ class Deliveries:
         """Return what `message` is known by and whose it is; None where it can't be claimed."""
         if self._short_term is None or not isinstance(message, HumanMessage):
             return None, None
-        delivery = delivery_of(run, message, max_media_bytes=self._max_media_bytes)
+        # In a thread: payloads are hashed, and the first call reads the key.
+        delivery = await asyncio.to_thread(delivery_of, run, message, max_media_bytes=self._max_media_bytes)
         if delivery is None:
             return None, None
         call = self._short_term.claim(delivery.work, lease=delivery.lease)

@@ -13,7 +13,12 @@ from discreet.graph import build_graph
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.shared import process_storage
 
-graph = build_graph(memories=process_storage.memories, log=process_storage.log).compile(name="discreet")
+graph = build_graph(
+    memories=process_storage.memories,
+    log=process_storage.log,
+    short_term=process_storage.short_term,
+    summaries=process_storage.summaries,
+).compile(name="discreet")
 
 
 @asynccontextmanager

@@ -6,24 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, trim_messages
-from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 
-from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.prompting import Prompting
 from discreet.nodes.run import describe_run
-from discreet.nodes.turn import recent_rounds, tool_rounds, turn_start, wants_tools
-from discreet.prompts.assistant import render_assistant
+from discreet.nodes.turn import tool_rounds, wants_tools
+from discreet.providers.media import modalities_of
 from discreet.state.conversation import ConversationState
 
-FACTS_TOKENS = 200
-"""Of the 2,000 tokens of a prompt: system 300, summary 200, rounds 1,200, input 100, reserve 200, which holds the facts."""
-ROUNDS_TOKENS = 1_200
-ROUNDS = 6
-"""Rounds that stay verbatim; about 200 tokens each."""
-
 UNFINISHED = "I could not finish this within the limit of tool calls. Please ask again, more narrowly."
+SILENT = "I have no answer to that. Please put it another way."
+"""Instead of an empty answer, which providers refuse to see again in the next turn."""
 
 
 def make_assistant(
@@ -32,63 +27,59 @@ def make_assistant(
     tools: Sequence[BaseTool] = (),
     system_prompt: str | None = None,
     tool_loop_limit: int = 8,
-    mask: TurnMask | None = None,
+    prompting: Prompting | None = None,
+    default_user: str | None = None,
     messages_key: str = "messages",
     memories_key: str = "memories",
 ) -> Node:
     """Return the node `assistant`.
 
-    The prompt is the system prompt with the retrieved memories as delimited data, the last six rounds and the running
-    turn. What is over budget is cut in this order: memories from the least relevant, then rounds from the oldest. The
-    system prompt and the running turn are never cut.
+    The prompt is the system prompt with the retrieved memories and the thread's rolling summary as delimited data, the
+    last six rounds and the running turn, each part within its budget of tokens: see `discreet.prompts.assembly`. The model
+    gets the real values of the running turn; its answer goes into the state with placeholders.
 
     Args:
         chat_model: The model, or a function from `Context.model` to it.
         tools: Bound to the model.
         system_prompt: Replaces the template's own; `Context.system_prompt` overrides it.
         tool_loop_limit: Rounds of tool calls in a turn; the answer that follows is asked for without tools.
-        mask: Gives the model the real values and puts placeholders into its answer; by default the process's.
+        prompting: Budget, rolling summary and vault; by default those of the process, without a summary.
+        default_user: user_id for runs that name none.
         messages_key: State key of the messages.
         memories_key: State key of the retrieved memories.
     """
-    mask = mask or TurnMask()
+    prompting = prompting or Prompting()
 
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
 
     async def assistant(state: State) -> Update:
         messages: list[BaseMessage] = read(state, messages_key, [])
-        context = describe_run().context
+        run = describe_run(default_user=default_user)
         last_words = tool_rounds(messages) >= tool_loop_limit
-        system = render_assistant(
+        model = model_for(run.context.model)
+        prompt, turn = await prompting.prompt(
+            messages,
             read(state, memories_key, ()),
-            system_prompt=context.system_prompt or system_prompt,
-            fits=lambda block: count_tokens_approximately([SystemMessage(block)]) <= FACTS_TOKENS,
+            run=run,
+            able=modalities_of(model),
+            instructions=run.context.system_prompt or system_prompt,
             last_words=last_words,
         )
-        model = model_for(context.model)
         runnable = model.bind_tools(tools) if tools else model
-        turn = await mask.turn(messages)
-        answer = await runnable.ainvoke([SystemMessage(system), *turn.real(within_budget(messages))])
-        if last_words and wants_tools([answer]):
-            answer = AIMessage(answer.text or UNFINISHED, id=answer.id)
-        return {messages_key: await turn.masked([answer])}
+        answer = await runnable.ainvoke(prompt.messages)
+        return {messages_key: await turn.masked([_spoken(answer, last_words=last_words)])}
 
     return Node("assistant", assistant)
 
 
-def within_budget(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the last rounds that fit their budget, and the running turn whole."""
-    window = recent_rounds(messages, ROUNDS)
-    start = turn_start(window) or 0
-    rounds = trim_messages(
-        window[:start],
-        max_tokens=ROUNDS_TOKENS,
-        token_counter=count_tokens_approximately,
-        strategy="last",
-        start_on=HumanMessage,
-    )
-    return [*rounds, *window[start:]]
+def _spoken(answer: AIMessage, *, last_words: bool) -> AIMessage:
+    """Return an answer that says something or asks for tools that may still be called."""
+    if last_words and wants_tools([answer]):
+        return AIMessage(answer.text or UNFINISHED, id=answer.id)
+    if not wants_tools([answer]) and not str(answer.text).strip():
+        return AIMessage(SILENT, id=answer.id, response_metadata=answer.response_metadata)
+    return answer
 
 
 def route_after_assistant(state: ConversationState) -> Literal["tools", "persist_filtered"]:

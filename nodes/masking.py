@@ -11,33 +11,26 @@ import asyncio
 import hashlib
 import json
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.metrics import vault_failures
+from discreet.nodes.clean_texts import CleanTexts
+from discreet.nodes.message_copies import dumped, redacted_copy, restored
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import Masking, TextRedactor, ThreadAware, TurnVault
 from discreet.redaction import resolve
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
-from discreet.redaction.walker import redact_object
 
 logger = logging.getLogger(__name__)
 
-MAX_RESULT_CHARS = 2_000
-"""Of a tool's result this much stands in the state, redacted; redacting 20 kB takes 8 to 23 ms. The model gets all of it."""
-
-CUT = " …"
-
 _ORIGINAL = "message:"
-_KEPT_METADATA = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +41,7 @@ class TurnMask:
     """Puts placeholders; one that implements `Masking` for a thread also lets their values be put back."""
     vault: TurnVault = field(default_factory=default_vault)
     """Holds what the running turns said."""
-    clean: CleanTexts = field(default_factory=lambda: CleanTexts(), repr=False)  # noqa: PLW0108  # defined below
+    clean: CleanTexts = field(default_factory=CleanTexts, repr=False)
     """Texts that were redacted before; a thread's history need not be read again in every turn."""
 
     async def turn(self, messages: Sequence[BaseMessage]) -> MaskedTurn:
@@ -126,7 +119,7 @@ class MaskedTurn:
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
         trusted = isinstance(message, AIMessage) or message.id not in self._own
         redactor = _Collecting(self._redactor, {**self._held, **self._new}, trusted=trusted)
-        copy = _stored(message, redactor)
+        copy = redacted_copy(message, redactor)
         self._new.update(redactor.values)
         if copy != message:
             self._hold(message)
@@ -134,14 +127,14 @@ class MaskedTurn:
         return copy
 
     def _hold(self, message: BaseMessage) -> None:
-        original = _dumped(message)
+        original = dumped(message)
         if original is not None:
             self._new.setdefault(_ORIGINAL + str(message.id), original)
 
     def _original(self, message: BaseMessage) -> BaseMessage:
         held = self._held.get(_ORIGINAL + str(message.id))
         if held is not None:
-            return message.model_copy(update=json.loads(held))
+            return restored(message, held)
         update: dict[str, Any] = {}
         if isinstance(message.content, str) and (text := self.text(message.content)) != message.content:
             update["content"] = text
@@ -157,42 +150,6 @@ class MaskedTurn:
         if isinstance(value, list):
             return [self._resolved(item) for item in value]
         return value
-
-
-class CleanTexts:
-    """Knows, by digest, the last texts that came out of the redactor of a thread. Thread-safe."""
-
-    def __init__(self, size: int = 10_000) -> None:
-        self._size = size
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def has(self, thread: str, message: BaseMessage) -> bool:
-        """Whether `message` is text only, and the text is known."""
-        digest = self._digest(thread, message)
-        with self._lock:
-            known = digest in self._digests
-            if known and digest is not None:
-                self._digests.move_to_end(digest)
-            return known
-
-    def add(self, thread: str, message: BaseMessage) -> None:
-        """Know `message` from now on, if it is text only."""
-        digest = self._digest(thread, message)
-        if digest is None:
-            return
-        with self._lock:
-            self._digests[digest] = None
-            if len(self._digests) > self._size:
-                self._digests.popitem(last=False)
-
-    @staticmethod
-    def _digest(thread: str, message: BaseMessage) -> bytes | None:
-        if not isinstance(message, HumanMessage | AIMessage) or not isinstance(message.content, str):
-            return None
-        if message.additional_kwargs or message.name or (isinstance(message, AIMessage) and message.tool_calls):
-            return None
-        return hashlib.blake2b(f"{thread}\0{message.content}".encode("utf-8", "replace"), digest_size=16).digest()
 
 
 class _Collecting:
@@ -222,51 +179,3 @@ def failed(doing: str, error: Exception) -> None:
     cause = type(error).__name__
     vault_failures.labels(cause).inc()
     logger.warning("turn_vault_failed doing=%s cause=%s", doing, cause)
-
-
-def _stored(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
-    """Return what stands in the state of a message: its kind, id and redacted text; of the model the redacted calls too."""
-    text = str(message.text)
-    if isinstance(message, HumanMessage):
-        return HumanMessage(redactor.redact(text), id=message.id, name=message.name and redactor.redact(message.name))
-    if isinstance(message, AIMessage):
-        return AIMessage(
-            redactor.redact(text),
-            id=message.id,
-            name=message.name,
-            tool_calls=[{**call, "args": redact_object(call["args"], redactor)} for call in message.tool_calls],
-            invalid_tool_calls=[
-                {**call, "args": redactor.redact(call["args"] or ""), "error": None}
-                for call in message.invalid_tool_calls
-            ],
-            usage_metadata=message.usage_metadata,
-            response_metadata={k: v for k, v in message.response_metadata.items() if k in _KEPT_METADATA},
-        )
-    if isinstance(message, ToolMessage):
-        shown = redactor.redact(text[:MAX_RESULT_CHARS]) + (CUT if len(text) > MAX_RESULT_CHARS else "")
-        return ToolMessage(
-            shown,
-            id=message.id,
-            name=message.name,
-            tool_call_id=message.tool_call_id,
-            status=message.status,
-            artifact=redact_object(message.artifact, redactor),
-        )
-    redacted: BaseMessage = redact_object(message, redactor)
-    return redacted.model_copy(update={"id": message.id})
-
-
-def _dumped(message: BaseMessage) -> str | None:
-    """Return what `_original` puts back, as JSON; None if it holds something that JSON doesn't."""
-    fields: dict[str, Any] = {"content": message.content, "additional_kwargs": message.additional_kwargs}
-    if isinstance(message, AIMessage):
-        fields |= {
-            "tool_calls": message.tool_calls,
-            "invalid_tool_calls": message.invalid_tool_calls,
-            "response_metadata": message.response_metadata,
-        }
-    try:
-        return json.dumps(fields)
-    except (TypeError, ValueError):
-        logger.warning("message_not_held kind=%s", message.type)
-        return None

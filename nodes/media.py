@@ -1,84 +1,211 @@
-"""Take the media out of a user's message: what is kept is a summary and metadata, never the payload."""
+"""Take the media out of a user's message: what is kept is a summary and metadata, never the payload nor the transcript."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
+import asyncio
+import logging
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import HumanMessage
 
-from discreet.errors import InputTooLargeError, UnsupportedInputError
-from discreet.ports import Media
+from discreet.errors import InputError, UnsupportedInputError
+from discreet.metrics import media_summary_fallbacks
+from discreet.nodes.media_blocks import Block, standard_blocks
+from discreet.nodes.media_payload import digest_of, known_mime, mime_of, payload_bytes, wav_milliseconds
+from discreet.ports import Media, MediaSummarizer
+from discreet.ports.media import payload_of
+from discreet.providers.extracts import first_sentences
+from discreet.providers.media import GivenSummarizer
 from discreet.state.media import MediaMeta, Modality
+from discreet.state.text import storable
 
-MIME: Final = re.compile(r"[A-Za-z]{1,20}/[A-Za-z0-9.+-]{1,80}(; ?codecs?=[a-z0-9.]{1,20})?")
-"""A media type (RFC 6838, section 4.2). What has another form is left out: it could hold anything."""
+logger = logging.getLogger(__name__)
+
 LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}")
 """A language tag (RFC 5646, section 2.1)."""
 
 MODALITIES: Final[Mapping[str, Modality]] = {"audio": "voice", "image": "image"}
 
+MAX_MEDIA: Final = 10
+"""Of one message; each is a call of the model."""
+
+MAX_TAGS: Final = 20
+MAX_LABEL_CHARS: Final = 50
+MAX_DURATION_MS: Final = 24 * 3_600_000
+"""A day. A longer recording has no length here rather than an absurd one."""
+
+SUMMARY_SECONDS: Final = 30.0
+"""One summary takes this long at most; `ChatModelSummarizer` gives its model 25 s, and then does without it."""
+
 
 def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[str, list[Media]]:
     """Return the text of `message` and its media.
 
+    It hashes the payloads: run it in a thread where they are large.
+
     Raises:
-        UnsupportedInputError: A block is neither text nor image nor audio, or its payload is broken.
-        InputTooLargeError: A payload is over `max_bytes`.
+        UnsupportedInputError: A block is neither text nor image nor audio, there are more than `MAX_MEDIA`, or a payload
+            is broken or not what it is said to be.
+        InputTooLargeError: The payloads together are over `max_bytes`.
     """
     texts: list[str] = []
     media: list[Media] = []
-    for block in message.content_blocks:
-        kind = block.get("type")
-        if kind == "text":
-            texts.append(str(block.get("text", "")))
-        elif kind in MODALITIES:
-            media.append(_media(dict(block), MODALITIES[kind], max_bytes))
-        else:
+    used = 0
+    for block in standard_blocks(message.content):
+        modality = MODALITIES.get(str(block.get("type")))
+        if block.get("type") == "text":
+            texts.append(str(block.get("text") or ""))
+        elif modality is None:
             raise UnsupportedInputError(
                 "The message has a content block that can't be taken. Send text, image or audio blocks."
             )
+        elif len(media) == MAX_MEDIA:
+            raise UnsupportedInputError(f"The message has more than {MAX_MEDIA} media. Send fewer at a time.")
+        else:
+            payload = payload_bytes(block, max_bytes=max_bytes, used=used)
+            used += len(payload or b"")
+            media.append(_media(block, modality, payload))
     return "\n".join(text for text in texts if text), media
 
 
-def _media(block: dict[str, Any], modality: Modality, max_bytes: int) -> Media:
-    described = {**(block.get("extras") or {}), **(block.get("metadata") or {}), **block}
-    given = next((described[key] for key in ("summary", "transcript", "caption") if described.get(key)), None)
-    meta = MediaMeta()
-    mime = str(described.get("mime_type") or described.get("mime") or "")
-    if MIME.fullmatch(mime):
-        meta["mime"] = mime
-    language = str(described.get("language") or "")
-    if LANGUAGE.fullmatch(language):
-        meta["language"] = language
-    duration = described.get("durationMs", described.get("duration_ms"))
-    if isinstance(duration, int | float) and not isinstance(duration, bool) and duration >= 0:
-        meta["durationMs"] = round(duration)
-    if digest := _digest(block, described.get("sha256"), max_bytes):
-        meta["sha256"] = digest
-    return Media(modality=modality, meta=meta, block=block, given=str(given) if given else None)
+async def summarize_all(media: Sequence[Media], summarizer: MediaSummarizer) -> list[str]:
+    """Return a summary of each medium, in their order, made at once.
 
+    Where the summarizer fails or takes longer than `SUMMARY_SECONDS`, the words that came along are shortened by rules.
 
-def _digest(block: Mapping[str, Any], claimed: object, max_bytes: int) -> str | None:
-    """Return the SHA-256 of the payload; the caller's own where no bytes came along."""
-    payload = block.get("base64")
-    if not isinstance(payload, str):
-        return claimed.lower() if isinstance(claimed, str) and _is_sha256(claimed) else None
-    size = len(payload) * 3 // 4
-    if size > max_bytes:
-        raise InputTooLargeError(size, max_bytes, "bytes of media")
+    Raises:
+        MediaSummaryUnavailableError: For one of them there is nothing to make a summary from. The others are given up.
+    """
     try:
-        digest = hashlib.sha256(base64.b64decode(payload, validate=True)).hexdigest()
-    except binascii.Error:
-        raise UnsupportedInputError("The media's base64 payload is broken. Send it again.") from None
-    if isinstance(claimed, str) and claimed.lower() != digest:
-        raise UnsupportedInputError("The media does not match the sha256 sent with it. Send it again.")
-    return digest
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_summary(item, summarizer)) for item in media]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]
 
 
-def _is_sha256(value: str) -> bool:
-    return len(value) == hashlib.sha256().digest_size * 2 and all(char in "0123456789abcdefABCDEF" for char in value)
+def with_summaries(message: HumanMessage, summaries: Sequence[str]) -> HumanMessage:
+    """Return a copy for the turn's vault whose media have their summaries beside them, where `for_model` finds them."""
+    waiting = iter(summaries)
+    blocks = [
+        {**block, "summary": next(waiting)} if block.get("type") in MODALITIES else block
+        for block in standard_blocks(message.content)
+    ]
+    return message.model_copy(update={"content": blocks})
+
+
+def for_model(content: str | list[Any], able: Collection[Modality], summary: str = "") -> str | list[Block]:
+    """Return what the chat model gets of the user's original message while its turn runs.
+
+    Text stays. A transcript or caption that came along is a text marked `[voice transcript]` or `[image caption]`. A
+    payload goes as it came, without anything that providers do not know, if the model is `able` to take it; else the
+    words, and without those the summary. A recording by URL goes as words too, since few providers take it.
+
+    Args:
+        content: Of the message before `save_input`, or of `with_summaries`.
+        able: What the model takes, see `discreet.providers.media.modalities_of`.
+        summary: Stands once for the media that have neither a summary of their own nor words.
+    """
+    if isinstance(content, str):
+        return content
+    parts: list[Block] = []
+    for block in standard_blocks(content):
+        modality = MODALITIES.get(str(block.get("type")))
+        if modality is not None:
+            found, summary = _for_model(block, modality, able, summary)
+            parts += found
+        elif block.get("type") == "text" and block.get("text"):
+            parts.append(_text(str(block["text"])))
+    if all(part["type"] == "text" for part in parts):
+        return "\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _for_model(block: Block, modality: Modality, able: Collection[Modality], summary: str) -> tuple[list[Block], str]:
+    """Return the parts for one medium, and the message's summary unless it is among them."""
+    words = [
+        _text(f"[{modality} {what}] {text}") for what in ("transcript", "caption") if (text := _words(block, what))
+    ]
+    payload = payload_of({**block, "mime_type": known_mime(block, modality)}) if modality in able else None
+    if payload is not None and not (modality == "voice" and "url" in payload):
+        return [*words, payload], summary
+    if words:
+        return words, summary
+    if own := _words(block, "summary"):
+        return [_text(f"[{modality}] {own}")], summary
+    return ([_text(f"[{modality}] {summary}")] if summary else []), ""
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def _words(block: Mapping[str, Any], key: str) -> str | None:
+    """Return the text that came along under `key`, None if it is blank."""
+    found = block.get(key)
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def _media(block: Block, modality: Modality, payload: bytes | None) -> Media:
+    given, transcript = _words(block, "summary") or _words(block, "caption"), _words(block, "transcript")
+    if given and transcript and given.split() == transcript.split():
+        given = None
+    mime = mime_of(payload, block.get("mime_type") or block.get("mime"), modality)
+    block = {key: value for key, value in block.items() if key != "mime_type"} | ({"mime_type": mime} if mime else {})
+    return Media(
+        modality=modality, meta=_meta(block, modality, payload, mime), block=block, given=given, transcript=transcript
+    )
+
+
+def _meta(block: Block, modality: Modality, payload: bytes | None, mime: str | None) -> MediaMeta:
+    """Return what may be kept. What has not the form it should have is left out: it could hold anything."""
+    meta = MediaMeta(modality=modality)
+    if mime:
+        meta["mime"] = mime
+    language = block.get("language")
+    if isinstance(language, str) and LANGUAGE.fullmatch(language):
+        meta["language"] = language
+    duration = _milliseconds(block.get("durationMs", block.get("duration_ms")))
+    if duration is None and modality == "voice":
+        duration = wav_milliseconds(payload)
+    if duration is not None:
+        meta["durationMs"] = duration
+    if digest := digest_of(payload, block.get("sha256")):
+        meta["sha256"] = digest
+    kinds = _labels([block.get("imageType", block.get("image_type"))])
+    if modality == "image" and kinds:
+        meta["imageType"] = kinds[0]
+    if tags := _labels(block.get("tags")):
+        meta["tags"] = tags
+    return meta
+
+
+def _milliseconds(said: object) -> int | None:
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= MAX_DURATION_MS:
+        return None
+    return round(said) if math.isfinite(said) else None
+
+
+def _labels(said: object) -> list[str]:
+    """Return the first short texts of a list, each once."""
+    if not isinstance(said, list | tuple):
+        return []
+    texts = [" ".join(storable(item).split()) for item in said if isinstance(item, str)]
+    return [text for text in dict.fromkeys(texts) if 0 < len(text) <= MAX_LABEL_CHARS][:MAX_TAGS]
+
+
+async def _summary(media: Media, summarizer: MediaSummarizer) -> str:
+    """Return one to three sentences, whatever the summarizer says."""
+    try:
+        async with asyncio.timeout(SUMMARY_SECONDS):
+            summary = first_sentences(await summarizer.summarize(media))
+    except InputError:
+        summary = ""
+    except Exception as error:  # noqa: BLE001  # a summarizer of the user's own; what came along is not lost
+        cause, summary = type(error).__name__, ""
+        media_summary_fallbacks.labels(cause).inc()
+        logger.warning("media_summary_failed modality=%s cause=%s", media.modality, cause)
+    return summary or await GivenSummarizer().summarize(media)

@@ -12,10 +12,11 @@ from langgraph.errors import GraphBubbleUp
 from discreet.metrics import retrieve_failures, retrieve_seconds
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import Run, describe_run
-from discreet.nodes.turn import turn_text
+from discreet.nodes.turn import query_text
 from discreet.ports import Memories
+from discreet.prompts.blocks import PAST_TYPES
 from discreet.state.conversation import RetrievedMemory
-from discreet.state.records import MemoryFilters, ScoredMemory
+from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,8 @@ def make_retrieve_memories(
 ) -> Node:
     """Return the node `retrieve_memories`, which puts the best memories into `memories_key`.
 
-    Without a user or without text the list is empty. So it is on an error and after `timeout` seconds: a log event and
+    What was said in the running thread itself, and its summary, are left out: the prompt has them anyway. Without a user or
+    without text the list is empty. So it is on an error and after `timeout` seconds: a log event and
     a metric say so, and the turn goes on.
 
     Args:
@@ -60,7 +62,7 @@ def make_retrieve_memories(
 
     async def retrieve_memories(state: State) -> Update:
         run = describe_run(default_user=default_user)
-        query = turn_text(read(state, messages_key, ()))
+        query = query_text(read(state, messages_key, ()))
         if run.user_id is None or not query.strip():
             return {memories_key: []}
         started = time.perf_counter()
@@ -74,9 +76,14 @@ def make_retrieve_memories(
             logger.warning("retrieve_failed cause=%s seconds=%.3f", cause, time.perf_counter() - started)
             return {memories_key: []}
         retrieve_seconds.observe(time.perf_counter() - started)
-        return {memories_key: [retrieved(hit) for hit in found]}
+        return {memories_key: [retrieved(hit) for hit in found if not _told_anyway(hit.record, run.thread_id)]}
 
     return Node("retrieve_memories", retrieve_memories)
+
+
+def _told_anyway(record: MemoryRecord, thread_id: str | None) -> bool:
+    """Whether the prompt has it already: the summary and the rounds of the running thread."""
+    return record.type in PAST_TYPES and record.thread_id is not None and record.thread_id == thread_id
 
 
 def retrieved(hit: ScoredMemory) -> RetrievedMemory:

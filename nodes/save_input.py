@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.media import split_message
+from discreet.nodes.media import for_model, split_message, summarize_all, with_summaries
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import Run, describe_run
+from discreet.nodes.short_term import tolerant
 from discreet.nodes.turn import unanswered
-from discreet.ports import Media, MediaSummarizer
+from discreet.ports import Media, MediaSummarizer, ShortTermStore
 from discreet.providers.media import GivenSummarizer
 from discreet.state.text import storable
+
+MAX_HELD_CHARS = 2_000_000
+"""Of a message with media, in the vault while its turn runs: 1.5 MB of payload. Models take images of that size."""
 
 
 def make_save_input(
@@ -24,6 +29,8 @@ def make_save_input(
     max_chars: int = 20_000,
     max_media_bytes: int = 20_000_000,
     mask: TurnMask | None = None,
+    short_term: ShortTermStore | None = None,
+    default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
     gate_key: str = "gate",
@@ -41,6 +48,8 @@ def make_save_input(
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
         mask: Redactor and vault; by default those of the process.
+        short_term: Where the session becomes active; None keeps no sessions.
+        default_user: user_id for runs that name none.
         messages_key: State key of the messages, for graphs with a schema of their own.
         request_key: State key of the running turn, set here.
         gate_key: State key of the gate's decision, emptied here.
@@ -49,38 +58,45 @@ def make_save_input(
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
     """
-    summarize = (summarizer or GivenSummarizer()).summarize
+    summarizer = summarizer or GivenSummarizer()
     mask = mask or TurnMask()
 
     def checked(message: HumanMessage) -> tuple[str, list[Media]]:
         text, media = split_message(message, max_bytes=max_media_bytes)
-        if len(text) > max_chars:
-            raise InputTooLargeError(len(text), max_chars)
+        size = len(text) + sum(len(item.transcript or "") for item in media)
+        if size > max_chars:
+            raise InputTooLargeError(size, max_chars)
         text = storable(text)
         if not text.strip() and not media:
             raise EmptyInputError
         return text, media
 
     async def save_input(state: State) -> Update:
-        describe_run()  # refuses an unusable user_id before anything is done
+        run = describe_run(default_user=default_user)  # refuses an unusable user_id before anything is done
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
         *earlier, message = _users_messages(messages)
-        text, media = checked(message)
-        summaries = [(item, await summarize(item)) for item in media]
-        kept = "\n".join([text] * bool(text) + [_as_text(item, summary, bare=not text) for item, summary in summaries])
-        request = new_request(message, media)
+        text, media = await asyncio.to_thread(checked, message)
+        summaries = await summarize_all(media, summarizer)
+        kept = _as_text(text, media, summaries)
+        request = new_request(message, media, mask.redactor.redact)
         refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
         turn = await mask.turn(messages)
         said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
         if media:
-            turn.keep(message)
+            turn.keep(_for_vault(with_summaries(message, summaries)))
         gone = {m.id for m in refused}
         given = [*(m for m in messages[:-1] if m.id not in gone), said]
-        masked = await turn.masked(given)
+        masked, _ = await asyncio.gather(turn.masked(given), _touch(short_term, run))
         changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
         return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input)
+
+
+async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
+    """Make the session active."""
+    if short_term is not None and run.user_id is not None and run.thread_id is not None:
+        await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
 
 
 def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
@@ -105,6 +121,16 @@ def _acceptable(message: HumanMessage, check: Callable[[HumanMessage], object]) 
     return True
 
 
-def _as_text(media: Media, summary: str, *, bare: bool) -> str:
-    """Return the summary as message text; marked as such where the user wrote something beside it."""
-    return storable(summary if bare else f"[{media.modality}] {summary}")
+def _as_text(text: str, media: Sequence[Media], summaries: Sequence[str]) -> str:
+    """Return what is kept of a message: its text, and the summaries, marked as such unless one is all there is."""
+    if not text and len(summaries) == 1:
+        return storable(summaries[0])
+    marked = [f"[{item.modality}] {summary}" for item, summary in zip(media, summaries, strict=True)]
+    return storable("\n".join([*([text] if text else []), *marked]))
+
+
+def _for_vault(message: HumanMessage) -> HumanMessage:
+    """Return what the vault holds of a message with media: all of it, or its words where the payload is too large."""
+    if len(str(message.content)) <= MAX_HELD_CHARS:
+        return message
+    return message.model_copy(update={"content": for_model(message.content, able=())})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from discreet.checkpoint.messages import is_answer
+from discreet.redaction import untagged
 
 
 def turn_start(messages: Sequence[BaseMessage]) -> int | None:
@@ -26,6 +27,14 @@ def turn_text(messages: Sequence[BaseMessage]) -> str:
     """Return the text of the newest user message, empty if there is none."""
     start = turn_start(messages)
     return "" if start is None else str(messages[start].text)
+
+
+def query_text(messages: Sequence[BaseMessage]) -> str:
+    """Return what long-term memory is searched with: the newest user message, with untagged placeholders as memories have.
+
+    The gate and the retrieval both embed exactly this, so that the second finds the vector of the first in the cache.
+    """
+    return untagged(turn_text(messages))
 
 
 def tool_rounds(messages: Sequence[BaseMessage]) -> int:

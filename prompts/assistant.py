@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
+from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, block, memory_line
 from discreet.prompts.texts import prompt_text
 from discreet.state.conversation import RetrievedMemory
 
-FACTS_TAG = "known_facts"
-PAST_TAG = "past_conversations"
-PAST_TYPES = frozenset({"conversation_summary", "turn"})
-
-_DELIMITER = re.compile(rf"<(?=\s*/?\s*(?:{FACTS_TAG}|{PAST_TAG})\b)", re.IGNORECASE)
-
-
-def as_data(text: str) -> str:
-    """Return `text` on one line and without our delimiters, so that a stored text can't leave its block."""
-    return _DELIMITER.sub("‹", " ".join(text.split()))
-
-
-def memory_line(memory: RetrievedMemory) -> str:
-    """Return one memory as `- [type] text (day)`."""
-    day = memory["created_at"][:10]
-    return f"- [{memory['type']}] {as_data(memory['text'])} ({day})"
+__all__ = ["FACTS_TAG", "PAST_TAG", "render_assistant"]
 
 
 def render_assistant(
@@ -46,7 +31,7 @@ def render_assistant(
     past = _fitting([memory_line(m) for m in memories if m["type"] in PAST_TYPES], lambda block: fits(lines + block))
     if lines or past:
         parts.append(prompt_text("memory_facts"))
-    parts += [f"<{tag}>\n{block}\n</{tag}>" for tag, block in ((FACTS_TAG, lines), (PAST_TAG, past)) if block]
+    parts += [block(tag, told) for tag, told in ((FACTS_TAG, lines), (PAST_TAG, past)) if told]
     if last_words:
         parts.append(prompt_text("final_answer"))
     return "\n\n".join(parts)

@@ -24,8 +24,8 @@ class Request(TypedDict):
     """Id of the user's message of this turn."""
     modality: Modality
     """How the user spoke."""
-    media: NotRequired[MediaMeta]
-    """Metadata of the media, if there was any."""
+    media: NotRequired[list[MediaMeta]]
+    """Metadata of each medium, if there was any."""
     started_at: str
     """UTC, ISO 8601."""
 

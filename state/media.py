@@ -10,13 +10,19 @@ Modality = Literal["text", "voice", "image"]
 
 
 class MediaMeta(TypedDict, total=False):
-    """All that is kept of a voice or image message beside its summary."""
+    """All that is kept of a recording or an image beside its summary."""
 
+    modality: Modality
+    """What it is; a message may have several of different kinds."""
     language: str
     """BCP 47 tag of what is spoken or written."""
     mime: str
-    """Media type as given, for example `audio/ogg`."""
+    """Media type, for example `audio/ogg`."""
     durationMs: int
     """Length of a recording in milliseconds."""
     sha256: str
     """Hex digest of the payload."""
+    imageType: str
+    """What kind of image it is, for example `screenshot`."""
+    tags: list[str]
+    """Short labels of what it shows."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from discreet.errors import InvalidRecordError
 from discreet.state.media import MediaMeta, Modality
@@ -156,6 +157,11 @@ class MemoryFilters(Record):
     """What held at this time, superseded since or not. None: what holds now."""
 
 
+def _as_list(media: object) -> object:
+    """Return one or none as a list."""
+    return [] if media is None else [media] if isinstance(media, Mapping) else media
+
+
 class TurnRecord(Record):
     """One turn for the conversation log: what the user said and what was answered, both redacted."""
 
@@ -171,10 +177,10 @@ class TurnRecord(Record):
     """The agent that answered."""
     modality: Modality = "text"
     """How the user spoke."""
-    media: MediaMeta | None = None
-    """Metadata of the media, if there was any."""
+    media: Annotated[list[MediaMeta], BeforeValidator(_as_list)] = Field(default_factory=list)
+    """Metadata of each medium, in the order of the message. One alone is taken too, as logs had it first."""
     input_text: Text
-    """What the user said, or the summary of the media."""
+    """What the user said, and the summaries of the media."""
     output_text: Text
     """What was answered."""
     is_emergency: bool = False

@@ -3,6 +3,7 @@
 from discreet.nodes.keepers.filtered_turn import FilteredTurn, Keeper, keep
 from discreet.nodes.keepers.log import LogKeeper
 from discreet.nodes.keepers.rounds import RoundKeeper
+from discreet.nodes.keepers.summary import SummaryKeeper
 from discreet.nodes.keepers.turns import TurnKeeper
 
-__all__ = ["FilteredTurn", "Keeper", "LogKeeper", "RoundKeeper", "TurnKeeper", "keep"]
+__all__ = ["FilteredTurn", "Keeper", "LogKeeper", "RoundKeeper", "SummaryKeeper", "TurnKeeper", "keep"]

@@ -18,6 +18,9 @@ from discreet.state.conversation import Request
 
 logger = logging.getLogger(__name__)
 
+KEEP_SECONDS = 10.0
+"""A turn that is answered waits no longer for a place where it is to be kept."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FilteredTurn:
@@ -59,7 +62,8 @@ async def keep(turn: FilteredTurn, keepers: Sequence[Keeper]) -> None:
 
 async def _keep(turn: FilteredTurn, keeper: Keeper) -> None:
     try:
-        await keeper.keep(turn)
+        async with asyncio.timeout(KEEP_SECONDS):
+            await keeper.keep(turn)
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign place may raise anything

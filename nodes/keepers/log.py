@@ -27,7 +27,7 @@ class LogKeeper:
                 app_name=turn.run.context.app_name,
                 agent_id=turn.run.context.agent_id,
                 modality=turn.request["modality"],
-                media=turn.request.get("media"),
+                media=turn.request.get("media", []),
                 input_text=turn.said,
                 output_text=turn.answered,
                 started_at=datetime.fromisoformat(turn.request["started_at"]),

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
@@ -29,8 +30,8 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
     """Return the node `tools`: LangGraph's `ToolNode` behind the turn's vault.
 
     Tools get the arguments that the model wrote and, where they ask for it, the state with the real messages. Their results
-    stand in the state redacted and shortened, and reach the model whole. A tool that fails answers with its error, so that
-    the model can tell the user.
+    stand in the state redacted and shortened, and reach the model whole. A tool that fails answers with a typed
+    error, so that the model can tell the user.
 
     Args:
         tools: What the model may call.
@@ -38,7 +39,7 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         messages_key: State key of the messages.
     """
     mask = mask or TurnMask()
-    node = ToolNode(list(tools), handle_tool_errors=_tell, messages_key=messages_key)
+    node = ToolNode(list(tools), handle_tool_errors=tool_error, messages_key=messages_key)
 
     async def run_tools(state: State) -> Update:
         messages: list[BaseMessage] = read(state, messages_key, [])
@@ -48,11 +49,6 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         return results if isinstance(done, list) else results[0]
 
     return Node("tools", run_tools)
-
-
-def _tell(error: Exception) -> str:
-    """Say what went wrong; this stays in the running turn, as every tool result does."""
-    return f"{type(error).__name__}: {error}"
 
 
 def _with(state: State, key: str, messages: list[BaseMessage]) -> State:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
+from discreet.background_loop import wait_for
 from discreet.nodes.run import Run, describe_run
 from discreet.ports import Memories
 
@@ -20,15 +21,15 @@ class MemoryToolArgs(BaseModel):
 
 
 class MemoryTool(BaseTool):
-    """Base of the memory tools. They need an event loop: use `ainvoke`."""
+    """Base of the memory tools. `invoke` runs them on the background event loop, see `discreet.background_loop`."""
 
     memories: SkipValidation[Memories] = Field(exclude=True, repr=False)
     """Where memories are kept."""
     default_user: str | None = Field(default=None, exclude=True)
     """user_id for runs that name none."""
 
-    def _run(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"{self.name} works on an event loop: call it with ainvoke.")
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        return wait_for(self._arun(*args, **kwargs))
 
     def speaker(self, runtime: Any) -> tuple[Run, str]:
         """Return the run and its user.

@@ -25,6 +25,7 @@ DiscreetError
 │   ├── EmbeddedServerError       the bundled server can't be started
 │   └── ShortTermError            sessions, last rounds and claims can't be reached
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
+├── TransientEntryError           a key or a time to live that transient state does not take
 ├── ProviderError                 a chat or embedding model failed
 └── EncryptionError               a sealed value can't be opened
 
@@ -216,6 +217,12 @@ class InvalidFilterError(DiscreetError, ValueError):
     """The filter can't be understood. It is a ValueError too, which LangGraph's stores raise."""
 
     code = "filter_invalid"
+
+
+class TransientEntryError(DiscreetError, ValueError):
+    """The key or the time to live is not one that transient state takes."""
+
+    code = "transient_entry"
 
 
 class ProviderError(DiscreetError):

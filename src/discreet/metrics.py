@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
 
-gate_decisions = Counter("discreet_gate_decisions_total", "Decisions of the memory gate.", ["decision"])
+gate_decisions = Counter(
+    "discreet_gate_decisions_total", "Decisions of the memory gate, by what decided.", ["decision", "reason"]
+)
+gate_failures = Counter(
+    "discreet_gate_failures_total",
+    "Turns that retrieved because a part of the gate (decide, embedding or model) failed.",
+    ["part", "cause"],
+)
 retrieve_failures = Counter(
     "discreet_retrieve_failures_total", "Turns that went on without memories because the search failed.", ["cause"]
 )
@@ -45,4 +52,26 @@ outage_turns = Counter(
     "discreet_outage_turns_total",
     "Turns answered while the checkpointer could not be reached, by what was lost.",
     ["lost"],
+)
+summaries = Counter("discreet_summaries_total", "Times that a chunk of rounds was to go into a rolling summary.")
+summary_failures = Counter(
+    "discreet_summary_failures_total", "Rolling summaries that were not written or not read, by cause.", ["cause"]
+)
+conversation_rounds = Histogram(
+    "discreet_conversation_rounds", "Rounds of a conversation when a turn ended.", buckets=(1, 5, 10, 20, 50, 100)
+)
+tool_errors = Counter(
+    "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
+)
+prompt_tokens = Histogram(
+    "discreet_prompt_tokens",
+    "Tokens of a prompt, by part.",
+    ["part"],
+    buckets=(0, 50, 100, 150, 200, 300, 500, 800, 1_200, 2_000, 4_000, 8_000, 16_000),
+)
+prompt_cut = Counter(
+    "discreet_prompt_cut_total", "Rounds, memories and summaries left out of a prompt or shortened, by part.", ["part"]
+)
+media_summary_fallbacks = Counter(
+    "discreet_media_summary_fallbacks_total", "Media whose summary a model failed to make, by cause.", ["cause"]
 )

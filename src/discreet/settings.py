@@ -75,7 +75,8 @@ class Settings(BaseSettings):
         default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
     )
     embedding_model: str | None = Field(
-        default=None, description="Embedding model as provider:model. Default: OpenAI with a key, else the local one."
+        default=None,
+        description="Embedding model as provider:model, or none: search by words. Default: OpenAI with a key, else the local one.",
     )
     embedding_dims: int | None = Field(default=None, ge=8, le=4000, description="Vector size asked of the provider.")
     openai_api_key: SecretStr | None = Field(
@@ -87,6 +88,14 @@ class Settings(BaseSettings):
         default=None,
         validation_alias=AliasChoices("DISCREET_OPENAI_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
         description="Any OpenAI-compatible endpoint.",
+    )
+
+    gate_model: str | None = Field(
+        default=None,
+        description="Small chat model as provider:model for what the gate's rules leave open. Default: local prototypes.",
+    )
+    gate_timeout: float = Field(
+        default=1.0, gt=0, description="Seconds before the gate goes on without its small model."
     )
 
     default_user: str | None = Field(

@@ -24,7 +24,13 @@ async def compiled_graph(
         ConfigurationError: The model's name is unknown.
     """
     builder = build_graph(
-        chat_model=chat_model, memories=storage.memories, log=storage.log, tools=tools, settings=settings
+        chat_model=chat_model,
+        memories=storage.memories,
+        log=storage.log,
+        short_term=storage.short_term,
+        summaries=storage.summaries,
+        tools=tools,
+        settings=settings,
     )
     saver = RedactingSaver.from_pool(storage.pool)
     await saver.setup()

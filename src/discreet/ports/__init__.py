@@ -1,6 +1,6 @@
 """What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
 
-from discreet.ports.embeddings import Calibration, EmbeddingProvider
+from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, Memories
@@ -49,5 +49,6 @@ __all__ = [
     "TurnVault",
     "Work",
     "WorkKind",
+    "is_semantic",
     "of_thread",
 ]

@@ -26,6 +26,11 @@ class Calibration:
         return min(1.0, max(0.0, (cosine - self.zero) / (self.one - self.zero)))
 
 
+def is_semantic(embeddings: EmbeddingProvider) -> bool:
+    """Whether near vectors mean that texts say about the same; not so for a provider with an attribute `semantic = False`."""
+    return bool(getattr(embeddings, "semantic", True))
+
+
 class EmbeddingProvider(Protocol):
     """Turns texts into vectors. Blocking methods are for threads and scripts, the `a…` ones for an event loop."""
 

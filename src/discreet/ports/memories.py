@@ -12,6 +12,11 @@ from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, Tu
 class Memories(Protocol):
     """Long-term memory of all users; every call is scoped to one."""
 
+    @property
+    def semantic(self) -> bool:
+        """Whether search compares meanings too, not words alone."""
+        ...
+
     async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
         """Redact, embed and store `records` in one transaction; return them as stored.
 

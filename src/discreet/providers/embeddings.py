@@ -9,6 +9,8 @@ from langchain_core.embeddings import Embeddings
 
 from discreet.errors import ConfigurationError, ProviderError
 from discreet.ports import Calibration, EmbeddingProvider
+from discreet.providers.keywords import DIMS as KEYWORDS_DIMS
+from discreet.providers.keywords import KeywordOnly
 from discreet.providers.local import DIMS as LOCAL_DIMS
 from discreet.providers.local import local_embeddings
 from discreet.providers.names import split_name
@@ -18,14 +20,15 @@ from discreet.settings import Settings, load_settings
 from discreet.state.records import MAX_MEMORY_CHARS
 
 LOCAL = "local"
-ACCEPTED = f"'{LOCAL}' or 'openai:<model>', for example 'openai:{DEFAULT_EMBEDDING_MODEL}'"
+NONE = "none"
+ACCEPTED = f"'{LOCAL}', '{NONE}' or 'openai:<model>', for example 'openai:{DEFAULT_EMBEDDING_MODEL}'"
 
 RAW_COSINE = Calibration(zero=0.0, one=1.0)
 """The thresholds 0.6, 0.85 and 0.95 were chosen on OpenAI's own cosines, so these are the common scale."""
 
 
 def embedding_provider(name: str | None = None, *, settings: Settings | None = None) -> EmbeddingProvider:
-    """Return the embedding provider `name`: `local` or `openai:<model>`.
+    """Return the embedding provider `name`: `local`, `openai:<model>`, or `none`, which finds texts by their words alone.
 
     Without a name it is `settings.embedding_model`, else `openai:text-embedding-3-small` where there is a key, else the
     local model. Nothing is loaded and nothing is sent anywhere before the first text is embedded.
@@ -41,18 +44,24 @@ def embedding_provider(name: str | None = None, *, settings: Settings | None = N
     settings = settings or load_settings()
     name = name or settings.embedding_model or _default_name(settings)
     if name.strip().lower() == LOCAL:
-        if settings.embedding_dims not in (None, LOCAL_DIMS):
-            raise ConfigurationError(
-                f"The local embedding model has {LOCAL_DIMS} dims: unset DISCREET_EMBEDDING_DIMS, which is "
-                f"{settings.embedding_dims}."
-            )
+        _check_dims(settings, LOCAL_DIMS, "The local embedding model has")
         return local_embeddings()
+    if name.strip().lower() == NONE:
+        _check_dims(settings, KEYWORDS_DIMS, "Search by words alone has")
+        return KeywordOnly()
     provider, model = split_name(name, accepted=ACCEPTED)
     if provider != "openai":
         raise ConfigurationError(f"No embedding provider is called {provider!r}. Accepted: {ACCEPTED}.")
     dims = settings.embedding_dims or DEFAULT_EMBEDDING_DIMS
     client = openai_embeddings(model, dims, settings)
     return from_langchain(client, name=f"openai:{model}", dims=dims)
+
+
+def _check_dims(settings: Settings, dims: int, which: str) -> None:
+    if settings.embedding_dims not in (None, dims):
+        raise ConfigurationError(
+            f"{which} {dims} dims: unset DISCREET_EMBEDDING_DIMS, which is {settings.embedding_dims}."
+        )
 
 
 def from_langchain(

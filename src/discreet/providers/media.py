@@ -1,71 +1,140 @@
-"""Summaries of voice and image messages: from words given along with the media, or from a multimodal chat model."""
+"""Summaries of voice and image messages: from words that came along, or from a chat model."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 from collections.abc import Collection
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.constants import TAG_NOSTREAM
 
 from discreet.errors import MediaSummaryUnavailableError
+from discreet.metrics import media_summary_fallbacks
 from discreet.ports import Media
-from discreet.prompts.media_summary import render_media_summary
+from discreet.ports.media import payload_of
+from discreet.prompts.media_summary import render_media_summary, render_transcript, render_transcript_summary
+from discreet.providers.extracts import extract, first_sentences
+from discreet.providers.offline import OfflineChatModel
+from discreet.providers.vectors import embeddable
 from discreet.state.media import Modality
 
-MAX_SENTENCES = 3
-MAX_SUMMARY_CHARS = 600
-"""Three sentences of 200 characters each, which is long for any of the four languages."""
+logger = logging.getLogger(__name__)
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001  # full-width: Chinese
+MODEL_SECONDS = 25.0
+"""Of the 30 that `save_input` waits for a summary; the rest is for doing without the model."""
 
-
-def first_sentences(text: str) -> str:
-    """Return the first three sentences of `text` on one line, cut at 600 characters."""
-    sentences = [part for part in _SENTENCE_END.split(" ".join(text.split())) if part]
-    return " ".join(sentences[:MAX_SENTENCES])[:MAX_SUMMARY_CHARS].strip()
+MAX_TRANSCRIPT_CHARS = 20_000
+"""Some twenty minutes of speech. Of a longer one the model reads both ends."""
 
 
 class GivenSummarizer:
-    """Shortens the transcript or caption that the caller sent along."""
+    """Shortens the words that came along: a summary or caption is one already, a transcript is cut down by rules.
+
+    A transcript is never kept whole where it has more than three sentences. A shorter one loses its filler only, see
+    `discreet.providers.extracts.extract`.
+    """
 
     async def summarize(self, media: Media) -> str:
-        """Return the first sentences of what was given.
+        """Return one to three sentences of what was given.
 
         Raises:
             MediaSummaryUnavailableError: Nothing was given.
         """
-        summary = first_sentences(media.given or "")
+        summary = first_sentences(media.given or "") or extract(media.transcript or "")
         if not summary:
             raise MediaSummaryUnavailableError
         return summary
 
 
 class ChatModelSummarizer:
-    """Shortens what was given, and else asks a multimodal chat model."""
+    """Has a chat model summarise a transcript, or the payload itself if the model is multimodal.
 
-    def __init__(self, model: BaseChatModel, *, modalities: Collection[Modality] | None = None) -> None:
-        """Ask `model` about these modalities; by default those that its LangChain profile names as inputs."""
-        profile = model.profile or {}
-        inputs: dict[Modality, bool | None] = {
-            "image": profile.get("image_inputs"),
-            "voice": profile.get("audio_inputs"),
-        }
+    A summary or caption that came along is used as it is. Where the model fails, is too slow, or repeats the transcript
+    instead of summarising it, the words that came along are shortened by rules.
+    """
+
+    def __init__(
+        self,
+        model: BaseChatModel,
+        *,
+        modalities: Collection[Modality] | None = None,
+        timeout: float = MODEL_SECONDS,
+    ) -> None:
+        """Ask `model`.
+
+        Args:
+            model: Any; the offline model, which understands nothing, is not asked.
+            modalities: What payloads it takes; by default those of `modalities_of`.
+            timeout: Seconds.
+        """
         self._model = model
-        self._modalities = frozenset(m for m, able in inputs.items() if able) if modalities is None else modalities
+        self._modalities = modalities_of(model) if modalities is None else modalities
+        self._timeout = timeout
         self._given = GivenSummarizer()
 
     async def summarize(self, media: Media) -> str:
         """Return 1 to 3 sentences about `media`.
 
         Raises:
-            MediaSummaryUnavailableError: The model does not take this modality, or answered with nothing.
+            MediaSummaryUnavailableError: No words came along, and the model does not take this modality, failed or
+                answered with nothing.
         """
-        if media.given or media.modality not in self._modalities:
-            return await self._given.summarize(media)
-        instruction = SystemMessage(render_media_summary(media.meta.get("language")))
-        answer = await self._model.ainvoke([instruction, HumanMessage(content=[dict(media.block)])])
-        summary = first_sentences(answer.text)
-        if not summary:
-            raise MediaSummaryUnavailableError
+        if not (media.given or "").strip() and (prompt := self._prompt(media)):
+            summary = await self._asked(prompt, media)
+            if summary:
+                return summary
+        return await self._given.summarize(media)
+
+    def _prompt(self, media: Media) -> list[BaseMessage] | None:
+        """Return what the model is asked, None if there is nothing that it can be asked about."""
+        if isinstance(self._model, OfflineChatModel):
+            return None
+        language = media.meta.get("language")
+        if (media.transcript or "").strip():
+            words = render_transcript(embeddable(str(media.transcript), MAX_TRANSCRIPT_CHARS))
+            return [SystemMessage(render_transcript_summary(language)), HumanMessage(words)]
+        payload = payload_of(media.block) if media.modality in self._modalities else None
+        if payload is None:
+            return None
+        return [SystemMessage(render_media_summary(language)), HumanMessage(content=[payload])]
+
+    async def _asked(self, prompt: list[BaseMessage], media: Media) -> str | None:
+        """Return the model's summary; None, with a log event and a metric, if there is none that can be used."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._model.ainvoke(prompt, {"tags": [TAG_NOSTREAM]})  # not for the caller's stream
+        except Exception as error:  # noqa: BLE001  # every provider has errors of its own, and no common base
+            _tell(media, type(error).__name__)
+            return None
+        summary = first_sentences(str(answer.text))
+        unusable = "empty" if not summary else "repeated" if _repeats(summary, media.transcript or "") else None
+        if unusable:
+            _tell(media, unusable)
+            return None
         return summary
+
+
+def modalities_of(model: BaseChatModel) -> frozenset[Modality]:
+    """Return what `model` takes besides text, as its LangChain profile says; nothing if it has none."""
+    profile = model.profile or {}
+    inputs: dict[Modality, bool | None] = {"image": profile.get("image_inputs"), "voice": profile.get("audio_inputs")}
+    return frozenset(modality for modality, able in inputs.items() if able)
+
+
+def _tell(media: Media, cause: str) -> None:
+    """Say that the model was of no use; the turn goes on with what came along."""
+    media_summary_fallbacks.labels(cause).inc()
+    logger.warning("media_summary_failed modality=%s cause=%s", media.modality, cause)
+
+
+def _repeats(summary: str, transcript: str) -> bool:
+    """Whether all of the transcript stands in the summary, whatever its case and punctuation."""
+    said = _folded(transcript)
+    return bool(said) and said in _folded(summary)
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

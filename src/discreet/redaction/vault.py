@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+TURN_SHARE = 4
+"""One turn holds at most a quarter of all."""
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -20,7 +23,8 @@ class InMemoryTurnVault:
     """Keeps the values of running turns in RAM, and nowhere else. Safe to use from several threads.
 
     A turn is forgotten `ttl` seconds after it was last added to. Of more than `max_chars` characters in all turns the oldest
-    turns are forgotten first; values that are larger than that alone are not kept. `clock` returns seconds.
+    turns are forgotten first. One turn holds a quarter of that at most: a value that would be over it is not kept, so that
+    nobody's large message costs others theirs. `clock` returns seconds.
 
     Example:
         >>> vault = InMemoryTurnVault()
@@ -55,10 +59,11 @@ class InMemoryTurnVault:
             held.expires = now + self._ttl
             self._turns[turn] = held
             for placeholder, value in values.items():
-                if placeholder not in held.values:
+                size = len(placeholder) + len(value)
+                if placeholder not in held.values and held.chars + size <= self._max_chars // TURN_SHARE:
                     held.values[placeholder] = value
-                    held.chars += len(placeholder) + len(value)
-                    self._chars += len(placeholder) + len(value)
+                    held.chars += size
+                    self._chars += size
             while self._chars > self._max_chars:
                 self._forget(next(iter(self._turns)))
 

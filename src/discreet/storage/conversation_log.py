@@ -75,7 +75,7 @@ class PostgresConversationLog:
                         **self._texts(turn),
                         "user_key": user_key,
                         "session_key": digest(turn.user_id or "", turn.thread_id),
-                        "media": None if turn.media is None else Jsonb(turn.media),
+                        "media": Jsonb(turn.media) if turn.media else None,
                     },
                 )
                 return await cursor.fetchone() is not None

@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
-from discreet.ports import EmbeddingProvider, TextRedactor
+from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
@@ -57,6 +57,7 @@ class PostgresMemories:
         """
         self._pool = pool
         self._embeddings = embeddings
+        self.semantic = is_semantic(embeddings)
         self._rules = rules
         self._redactor = redactor
         self._fusion: Fusion = fusion

@@ -2,18 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar, Self
+
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from discreet.storage.server import connection_string, show_vector_types
 
-Connection = AsyncConnection[DictRow]
-Pool = AsyncConnectionPool[Connection]
-
 WAIT_SECONDS = 10.0
 """How long a caller waits for a free connection. A search holds one for about 2 ms."""
+
+OUTAGE_SECONDS = 0.5
+"""How long a caller waits while the server refuses connections: a turn has several, and waits for each of them."""
+
+
+Connection = AsyncConnection[DictRow]
+
+
+class RememberedConnection(Connection):
+    """A connection that remembers whether the last attempt to make one succeeded."""
+
+    refused: ClassVar[dict[str, bool]] = {}
+    """By connection string; it is the server that is down, not a pool."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """Connect, and remember how it went."""
+        try:
+            made = await super().connect(conninfo, **options)
+        except OperationalError:
+            cls.refused[conninfo] = True
+            raise
+        cls.refused.pop(conninfo, None)
+        return made
+
+
+class Pool(AsyncConnectionPool[Connection]):
+    """A pool whose callers don't wait their full time for a server that refuses connections."""
+
+    async def getconn(self, timeout: float | None = None) -> Connection:  # noqa: ASYNC109  # psycopg's signature
+        """Return a connection within `timeout` seconds.
+
+        Raises:
+            PoolTimeout: There is none; after half a second where the server refuses new ones.
+        """
+        patience = self.timeout if timeout is None else timeout
+        first = min(patience, OUTAGE_SECONDS)
+        try:
+            return await super().getconn(first)
+        except PoolTimeout:
+            if first == patience or RememberedConnection.refused.get(str(self.conninfo)):
+                raise
+        return await super().getconn(patience - first)
 
 
 def make_pool(dsn: str, *, max_size: int) -> Pool:
@@ -21,8 +63,9 @@ def make_pool(dsn: str, *, max_size: int) -> Pool:
 
     `AsyncPostgresSaver` and `AsyncPostgresStore` need autocommit and rows as dicts, and so do we.
     """
-    return AsyncConnectionPool(
+    return Pool(
         connection_string(dsn),
+        connection_class=RememberedConnection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
         min_size=1,
         max_size=max_size,

@@ -34,7 +34,7 @@ def redacted_turn(turn: TurnRecord, redactor: TextRedactor) -> TurnRecord:
         update={
             "input_text": redactor.redact(turn.input_text),
             "output_text": redactor.redact(turn.output_text),
-            "media": None if turn.media is None else _redacted_media(turn.media, redactor),
+            "media": [_redacted_media(media, redactor) for media in turn.media],
         }
     )
 
@@ -45,6 +45,10 @@ def _redacted_media(media: MediaMeta, redactor: TextRedactor) -> MediaMeta:
         redacted["mime"] = redactor.redact(media["mime"])
     if "language" in media:
         redacted["language"] = redactor.redact(media["language"])
+    if "imageType" in media:
+        redacted["imageType"] = redactor.redact(media["imageType"])
+    if "tags" in media:
+        redacted["tags"] = _redacted_tags(media["tags"], redactor)
     return redacted
 
 

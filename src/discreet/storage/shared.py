@@ -9,7 +9,8 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
-from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore
+from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore, is_semantic
+from discreet.providers import embedding_provider
 from discreet.storage.opening import open_storage
 from discreet.storage.wiring import Storage
 
@@ -26,7 +27,7 @@ class SharedStorage:
         """Open with `opener` when the first lease is taken."""
         self._opener = opener
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, _Slot] = WeakKeyDictionary()
-        self.memories = cast("Memories", _Forwarding(lambda: self._serving.memories))
+        self.memories = cast("Memories", _ForwardingMemories(lambda: self._serving.memories))
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
@@ -99,6 +100,15 @@ class _Forwarding:
             return await getattr(self._get(), name)(*args, **kwargs)
 
         return call
+
+
+class _ForwardingMemories(_Forwarding):
+    """The memories; what they can do is asked before anything is open."""
+
+    @property
+    def semantic(self) -> bool:
+        """What the settings say."""
+        return is_semantic(embedding_provider())
 
 
 process_storage = SharedStorage()

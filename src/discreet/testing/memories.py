@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from discreet.ports import EmbeddingProvider, TextRedactor
+from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
 from discreet.redaction import Redactor
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.settling import Nearness, settle
@@ -51,6 +51,7 @@ class InMemoryMemories:
     ) -> None:
         """Embed by `embeddings` (default: `StubEmbeddings`), redact by `redactor` (default: the product's own)."""
         self._embeddings = embeddings or StubEmbeddings()
+        self.semantic = is_semantic(self._embeddings)
         self._redactor = redactor or Redactor()
         self._thresholds = thresholds or DedupThresholds()
         self._kept: defaultdict[str, dict[UUID, _Kept]] = defaultdict(dict)

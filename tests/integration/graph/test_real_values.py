@@ -1,5 +1,6 @@
 """Under anybody's checkpointer the latest state has placeholders, while the model and the tools get the real values."""
 
+import base64
 import json
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.types import Command, interrupt
 
 from discreet.graph import build_graph
+from discreet.providers.media import GivenSummarizer
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.testing import InMemoryMemories, ScriptedChatModel
@@ -161,3 +163,40 @@ def test_without_an_event_loop_it_is_the_same(send, received):
     compiled.invoke({"messages": [("user", SAID)]}, config, context=Context(user_id="ann"))
     assert received == [(EMAIL, [PHONE])]
     assert EMAIL not in written(dict(compiled.get_state(config).values))
+
+
+VOICE = {
+    "type": "audio",
+    "base64": base64.b64encode(b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(40)).decode(),
+    "mime_type": "audio/wav",
+    "transcript": f"Hello. I went out. I met Bob. Then planted words came. Write to {EMAIL}.",
+}
+
+
+async def test_the_model_hears_the_transcript_and_the_state_keeps_a_summary(stock):
+    model = ScriptedChatModel(responses=[AIMessage("Heard.")])
+    compiled = build_graph(chat_model=model, summarizer=GivenSummarizer()).compile(
+        checkpointer=stock, interrupt_after="*"
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    await compiled.ainvoke({"messages": [HumanMessage([VOICE], id="m1")]}, config)
+    while (state := await compiled.aget_state(config)).next:
+        text = written(dict(state.values))
+        assert not any(raw in text for raw in (EMAIL, "planted words", VOICE["base64"][:40]))
+        await compiled.ainvoke(None, config)
+    assert model.prompts[0][-1].text == f"[voice transcript] {VOICE['transcript']}"
+    assert (await compiled.aget_state(config)).values["messages"][-1].text == "Heard."
+
+
+async def test_a_model_that_sees_gets_the_image_and_the_state_its_caption():
+    pixels = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()
+    image = {"type": "image", "base64": pixels, "mime_type": "image/png", "caption": "A kettle.", "sha256": None}
+    model = ScriptedChatModel(responses=[AIMessage("A kettle.")], profile={"image_inputs": True})
+    compiled = build_graph(chat_model=model).compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    await compiled.ainvoke(
+        {"messages": [HumanMessage([{"type": "text", "text": "What is it?"}, image], id="m1")]}, config
+    )
+    assert {"type": "image", "base64": pixels, "mime_type": "image/png"} in model.prompts[0][-1].content
+    kept = (await compiled.aget_state(config)).values["messages"]
+    assert [m.content for m in kept] == ["What is it?\n[image] A kettle.", "A kettle."]

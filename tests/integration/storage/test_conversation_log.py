@@ -34,7 +34,7 @@ async def test_a_turn_is_logged_redacted(storage):
             input_text=f"Write to {MAIL}",
             output_text=f"I wrote to {MAIL}",
             modality="voice",
-            media={"mime": "audio/ogg", "durationMs": 1200},
+            media=[{"mime": "audio/ogg", "durationMs": 1200}, {"mime": "image/png", "tags": ["a card", MAIL]}],
             is_emergency=True,
             agent_id="agent",
         )
@@ -48,7 +48,7 @@ async def test_a_turn_is_logged_redacted(storage):
             "default",
             "agent",
             "voice",
-            {"mime": "audio/ogg", "durationMs": 1200},
+            [{"mime": "audio/ogg", "durationMs": 1200}, {"mime": "image/png", "tags": ["a card", "<EMAIL>"]}],
             "Write to <EMAIL>",
             "I wrote to <EMAIL>",
             True,

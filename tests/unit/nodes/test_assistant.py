@@ -2,8 +2,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
-from discreet.nodes.assistant import UNFINISHED, make_assistant, route_after_assistant, within_budget
-from discreet.testing import ScriptedChatModel
+from discreet.nodes.assistant import SILENT, UNFINISHED, make_assistant, route_after_assistant
+from discreet.nodes.prompting import Prompting
+from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.ports import RollingSummary
+from discreet.providers.summaries import ExtractiveSummaryProvider
+from discreet.providers.tokens import count_tokens
+from discreet.testing import InMemoryRollingSummaries, ScriptedChatModel
 
 CALL = {"name": "lookup", "args": {}, "id": "c1"}
 MEMORY = {
@@ -81,10 +86,31 @@ def test_the_edge_leads_to_the_tools_on_request(last, following):
     assert route_after_assistant({"messages": [HumanMessage("Go"), last]}) == following
 
 
-def test_the_oldest_rounds_are_cut_first_and_the_running_turn_never():
+async def test_the_oldest_rounds_are_cut_first_and_the_running_turn_never(run_node):
     earlier = [m for i in range(6) for m in (HumanMessage(f"q{i} " + "word " * 400), AIMessage(f"a{i}"))]
-    running = [HumanMessage("word " * 5000), *rounds(1)]
-    kept = within_budget([*earlier, *running])
-    assert kept[-3:] == running
-    assert isinstance(kept[0], HumanMessage)
-    assert [m.content[:2] for m in kept[:-3]] == ["q4", "a4", "q5", "a5"]
+    running = [HumanMessage("word " * 400), *rounds(1)]
+    model = ScriptedChatModel(responses=[AIMessage("Yes.")])
+    await run_node(make_assistant(model), {"messages": [*earlier, *running]})
+    _, *told = model.prompts[0]
+    assert [m.content for m in told[-3:]] == [m.content for m in running]
+    assert isinstance(told[0], HumanMessage)
+    assert [m.content[:2] for m in told[:-3]] == ["q3", "a3", "q4", "a4", "q5", "a5"]
+
+
+async def test_a_model_that_says_nothing_is_put_into_words(run_node):
+    model = ScriptedChatModel(responses=[AIMessage(" ")])
+    state = await run_node(make_assistant(model), {"messages": [HumanMessage("Go")]})
+    assert state["messages"][-1].content == SILENT
+
+
+async def test_the_summary_stands_in_the_prompt_for_the_rounds_that_it_covers(run_node):
+    summaries = InMemoryRollingSummaries()
+    earlier = [m for i in range(9) for m in (HumanMessage(f"q{i}", id=f"h{i}"), AIMessage(f"a{i}", id=f"i{i}"))]
+    summary = RollingSummary(text="They spoke about boats.", rounds=3, last_message_id="i2")
+    await summaries.commit(None, "thread-1", expected=RollingSummary(), new=summary)
+    prompting = Prompting(summariser=RollingSummariser(summaries, ExtractiveSummaryProvider(), count_tokens))
+    model = ScriptedChatModel(responses=[AIMessage("Yes.")])
+    await run_node(make_assistant(model, prompting=prompting), {"messages": [*earlier, HumanMessage("And?")]})
+    system, *told = model.prompts[0]
+    assert "<conversation_summary>\nThey spoke about boats.\n</conversation_summary>" in system.content
+    assert [m.content for m in told] == [m.content for m in earlier[6:]] + ["And?"]

@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from discreet.nodes.masking import MAX_RESULT_CHARS, CleanTexts, TurnMask
+from discreet.nodes.clean_texts import CleanTexts
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.message_copies import MAX_RESULT_CHARS
 from discreet.redaction import InMemoryTurnVault, Redactor
 
 EMAIL = "ann@example.com"
-PARTS = st.lists(st.sampled_from([EMAIL, "+84 912 345 678", "hello", "привет", "你好", "<EMAIL:AAAAAAAA>", '"', "\\", "\n"]))
+PARTS = st.lists(
+    st.sampled_from([EMAIL, "+84 912 345 678", "hello", "привет", "你好", "<EMAIL:AAAAAAAA>", '"', "\\", "\n"])
+)
 
 
 @pytest.fixture
@@ -26,9 +30,14 @@ async def masked(mask, *messages):
 
 
 async def test_a_model_gets_its_own_message_back_to_the_letter(mask):
-    blocks = [{"type": "thinking", "thinking": f"about {EMAIL}", "signature": "sig" * 300}, {"type": "text", "text": "ok"}]
+    blocks = [
+        {"type": "thinking", "thinking": f"about {EMAIL}", "signature": "sig" * 300},
+        {"type": "text", "text": "ok"},
+    ]
     call = {"name": "send", "args": {"to": [EMAIL], "n": 1}, "id": "call_9f8e7d6c5b4a", "type": "tool_call"}
-    message = AIMessage(blocks, id="a1", tool_calls=[call], additional_kwargs={"k": EMAIL}, response_metadata={"x": EMAIL})
+    message = AIMessage(
+        blocks, id="a1", tool_calls=[call], additional_kwargs={"k": EMAIL}, response_metadata={"x": EMAIL}
+    )
     (copy,), later = await masked(mask, message)
     assert EMAIL not in copy.model_dump_json()
     assert copy.tool_calls[0]["id"] == "call_9f8e7d6c5b4a"

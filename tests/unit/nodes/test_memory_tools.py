@@ -4,11 +4,15 @@ from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from langchain_core.tools import tool
+from langchain_core.tools import ToolException, tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.prebuilt import ToolNode
 
+from discreet.background_loop import wait_for
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_tools
 from discreet.nodes.tools.memory_save import copied_from
+from discreet.state.context import Context
 from discreet.state.records import MemoryRecord
 from discreet.testing import InMemoryMemories
 
@@ -149,9 +153,30 @@ async def test_a_tool_that_fails_answers_with_its_error(run_node):
 
     request = AIMessage("", tool_calls=[{"name": "broken", "args": {}, "id": "c1"}])
     state = await run_node(make_tools([broken]), {"messages": [HumanMessage("Go"), request]})
-    assert (state["messages"][-1].status, state["messages"][-1].content) == ("error", "OSError: disk full")
+    answer = json.loads(state["messages"][-1].content)
+    assert answer == {"error": {"code": "tool_failed", "message": "The tool failed: OSError.", "retryable": False}}
+    assert state["messages"][-1].status == "error"
 
 
-def test_a_memory_tool_without_an_event_loop_says_what_to_do(memories):
-    with pytest.raises(NotImplementedError, match="ainvoke"):
-        MemoryRecall(memories=memories).invoke({"query": "x"})
+def test_the_tools_work_without_an_event_loop(memories):
+    saved = MemorySave(memories=memories, default_user="ann").invoke({"text": "Keeps two parrots"})
+    (found,) = MemoryRecall(memories=memories, default_user="ann").invoke({"query": "parrots"})["memories"]
+    assert found["entry_id"] == saved["entry_id"]
+    assert MemoryForget(memories=memories, default_user="ann").invoke({"entry_id": saved["entry_id"]})["deleted"]
+
+
+def test_the_tools_know_the_user_of_a_graph_that_runs_by_invoke(memories):
+    """Somebody else's graph: LangGraph's own tool node, which calls the tools in threads."""
+    graph = StateGraph(MessagesState, context_schema=Context)
+    graph.add_node("tools", ToolNode([MemorySave(memories=memories), MemoryRecall(memories=memories)]))
+    graph.add_edge(START, "tools")
+    call = {"name": "save_memory", "args": {"text": "Keeps two parrots"}, "id": "c1"}
+    messages = [HumanMessage("I keep two parrots"), AIMessage("", tool_calls=[call])]
+    state = graph.compile().invoke({"messages": messages}, context=Context(user_id="ann"))
+    assert json.loads(state["messages"][-1].content)["saved"] is True
+    assert [hit.record.text for hit in wait_for(memories.search("ann", "parrots"))] == ["Keeps two parrots"]
+
+
+async def test_a_tool_that_is_called_by_hand_knows_no_user(memories):
+    with pytest.raises(ToolException, match="names no user_id"):
+        await MemoryRecall(memories=memories).ainvoke({"query": "parrots"})

@@ -10,7 +10,7 @@ REQUEST = {
     "request_id": "r1",
     "message_id": "m1",
     "modality": "voice",
-    "media": {"mime": "audio/ogg", "durationMs": 10},
+    "media": [{"mime": "audio/ogg", "durationMs": 10}],
     "started_at": "2026-01-02T03:04:05+00:00",
 }
 
@@ -68,7 +68,7 @@ async def test_the_turn_is_logged_redacted(run_node):
     (logged,) = log.turns
     assert (logged.user_id, logged.thread_id, logged.request_id) == ("ann", "thread-9", "r1")
     assert (logged.input_text, logged.output_text) == ("Write to <EMAIL>", "Sent to <EMAIL>.")
-    assert (logged.modality, logged.media) == ("voice", {"mime": "audio/ogg", "durationMs": 10})
+    assert (logged.modality, logged.media) == ("voice", [{"mime": "audio/ogg", "durationMs": 10}])
 
 
 async def test_a_log_that_fails_costs_the_row_and_not_the_answer(run_node, caplog):

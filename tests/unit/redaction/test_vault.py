@@ -69,13 +69,18 @@ def test_a_turn_expires_after_its_last_value(vault, clock):
 
 
 def test_the_oldest_turns_make_room(vault):
-    for turn in ("1", "2", "3"):
-        vault.hold(turn, {MARK: "x" * 400})
-    assert [bool(vault.values(turn)) for turn in ("1", "2", "3")] == [False, True, True]
-    vault.hold("4", {MARK: "x" * 2000})
-    assert vault.values("4") == {}
-    vault.hold("5", {MARK: MAIL})
-    assert vault.values("5") == {MARK: MAIL}
+    for turn in ("1", "2", "3", "4", "5"):
+        vault.hold(turn, {MARK: "x" * 200})
+    assert [bool(vault.values(turn)) for turn in ("1", "2", "3", "4", "5")] == [False, True, True, True, True]
+
+
+def test_a_large_turn_costs_others_nothing(vault):
+    vault.hold("1", {MARK: MAIL})
+    vault.hold("2", {MARK: "x" * 2000, "<PHONE:AAAAAAAA>": "1"})
+    assert vault.values("2") == {"<PHONE:AAAAAAAA>": "1"}
+    for number in range(100):
+        vault.hold("2", {f"<PHONE:{number}>": "x" * 100})
+    assert vault.values("1") == {MARK: MAIL}
 
 
 async def test_both_faces_see_the_same(vault):

@@ -1,7 +1,9 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from discreet.errors import InvalidRecordError
-from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, TurnRecord
 
 
 def test_only_text_is_required():
@@ -39,3 +41,18 @@ def test_bad_fields_are_refused_with_a_typed_error_that_repeats_no_value(fields)
         MemoryRecord(**fields)
     assert "xxxx" not in str(caught.value)
     assert "gossip" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (None, []),
+        ([], []),
+        ({"mime": "audio/ogg"}, [{"mime": "audio/ogg"}]),
+        ([{"mime": "a/b"}] * 2, [{"mime": "a/b"}] * 2),
+    ],
+)
+def test_a_turn_has_a_list_of_media(given, kept):
+    values = {"request_id": "r", "user_id": None, "thread_id": "t", "input_text": "x", "output_text": "y"}
+    now = datetime.now(UTC)
+    assert TurnRecord(**values, started_at=now, ended_at=now, media=given).media == kept

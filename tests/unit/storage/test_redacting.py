@@ -51,11 +51,12 @@ def test_what_a_caller_says_of_media_is_redacted_and_its_digest_stays():
         output_text="y",
         started_at=NOW,
         ended_at=NOW,
-        media={"mime": f"audio/{MAIL}", "language": MAIL, "durationMs": 2_125_550_147, "sha256": digest},
+        media=[
+            {"mime": f"audio/{MAIL}", "language": MAIL, "durationMs": 2_125_550_147, "sha256": digest},
+            {"modality": "image", "imageType": f"card of {MAIL}", "tags": ["business card", MAIL]},
+        ],
     )
-    assert redacted_turn(turn, Redactor()).media == {
-        "mime": "audio/<EMAIL>",
-        "language": "<EMAIL>",
-        "durationMs": 2_125_550_147,
-        "sha256": digest,
-    }
+    assert redacted_turn(turn, Redactor()).media == [
+        {"mime": "audio/<EMAIL>", "language": "<EMAIL>", "durationMs": 2_125_550_147, "sha256": digest},
+        {"modality": "image", "imageType": "card of <EMAIL>", "tags": ["business card", "<EMAIL>"]},
+    ]

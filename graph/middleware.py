@@ -1,0 +1,196 @@
+"""Memory and discretion for agents made by `langchain.agents.create_agent`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, NotRequired
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage, ToolMessage
+from langgraph.graph.message import add_messages
+from langgraph.types import Command
+
+from discreet.background_loop import wait_for
+from discreet.errors import MissingDependencyError
+from discreet.graph.parts import Options, make_parts
+from discreet.nodes.node import Node
+from discreet.nodes.run import describe_run
+from discreet.nodes.tools.errors import tool_error
+from discreet.providers import chat_model as model_by_name
+from discreet.providers.media import modalities_of
+from discreet.state.conversation import Gate, Request, RetrievedMemory
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain.agents.middleware.types import (
+        AgentState,
+        ModelRequest,
+        ModelResponse,
+        PrivateStateAttr,
+        ToolCallRequest,
+    )
+except ImportError as error:
+    raise MissingDependencyError(
+        "The middleware is for agents of the package langchain: pip install 'discreet[langchain]'"
+    ) from error
+
+ToolResult = ToolMessage | Command[Any]
+
+
+class MemoryState(AgentState[Any]):
+    """The agent's state and the running turn, which callers don't see."""
+
+    request: NotRequired[Annotated[Request | None, PrivateStateAttr]]
+    gate: NotRequired[Annotated[Gate | None, PrivateStateAttr]]
+    memories: NotRequired[Annotated[list[RetrievedMemory], PrivateStateAttr]]
+
+
+class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
+    """Does for an agent what the template's nodes do around theirs.
+
+    Before the agent: `save_input`, `memory_gate`, `retrieve_memories`. Around each call of the model: the prompt within its
+    budget, real values in, placeholders out. Around each tool: real arguments in, a redacted result in the state. After the
+    agent: `persist_filtered`. The agent's own system prompt stays the instructions. Put it first in the list, so that other
+    middleware sees placeholders only.
+
+    Example:
+        >>> from langchain.agents import create_agent
+        >>> from discreet.providers import chat_model
+        >>> from discreet.testing import InMemoryMemories
+        >>> middleware = MemoryMiddleware(Options(memories=InMemoryMemories()))
+        >>> agent = create_agent(chat_model("offline"), middleware=[middleware])
+    """
+
+    state_schema = MemoryState
+
+    def __init__(self, options: Options | None = None, *, model: BaseChatModel | str | None = None) -> None:
+        """Work with `options`; `model` summarises media and threads, by default the one that the settings name.
+
+        Raises:
+            ConfigurationError: The model's name is unknown, or the options contradict each other.
+        """
+        options = options or Options()
+        chosen = model if isinstance(model, BaseChatModel) else model_by_name(model, settings=options.settings)
+        self._parts = make_parts(options, chosen)
+        self.tools: Sequence[Any] = self._parts.memory_tools
+
+    async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
+        """Check and mask the message, and retrieve memories for it."""
+        first = [node for node in (self._parts.save_input, self._parts.memory_gate) if node is not None]
+        update = await _in_turn(first, state)
+        gate = update.get("gate")
+        if self._parts.retrieve_memories is not None and (gate is None or gate["retrieve"]):
+            update |= await _in_turn([self._parts.retrieve_memories], {**state, **_merged(state, update)})
+        return update
+
+    def before_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
+        """Do what `abefore_agent` does, blocking."""
+        return wait_for(self.abefore_agent(state, runtime))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Give the model the prompt with the real values, and mask what it says."""
+        return await self._masked(request, await handler(await self._prepared(request)))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Do what `awrap_model_call` does, blocking."""
+        response = handler(wait_for(self._prepared(request)))
+        return wait_for(self._masked(request, response))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """Give the tool its real arguments, and mask what it returns. A failure becomes a typed error for the model."""
+        real = await self._real(request)
+        try:
+            result = await handler(real)
+        except Exception as error:  # noqa: BLE001  # tool_error lets LangGraph's own signals pass
+            result = _failed(request, error)
+        return await self._masked_result(request, result)
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
+        """Do what `awrap_tool_call` does, blocking."""
+        real = wait_for(self._real(request))
+        try:
+            result = handler(real)
+        except Exception as error:  # noqa: BLE001  # as above
+            result = _failed(request, error)
+        return wait_for(self._masked_result(request, result))
+
+    async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
+        """Keep the filtered turn, and drop the rest."""
+        return await _in_turn([self._parts.persist_filtered], state)
+
+    def after_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
+        """Do what `aafter_agent` does, blocking."""
+        return wait_for(self.aafter_agent(state, runtime))
+
+    async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        prompt, _ = await self._parts.prompting.prompt(
+            request.messages,
+            request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
+            run=describe_run(default_user=self._parts.settings.default_user),
+            able=modalities_of(request.model),
+            instructions=request.system_prompt,
+        )
+        return request.override(
+            system_message=SystemMessage(prompt.system),
+            messages=[*prompt.rounds, *prompt.running],  # type: ignore[list-item]  # AnyMessage is a union of the same
+        )
+
+    async def _masked(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
+        turn = await self._parts.mask.turn(request.messages)
+        return dataclasses.replace(response, result=await turn.masked(response.result))
+
+    async def _real(self, request: ToolCallRequest) -> ToolCallRequest:
+        messages = request.state["messages"]
+        turn = await self._parts.mask.turn(messages)
+        real = turn.real(messages)
+        calls = {call["id"]: call for message in real for call in getattr(message, "tool_calls", ())}
+        state = {**request.state, "messages": real}
+        return dataclasses.replace(
+            request,
+            tool_call=calls.get(request.tool_call["id"], request.tool_call),
+            state=state,
+            runtime=dataclasses.replace(request.runtime, state=state),
+        )
+
+    async def _masked_result(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
+        turn = await self._parts.mask.turn(request.state["messages"])
+        if isinstance(result, ToolMessage):
+            (masked,) = await turn.masked([result])
+            return masked  # type: ignore[return-value]  # of the kind that it was
+        if isinstance(result.update, dict) and "messages" in result.update:
+            update = {**result.update, "messages": await turn.masked(result.update["messages"])}
+            return dataclasses.replace(result, update=update)
+        return result
+
+
+def _failed(request: ToolCallRequest, error: Exception) -> ToolMessage:
+    return ToolMessage(
+        tool_error(error), name=request.tool_call["name"], tool_call_id=request.tool_call["id"], status="error"
+    )
+
+
+async def _in_turn(nodes: Sequence[Node], state: Any) -> dict[str, Any]:
+    """Run `nodes` one after the other and return their updates as one."""
+    update: dict[str, Any] = {}
+    for node in nodes:
+        step: Any = await node({**state, **_merged(state, update)})
+        messages = [*update.get("messages", ()), *step.get("messages", ())]
+        update |= step
+        if messages:
+            update["messages"] = messages
+    return update
+
+
+def _merged(state: Any, update: dict[str, Any]) -> dict[str, Any]:
+    """Return `update` as it changes `state`: messages by their ids."""
+    if "messages" not in update:
+        return update
+    changes: list[BaseMessage | RemoveMessage] = update["messages"]
+    return {**update, "messages": add_messages(state["messages"], changes)}  # type: ignore[arg-type]  # as above

@@ -1,0 +1,222 @@
+"""Make the nodes and what they share from one set of options, for the template and for the middleware."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+
+from discreet.errors import ConfigurationError
+from discreet.nodes.keepers import Keeper, RoundKeeper, SummaryKeeper, TurnKeeper
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.memory_gate import make_memory_gate
+from discreet.nodes.node import Node
+from discreet.nodes.persist_filtered import make_persist_filtered
+from discreet.nodes.prompting import Prompting
+from discreet.nodes.retrieve_memories import make_retrieve_memories
+from discreet.nodes.rolling_summary import RollingSummariser, remember_summary
+from discreet.nodes.save_input import make_save_input
+from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave
+from discreet.ports import (
+    ConversationLog,
+    MediaSummarizer,
+    Memories,
+    RollingSummaries,
+    ShortTermStore,
+    SummaryProvider,
+    TextRedactor,
+    TurnVault,
+)
+from discreet.prompts.budget import TokenBudget
+from discreet.providers import chat_model as model_by_name
+from discreet.providers.media import ChatModelSummarizer
+from discreet.providers.summaries import summary_provider_for
+from discreet.providers.tokens import count_tokens
+from discreet.redaction.configured import default_redactor
+from discreet.redaction.vault import default_vault
+from discreet.settings import Settings, load_settings
+
+MemoryToolName = Literal["save_memory", "recall_memory", "forget_memory"]
+Remember = Literal["turns", "summaries", "nothing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a graph with memory is made of. Everything is optional."""
+
+    memories: Memories | None = None
+    """Long-term memory, for example `storage.memories`. None: there is none."""
+    log: ConversationLog | None = None
+    """Conversation log, for example `storage.log`. None: turns are not logged."""
+    short_term: ShortTermStore | None = None
+    """Sessions and their last rounds, for example `storage.short_term`."""
+    summaries: RollingSummaries | None = None
+    """Rolling summaries of threads, for example `storage.summaries`. None: only the last rounds stay in the prompt."""
+    summary_provider: SummaryProvider | None = None
+    """Makes them. Default: the chat model; with the offline model, quotes of what the user said."""
+    summarizer: MediaSummarizer | None = None
+    """Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal."""
+    redactor: TextRedactor | None = None
+    """Puts placeholders in place of sensitive values. Default: the one that the settings describe."""
+    vault: TurnVault | None = None
+    """Holds the real values while a turn runs. Default: this process's memory."""
+    preload: bool = True
+    """Retrieve memories before the model speaks, if the gate says so."""
+    memory_tools: bool | Collection[MemoryToolName] = True
+    """Which of save_memory, recall_memory and forget_memory the model gets."""
+    remember: Remember | None = None
+    """What becomes a memory of each conversation by itself: its rolling summary, or every turn word for word. Default:
+    summaries where there are any, else nothing."""
+    keepers: Sequence[Keeper] = ()
+    """Where filtered turns go besides."""
+    budget: TokenBudget | None = None
+    """Tokens of each part of a prompt."""
+    settings: Settings | None = None
+    """Default: from the environment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What graphs are put together from."""
+
+    mask: TurnMask
+    prompting: Prompting
+    save_input: Node
+    memory_gate: Node | None
+    retrieve_memories: Node | None
+    persist_filtered: Node
+    memory_tools: list[BaseTool]
+    settings: Settings
+
+
+def make_parts(options: Options, model: BaseChatModel) -> Parts:
+    """Return the parts; `model` summarises where the options name nothing else.
+
+    Raises:
+        ConfigurationError: Options that contradict each other, or a setting can't be used.
+    """
+    settings = options.settings or load_settings()
+    redactor = options.redactor or default_redactor()
+    mask = TurnMask(redactor=redactor, vault=options.vault or default_vault())
+    remember = _what_to_remember(options)
+    summariser = _summariser(options, model, redactor, remember)
+    preload = options.memories is not None and options.preload
+    return Parts(
+        mask=mask,
+        prompting=Prompting(mask=mask, summariser=summariser, budget=options.budget or TokenBudget()),
+        save_input=make_save_input(
+            summarizer=options.summarizer or ChatModelSummarizer(model),
+            max_chars=settings.max_input_chars,
+            max_media_bytes=settings.max_media_bytes,
+            mask=mask,
+            short_term=options.short_term,
+            default_user=settings.default_user,
+        ),
+        memory_gate=_gate(settings) if preload else None,
+        retrieve_memories=_retrieval(options.memories, settings) if options.memories is not None and preload else None,
+        persist_filtered=make_persist_filtered(
+            log=options.log,
+            keepers=_keepers(options, summariser, remember),
+            mask=mask,
+            default_user=settings.default_user,
+        ),
+        memory_tools=_memory_tools(options, settings, redactor),
+        settings=settings,
+    )
+
+
+def _what_to_remember(options: Options) -> Remember:
+    """Return what becomes a memory by itself.
+
+    | summaries | search by meaning | behaviour |
+    |---|---|---|
+    | no | no | turns word for word, found by their words |
+    | yes | no | summaries, found by their words |
+    | no | yes | turns by meaning: noisy, so this warns |
+    | yes | yes | summaries by meaning: recommended |
+
+    Raises:
+        ConfigurationError: Something is to be remembered, and there is nothing to remember it in or to make it from.
+    """
+    if options.remember is None:
+        both = options.memories is not None and options.summaries is not None
+        return "summaries" if both else "nothing"
+    if options.remember == "nothing":
+        return "nothing"
+    if options.memories is None:
+        raise ConfigurationError(f"remember={options.remember!r} needs memories=…, for example storage.memories.")
+    if options.remember == "summaries" and options.summaries is None:
+        raise ConfigurationError("remember='summaries' needs summaries=…, for example storage.summaries.")
+    if options.remember == "turns" and options.memories.semantic:
+        warnings.warn(
+            "Turns are remembered word for word and searched by meaning. Raw turns make noisy vectors: "
+            "remember='summaries' finds more. To search turns by their words alone, set DISCREET_EMBEDDING_MODEL=none.",
+            stacklevel=4,
+        )
+    return options.remember
+
+
+def _summariser(
+    options: Options, model: BaseChatModel, redactor: TextRedactor, remember: Remember
+) -> RollingSummariser | None:
+    if options.summaries is None:
+        return None
+    keep = options.memories is not None and remember == "summaries"
+    return RollingSummariser(
+        options.summaries,
+        options.summary_provider or summary_provider_for(model),
+        count_tokens,
+        redactor=redactor,
+        on_commit=remember_summary(options.memories) if keep and options.memories is not None else None,
+    )
+
+
+def _keepers(options: Options, summariser: RollingSummariser | None, remember: Remember) -> list[Keeper]:
+    keepers: list[Keeper] = list(options.keepers)
+    if options.short_term is not None:
+        keepers.append(RoundKeeper(options.short_term))
+    if summariser is not None:
+        keepers.append(SummaryKeeper(summariser))
+    if remember == "turns" and options.memories is not None:
+        keepers.append(TurnKeeper(options.memories))
+    return keepers
+
+
+def _gate(settings: Settings) -> Node:
+    small = model_by_name(settings.gate_model, settings=settings) if settings.gate_model else None
+    return make_memory_gate(small_model=small, timeout=settings.gate_timeout)
+
+
+def _retrieval(memories: Memories, settings: Settings) -> Node:
+    return make_retrieve_memories(
+        memories=memories,
+        limit=settings.retrieve_limit,
+        threshold=settings.retrieve_threshold,
+        timeout=settings.retrieve_timeout,
+        default_user=settings.default_user,
+        shared_apps=settings.shared_apps,
+    )
+
+
+def _memory_tools(options: Options, settings: Settings, redactor: TextRedactor) -> list[BaseTool]:
+    """Return the tools that were asked for.
+
+    Raises:
+        ConfigurationError: A name is unknown.
+    """
+    if options.memories is None or not options.memory_tools:
+        return []
+    wanted = get_args(MemoryToolName) if options.memory_tools is True else options.memory_tools
+    if unknown := set(wanted) - set(get_args(MemoryToolName)):
+        raise ConfigurationError(f"memory_tools names {sorted(unknown)}. Known: {', '.join(get_args(MemoryToolName))}.")
+    memories, user = options.memories, settings.default_user
+    tools: list[BaseTool] = [
+        MemorySave(memories=memories, default_user=user, redactor=redactor),
+        MemoryRecall(memories=memories, default_user=user, shared_apps=settings.shared_apps),
+        MemoryForget(memories=memories, default_user=user),
+    ]
+    return [tool for tool in tools if tool.name in wanted]

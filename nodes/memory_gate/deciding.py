@@ -1,0 +1,63 @@
+"""Put rules and prototypes together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
+from discreet.nodes.memory_gate.prototypes import Neighbours, Prototype, default_prototypes
+from discreet.nodes.memory_gate.rules import GateRule, RuleBook, default_rules
+
+Decide = Callable[[str], GateDecision]
+
+
+def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ()) -> Decide:
+    """Return a `decide` over these rules, in their order, and over the prototypes for what none matches.
+
+    Without prototypes, and where the local embedding is missing or fails, what no rule matches retrieves as "unsure".
+    The function blocks: rules are compiled and vectors are read at its first call (about a second), and a message for
+    the prototypes is embedded. Prototypes of your own are embedded at the first call that needs them, 15 ms each.
+    """
+    rules, prototypes = tuple(rules), tuple(prototypes)
+
+    @cache
+    def book() -> RuleBook:
+        return RuleBook(rules)
+
+    neighbours = Neighbours(prototypes) if prototypes else None
+
+    def decide(text: str) -> GateDecision:
+        decision = book().decide(text)
+        if decision is not None:
+            return decision
+        return UNSURE if neighbours is None else neighbours.decide(text)
+
+    return decide
+
+
+@cache
+def _default_decide() -> Decide:
+    return make_decide(default_rules(), default_prototypes())
+
+
+@cache
+def _default_rules_only() -> Decide:
+    return make_decide(default_rules())
+
+
+def decide(text: str) -> GateDecision:
+    """Decide for one message by the rules and prototypes that ship; no chat model, no network. It may block.
+
+    Example:
+        >>> decide("Hi, what did I tell you last time?").retrieve
+        True
+        >>> decide("Xin chào!")
+        GateDecision(retrieve=False, reason='greeting')
+    """
+    return _default_decide()(text)
+
+
+def decide_by_rules(text: str) -> GateDecision:
+    """Decide for one message by the rules that ship; what none matches is "unsure" and retrieves."""
+    return _default_rules_only()(text)

@@ -1,0 +1,70 @@
+"""The node `memory_gate`, and the edge after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Literal
+
+from langchain_core.language_models import BaseChatModel
+
+from discreet.metrics import gate_decisions, gate_failures
+from discreet.nodes.memory_gate.deciding import decide as default_decide
+from discreet.nodes.memory_gate.deciding import decide_by_rules
+from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
+from discreet.nodes.memory_gate.small_model import ask
+from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.turn import query_text
+from discreet.state.conversation import Gate
+
+logger = logging.getLogger(__name__)
+
+FAILED = GateDecision(retrieve=True, reason="failed")
+
+
+def make_memory_gate(
+    *,
+    decide: Callable[[str], GateDecision] = default_decide,
+    small_model: BaseChatModel | None = None,
+    timeout: float = 1.0,
+    messages_key: str = "messages",
+    gate_key: str = "gate",
+) -> Node:
+    """Return the node `memory_gate`, which puts its decision under `gate_key`. It never fails a turn.
+
+    Args:
+        decide: What decides; it may block, it runs in a thread. An error retrieves: a log event and a metric say so.
+        small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the prototypes.
+        timeout: Seconds that the small model has; then the turn retrieves.
+        messages_key: State key of the messages.
+        gate_key: State key of the decision, a `Gate`.
+    """
+    if small_model is not None and decide is default_decide:
+        decide = decide_by_rules
+
+    async def decided(state: State) -> GateDecision:
+        try:
+            text = query_text(read(state, messages_key, ()))
+            decision = await asyncio.to_thread(decide, text)
+        except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign `decide` raises
+            cause = type(error).__name__
+            gate_failures.labels("decide", cause).inc()
+            logger.warning("gate_failed cause=%s", cause)
+            return FAILED
+        if small_model is not None and decision == UNSURE:
+            return await ask(small_model, text, timeout=timeout)
+        return decision
+
+    async def memory_gate(state: State) -> Update:
+        decision = await decided(state)
+        gate_decisions.labels("retrieve" if decision.retrieve else "skip", decision.reason).inc()
+        return {gate_key: Gate(retrieve=decision.retrieve, reason=decision.reason)}
+
+    return Node("memory_gate", memory_gate)
+
+
+def route_after_gate(state: State, *, gate_key: str = "gate") -> Literal["retrieve_memories", "assistant"]:
+    """Return the next node: past retrieval on skip."""
+    gate: Gate | None = read(state, gate_key)
+    return "retrieve_memories" if gate is None or gate["retrieve"] else "assistant"

@@ -1,0 +1,200 @@
+"""The gate's rules: phrases as data, and what they decide about one message."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Literal
+
+from discreet.nodes.memory_gate.decision import GateDecision
+from discreet.nodes.memory_gate.text import folded, is_plain_vietnamese, one_form, quiet, unrepeated, without_accents
+
+Match = Literal["whole", "start", "anywhere", "task", "courtesy"]
+
+_BEFORE, _AFTER = r"(?<![^\W一-鿿])", r"(?:(?<=\W)|(?![^\W一-鿿]))"
+"""Where a word of a spaced script begins and ends; Chinese may stand right beside it."""
+
+_MAX_WHOLE_CHARS = 80
+"""Of a message that may be nothing but phrases: greetings are short, and trying all their combinations is not."""
+_FENCED = re.compile(r"```.*?(?:```|$)|<(\w+)>.*?</\1>", re.DOTALL)
+_QUOTED = re.compile(r'"[^"]*"|`[^`]*`|«[^»]*»|《[^》]*》|(?<!\w)\'[^\n]+?\'(?!\w)')
+_LETTERS = re.compile(r"[^\W_]")
+_OPENINGS = frozenset({"greeting", "thanks"})
+_MAX_OPENINGS = 4
+_DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
+_MIN_OWN_LETTERS = 4
+"""Letters outside of quotation marks that make what stands inside somebody else's words."""
+_AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class GateRule:
+    """Phrases that decide. `spaced` are regular expressions over whole words, `unspaced` over any part of the text."""
+
+    name: str
+    retrieve: bool
+    match: Match
+    spaced: tuple[str, ...] = ()
+    unspaced: tuple[str, ...] = ()
+
+    def phrases(self, *, plain: bool = False) -> list[str]:
+        """Return the phrases as regular expressions; `plain` without Vietnamese accents."""
+        spaced = [without_accents(phrase) for phrase in self.spaced] if plain else self.spaced
+        words = [rf"{_BEFORE}(?:{one_form(phrase)}){_AFTER}" for phrase in spaced]
+        return [*words, *(f"(?:{one_form(phrase)})" for phrase in self.unspaced)]
+
+
+def load_rules(text: str) -> tuple[GateRule, ...]:
+    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match` and phrase lists `en`, `vi`, `ru`, `zh`."""
+    return tuple(
+        GateRule(
+            name=rule["name"],
+            retrieve=rule.get("retrieve", True),
+            match=rule["match"],
+            spaced=tuple(phrase for language in ("en", "vi", "ru") for phrase in rule.get(language, ())),
+            unspaced=tuple(rule.get("zh", ())),
+        )
+        for rule in tomllib.loads(text)["rules"]
+    )
+
+
+@cache
+def default_rules() -> tuple[GateRule, ...]:
+    """Return the rules that ship: English, Vietnamese, Russian and Chinese."""
+    return load_rules(files(__package__).joinpath("rules.toml").read_text(encoding="utf-8"))
+
+
+class RuleBook:
+    """Rules in their order, compiled. Safe to share between threads."""
+
+    def __init__(self, rules: Iterable[GateRule]) -> None:
+        self._rules = tuple(rules)
+        self._accented = _Compiled(self._rules, plain=False)
+
+    @cached_property
+    def _plain(self) -> _Compiled:
+        return _Compiled(self._rules, plain=True)
+
+    def decide(self, text: str) -> GateDecision | None:
+        """Return what the first rule that matches says, None if none does."""
+        lines = folded(text)
+        if not re.search(r"[^\W_]", lines):
+            return GateDecision(retrieve=False, reason="empty")
+        book = self._plain if is_plain_vietnamese(lines) else self._accented
+        return book.decide(lines)
+
+
+class _Compiled:
+    """The rules for one way to write Vietnamese."""
+
+    def __init__(self, rules: Sequence[GateRule], *, plain: bool) -> None:
+        def each(match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
+            return [
+                (rule, re.compile(rf"[\W_]*{phrase}", re.DOTALL))
+                for rule in rules
+                if rule.match == match
+                for phrase in rule.phrases(plain=plain)
+            ]
+
+        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain)]
+        self._courtesy = re.compile("|".join(courtesy) or "(?!)")
+        self._wholes = each("whole")
+        self._tasks = each("task")
+        self._rules = [(rule, _searched(rule, plain=plain)) for rule in rules if rule.match != "courtesy"]
+
+    def decide(self, lines: str) -> GateDecision | None:
+        plainly = quiet(lines)
+        own, task = self._own_words(lines)
+        spoken = quiet(own)
+        whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
+        if whole is None and not _LETTERS.search(spoken):
+            return GateDecision(retrieve=False, reason="courtesy")
+        for rule, pattern in self._rules:
+            if rule.match == "whole":
+                hit = rule is whole
+            elif rule.match == "task":
+                hit = rule is task
+            elif rule.match == "start":
+                hit = any(pattern.match(text) for text in {spoken, spoken[self._opening(spoken) :]})
+            else:
+                hit = pattern.search(spoken) is not None
+            if hit:
+                return GateDecision(retrieve=rule.retrieve, reason=rule.name)
+        return None
+
+    def _nothing_but_phrases(self, text: str) -> GateRule | None:
+        """Return the rule of the first phrase, if the message consists of phrases of the rules of kind "whole"."""
+        if len(text) > _MAX_WHOLE_CHARS:
+            return None
+        reached: dict[int, GateRule] = {}
+        waiting: list[tuple[int, GateRule | None]] = [(0, None)]
+        while waiting:
+            position, first = waiting.pop()
+            for rule, pattern in self._wholes:
+                found = pattern.match(text, position)
+                if found is None or found.end() in reached or found.end() == position:
+                    continue
+                reached[found.end()] = first or rule
+                if not _LETTERS.search(text, found.end()):
+                    return first or rule
+                waiting.append((found.end(), first or rule))
+        return None
+
+    def _opening(self, text: str) -> int:
+        """Return where a message goes on after its greeting or thanks."""
+        start = 0
+        for _ in range(_MAX_OPENINGS):
+            ends = [
+                found.end()
+                for rule, pattern in self._wholes
+                if rule.name in _OPENINGS and (found := pattern.match(text, start))
+            ]
+            if not ends or max(ends) == start:
+                break
+            start = max(ends)
+        return start
+
+    def _own_words(self, lines: str) -> tuple[str, GateRule | None]:
+        """Return what the person says themselves, without courtesy and without the material of a task; and the task's rule."""
+        asked = self._courtesy.sub(" ", lines).strip()
+        first, last = asked.partition("\n")[0], asked.rpartition("\n")[2]
+        opened = asked[self._opening(asked) :]
+        for rule, pattern in self._tasks:
+            if (found := pattern.match(opened)) or (found := pattern.match(asked)):
+                return _without_material(found), rule
+        if first != last:
+            for rule, pattern in self._tasks:
+                if found := pattern.match(last):
+                    return _without_material(found), rule
+        unquoted = _QUOTED.sub(" ", asked)
+        return (unquoted if len(_LETTERS.findall(unquoted)) >= _MIN_OWN_LETTERS else asked), None
+
+
+def _without_material(task: re.Match[str]) -> str:
+    """Return the text in which `task` was found, without what the task is done to."""
+    text = task.string
+    start, end = task.span("material") if "material" in task.re.groupindex else (-1, -1)
+    mark = _DELIMITED.search(text, max(start, 0))
+    if start == _lead(text) or (start > 0 and mark is None):
+        text = f"{text[:start]} \n{text[end:]}".strip()
+    else:  # a mark tells better than words where the material begins
+        begin = start if start > 0 else task.end()
+        text = text[:begin] + _AFTER_COLON.sub(" ", text[begin:], count=1)
+    return _QUOTED.sub(" ", _FENCED.sub(" ", text)).strip().partition("\n")[0]
+
+
+def _lead(text: str) -> int:
+    """Return where the first word of `text` begins."""
+    return first.start() if (first := _LETTERS.search(text)) else 0
+
+
+def _searched(rule: GateRule, *, plain: bool) -> re.Pattern[str]:
+    """Return one expression for a rule of kind "start" or "anywhere"."""
+    any_of = "|".join(rule.phrases(plain=plain))
+    if rule.match in {"whole", "task"}:  # theirs are tried one by one
+        return re.compile("")
+    return re.compile(rf"[\W_]*(?:{any_of})" if rule.match == "start" else any_of)

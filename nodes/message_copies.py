@@ -1,0 +1,74 @@
+"""What stands in the state of a message, and what the vault holds of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from discreet.ports import TextRedactor
+from discreet.redaction.walker import redact_object
+
+logger = logging.getLogger(__name__)
+
+MAX_RESULT_CHARS: Final = 2_000
+"""Of a tool's result this much stands in the state, redacted; redacting 20 kB takes 8 to 23 ms. The model gets all of it."""
+
+CUT: Final = " …"
+
+KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason"})
+
+
+def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
+    """Return what stands in the state of a message: its kind, id and redacted text; of the model the redacted calls too."""
+    text = str(message.text)
+    if isinstance(message, HumanMessage):
+        return HumanMessage(redactor.redact(text), id=message.id, name=message.name and redactor.redact(message.name))
+    if isinstance(message, AIMessage):
+        return AIMessage(
+            redactor.redact(text),
+            id=message.id,
+            name=message.name,
+            tool_calls=[{**call, "args": redact_object(call["args"], redactor)} for call in message.tool_calls],
+            invalid_tool_calls=[
+                {**call, "args": redactor.redact(call["args"] or ""), "error": None}
+                for call in message.invalid_tool_calls
+            ],
+            usage_metadata=message.usage_metadata,
+            response_metadata={k: v for k, v in message.response_metadata.items() if k in KEPT_METADATA},
+        )
+    if isinstance(message, ToolMessage):
+        shown = redactor.redact(text[:MAX_RESULT_CHARS]) + (CUT if len(text) > MAX_RESULT_CHARS else "")
+        return ToolMessage(
+            shown,
+            id=message.id,
+            name=message.name,
+            tool_call_id=message.tool_call_id,
+            status=message.status,
+            artifact=redact_object(message.artifact, redactor),
+        )
+    redacted: BaseMessage = redact_object(message, redactor)
+    return redacted.model_copy(update={"id": message.id})
+
+
+def dumped(message: BaseMessage) -> str | None:
+    """Return what `restored` puts back, as JSON; None if it holds something that JSON doesn't."""
+    fields: dict[str, Any] = {"content": message.content, "additional_kwargs": message.additional_kwargs}
+    if isinstance(message, AIMessage):
+        fields |= {
+            "tool_calls": message.tool_calls,
+            "invalid_tool_calls": message.invalid_tool_calls,
+            "response_metadata": message.response_metadata,
+        }
+    try:
+        return json.dumps(fields)
+    except (TypeError, ValueError):
+        logger.warning("message_not_held kind=%s", message.type)
+        return None
+
+
+def restored(copy: BaseMessage, held: str) -> BaseMessage:
+    """Return the message of which `copy` stands in the state and `held` was dumped."""
+    return copy.model_copy(update=json.loads(held))

@@ -1,0 +1,91 @@
+"""Say to the model why its tool call failed: a stable code, what to do, and nothing that only the machine should know."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, get_args
+
+from langchain_core.tools import ToolException
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import ToolInvocationError
+from pydantic import ValidationError
+from pydantic_core.core_schema import ErrorType
+
+from discreet.errors import DiscreetError, StorageUnavailableError
+from discreet.metrics import tool_errors
+
+logger = logging.getLogger(__name__)
+
+INVALID_ARGUMENTS = "invalid_arguments"
+FAILED = "tool_failed"
+TIMEOUT = "timeout"
+
+PYDANTICS_OWN = frozenset(get_args(ErrorType)) - {"value_error", "assertion_error"}
+"""Their messages hold no values; those of a validator are whatever its author wrote."""
+
+
+class _Failure(NamedTuple):
+    code: str
+    message: str
+    retryable: bool = False
+
+
+def tool_error(error: Exception) -> str:
+    """Return what a failed tool answers: `{"error": {"code": …, "message": …, "retryable": …}}` as JSON.
+
+    For `ToolNode(handle_tool_errors=tool_error)`. A message is repeated where it was written for a reader: by Discreet,
+    as a `ToolException`, or by the schema of the arguments, and then without their values. Of any other exception only
+    the class is told: its text may hold host names, SQL or keys.
+
+    Raises:
+        GraphBubbleUp: `error` is LangGraph's own signal, such as a pause, and no failure.
+    """
+    if isinstance(error, GraphBubbleUp):
+        raise error
+    failure = _failure(error)
+    tool_errors.labels(failure.code).inc()
+    logger.info("tool_failed code=%s cause=%s", failure.code, type(error).__name__)
+    return json.dumps({"error": failure._asdict()}, ensure_ascii=False)
+
+
+def _failure(error: Exception) -> _Failure:
+    if isinstance(error, DiscreetError):
+        return _Failure(error.code, str(error), isinstance(error, StorageUnavailableError))
+    if isinstance(error, ToolInvocationError):
+        details = error.source.errors() if error.filtered_errors is None else error.filtered_errors
+        return _Failure(INVALID_ARGUMENTS, _problems(details))
+    if isinstance(error, ValidationError):
+        return _Failure(INVALID_ARGUMENTS, _problems(error.errors()))
+    if isinstance(error, ToolException):
+        return _Failure(FAILED, str(error) or "The tool failed.")
+    if isinstance(error, TimeoutError):
+        return _Failure(TIMEOUT, "The tool took too long. Try again, or go on without it.", retryable=True)
+    return _Failure(FAILED, f"The tool failed: {type(error).__name__}.")
+
+
+def _problems(details: Iterable[Mapping[str, Any]]) -> str:
+    """Return each field with what is wrong with it."""
+    return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {_said(each)}" for each in details)
+
+
+def _said(detail: Mapping[str, Any]) -> str:
+    """Return the schema's message; one that repeats the value is left out."""
+    message = str(detail["msg"])
+    if detail["type"] in PYDANTICS_OWN:
+        return message
+    values = [text for text in _texts(detail.get("input")) if text]
+    return "This value can't be taken" if any(text in message for text in values) else message
+
+
+def _texts(value: object) -> Iterable[str]:
+    """Yield the values in `value` as they may stand in a message."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(item)
+    elif value is not None:
+        yield str(value)

@@ -1,0 +1,147 @@
+"""What a model or a chat template could take for the end of a block or the beginning of somebody else's words."""
+
+# ruff: noqa: RUF001, RUF002 - look-alikes are what this is about
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+FACTS_TAG = "known_facts"
+PAST_TAG = "past_conversations"
+SUMMARY_TAG = "conversation_summary"
+"""The delimiters of our own blocks."""
+
+_LEFT = "＜﹤‹⟨〈〈❮❬⧼ᐸ≺˂❰⟪«《⪡≪⦑⟬⧏˱"
+_RIGHT = "＞﹥›⟩〉〉❯❭⧽ᐳ≻˃❱⟫»》⪢≫⦒⟭⧐˲"
+_LOOK_ALIKES = (
+    dict.fromkeys(map(ord, _LEFT), "<")
+    | dict.fromkeys(map(ord, _RIGHT), ">")
+    | dict.fromkeys(map(ord, "［【〔〖⟦❲⁅"), "[")
+    | dict.fromkeys(map(ord, "］】〕〗⟧❳⁆"), "]")
+    | dict.fromkeys(map(ord, "｜│┃∣¦‖ǀ❘"), "|")
+    | dict.fromkeys(map(ord, "：﹕︰ː∶꞉"), ":")
+    | dict.fromkeys(map(ord, "∕⁄⧸／"), "/")
+    | dict.fromkeys(map(ord, "＃﹟♯"), "#")
+    | dict(zip(map(ord, "аеорсухіјѕһкмтвнοαινρυτκ"), "aeopcyxijshkmtbhoaivputk", strict=True))
+    | dict(zip(map(ord, "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "abezhikmnoptyx", strict=True))
+    | dict(zip(map(ord, "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢɑɡı"), "abcdefghijklmnoprstuvwyzagi", strict=True))
+)
+"""One character for one: brackets, bars and letters that pass for ASCII ones (Unicode Technical Standard 39)."""
+
+
+class _Fold(dict[int, str]):
+    """For `str.translate`: character -> the one ASCII character that it reads as, else its small letter."""
+
+    def __missing__(self, code: int) -> str:
+        plain = unicodedata.normalize("NFKD", chr(code))[0].lower()[0]
+        self[code] = folded = _LOOK_ALIKES.get(code) or _LOOK_ALIKES.get(ord(plain), plain)
+        return folded
+
+
+_FOLD = _Fold()
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+def fold(text: str) -> str:
+    """Return `text` as it reads: as long as it is, in small letters without marks, ASCII where something looks like it.
+
+    Example:
+        >>> fold("＜Known‗Fаcts›")
+        '<known facts>'
+    """
+    return text.translate(_FOLD)
+
+
+def bare(folded: str) -> str:
+    """Return the letters and digits of a folded text."""
+    return _NO_LETTER.sub("", folded)
+
+
+OWN_TAGS = tuple(bare(tag) for tag in (FACTS_TAG, PAST_TAG, SUMMARY_TAG))
+
+TEMPLATE_WORDS = (
+    *OWN_TAGS,
+    *("imstart", "imend", "imsep", "startheaderid", "endheaderid", "eotid", "eomid", "pythontag", "endoftext"),
+    *("beginof", "endof", "startof", "toolcall", "tooluse", "toolresult", "toolresponse", "tooloutput", "toolsprefix"),
+    *("functioncall", "functionresult", "functionresponse", "systemprompt", "systemmessage", "availabletools"),
+)
+"""What the names of chat templates' tokens begin with: ChatML, Llama 2 to 4, Mistral, Gemma, Qwen, DeepSeek, Phi, Command
+R, gpt-oss, and the tags of tool calls."""
+
+ROLES = (
+    *("system", "sys", "assistant", "user", "human", "developer", "ai", "bot", "model", "chatbot", "tool", "function"),
+    *("admin", "administrator", "operator", "inst", "instruction", "instructions", "prompt", "ipython", "environment"),
+    *("system prompt", "system message", "system instruction", "system instructions", "new instructions", "tool call"),
+    *("tool result", "tool output", "function call", "response", "input", "output", "action", "action input"),
+    *("observation", "thought", "final answer"),
+    *("hệ thống", "trợ lý", "người dùng", "lập trình viên", "chỉ dẫn", "công cụ"),
+    *(
+        "система",
+        "системное сообщение",
+        "ассистент",
+        "помощник",
+        "пользователь",
+        "разработчик",
+        "инструкция",
+        "инструмент",
+    ),
+    *(
+        "系统",
+        "系統",
+        "系统提示",
+        "系统消息",
+        "系统指令",
+        "系統指令",
+        "系統提示",
+        "助手",
+        "用户",
+        "用戶",
+        "使用者",
+        "开发者",
+        "人类",
+        "指令",
+        "工具",
+    ),
+)
+"""Whose words may follow, in English, Vietnamese, Russian and Chinese."""
+
+_TAG_ROLES = frozenset(map(bare, map(fold, ROLES))) | {
+    *("s", "bos", "eos", "pad", "unk", "mask", "sep", "cls", "invoke", "parameter", "message", "messages", "channel"),
+    *("userfact", "preference", "event", "conversationinsight", "importantmoment", "turn", "memory"),
+    *("think", "thinking", "reasoning", "analysis", "commentary", "final", "start", "end", "call", "return"),
+}
+
+_ROLE = "|".join(
+    re.sub(r"\\?\s+", r"[\\W_]{1,3}", re.escape(fold(role))) for role in sorted(ROLES, key=len, reverse=True)
+)
+_ROLE = rf"(?:{_ROLE})(?:[\W_]{{1,3}}(?:override|note|notice|update|alert|command|directive|reminder|log))?"
+_MARKS = r"(?:(?![:\n])[\W_]){0,6}"
+ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|(?<=\\n)){_ROLE}{_MARKS}(?P<colon>:)")
+"""A role and a colon, in a folded text; see `begins_line`."""
+ROLE_HEADING = re.compile(rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}{_ROLE}(?![^\W_]){_MARKS}(?P<colon>:?)")
+"""A role as a heading, wherever it stands: `### Instruction:`."""
+ROLE_KEY = re.compile(rf"(?<![^\W_])role[\"'`]?\s*(?P<colon>:)\s*[\"'`]?{_ROLE}")
+"""The key of a message in JSON or YAML."""
+
+
+def is_template_name(inside: str, *, real: bool) -> bool:
+    """Whether what stands in brackets, folded, is a name of ours, of a chat template's token or of a role.
+
+    A role may have attributes after it where the brackets are `real` ones: `《System Design》` is the title of a book.
+    """
+    letters = bare(inside)
+    first_word = bare(inside.strip("/|!?\\ ").partition(" ")[0]) if real else letters
+    return letters.startswith(TEMPLATE_WORDS) or letters in _TAG_ROLES or first_word in _TAG_ROLES
+
+
+_BEGINNING = re.compile(r"[\n>。]|[.!?;)\]]\s")
+"""What ends a line, a tag or a sentence."""
+
+
+def begins_line(folded: str, at: int) -> bool:
+    """Whether a line, a tag's content or a sentence begins at a word, but for marks before it. A newline may be spelt out."""
+    start = at
+    while start and not folded[start - 1].isalnum():
+        start -= 1
+    return not start or folded.endswith("\\n", 0, start) or bool(_BEGINNING.search(folded, start, at))

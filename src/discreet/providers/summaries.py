@@ -1,0 +1,78 @@
+"""What makes a short text of rounds: a chat model, or rules that pick the user's own words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+from langgraph.constants import TAG_NOSTREAM
+
+from discreet.errors import ProviderError
+from discreet.ports import SpokenRound, SummaryProvider, TokenCounter
+from discreet.prompts.rolling_summary import render_rolling_summary
+from discreet.providers.extractive import ExtractiveSummaryProvider
+from discreet.providers.offline import OfflineChatModel
+from discreet.providers.sentences import shortened
+from discreet.providers.tokens import count_tokens
+
+__all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "summary_provider_for"]
+
+MAX_CHARS = 24_000
+"""Of the rounds in one prompt: some 6,000 tokens of English, which every chat model takes."""
+
+_CUT_HEAD = re.compile(r"<[A-Z0-9_:]*$")
+_CUT_TAIL = re.compile(r"^[A-Z0-9_:]*>")
+
+
+def summary_provider_for(model: BaseChatModel, *, count_tokens: TokenCounter = count_tokens) -> SummaryProvider:
+    """Return what summarises where `model` answers: the model itself; rules where it is the offline model."""
+    if isinstance(model, OfflineChatModel):
+        return ExtractiveSummaryProvider(count_tokens=count_tokens)
+    return ChatModelSummaryProvider(model, count_tokens=count_tokens)
+
+
+class ChatModelSummaryProvider:
+    """Asks a chat model, once a summary."""
+
+    def __init__(
+        self, model: BaseChatModel, *, count_tokens: TokenCounter = count_tokens, max_chars: int = MAX_CHARS
+    ) -> None:
+        """Send `model` at most `max_chars` characters of the rounds; of a longer text its beginning and its end."""
+        self._model = model
+        self._count_tokens = count_tokens
+        self._max_chars = max_chars
+
+    async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
+        """Return the model's answer, cut at the end of a sentence where it is longer than `max_tokens`.
+
+        Raises:
+            ProviderError: The model failed, or answered with nothing.
+        """
+        share = self._max_chars // (2 * len(rounds) or 1)
+        spoken = [(_without_middle(each.said, share), _without_middle(each.answered, share)) for each in rounds]
+        prompt = render_rolling_summary(
+            spoken, earlier=_without_middle(earlier, self._max_chars), max_tokens=max_tokens
+        )
+        text = await self._ask([SystemMessage(prompt.instruction), HumanMessage(prompt.data)])
+        summary = shortened(" ".join(text.split()), lambda part: self._count_tokens(part) <= max_tokens)
+        if not summary:
+            raise ProviderError("The chat model answered a request for a summary with nothing.")
+        return summary
+
+    async def _ask(self, prompt: list[SystemMessage | HumanMessage]) -> str:
+        try:
+            # The tag keeps the summary out of what a graph streams to the user as the assistant's words.
+            answer = await self._model.ainvoke(prompt, {"tags": [TAG_NOSTREAM], "run_name": "rolling_summary"})
+        except Exception as error:  # every client library has errors of its own, and no common base
+            raise ProviderError(f"The chat model failed to summarise: {type(error).__name__}.") from error
+        return str(answer.text)
+
+
+def _without_middle(text: str, most: int) -> str:
+    """Return `text` with its middle cut out where it is longer than `most`, and no placeholder cut in two."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{_CUT_HEAD.sub('', text[:half])} … {_CUT_TAIL.sub('', text[len(text) - half :])}"

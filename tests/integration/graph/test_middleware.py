@@ -1,0 +1,116 @@
+"""The same discretion for agents of `langchain.agents.create_agent`."""
+
+import asyncio
+import json
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from discreet.graph.middleware import MemoryMiddleware
+from discreet.graph.parts import Options
+from discreet.redaction import InMemoryTurnVault
+from discreet.state.records import MemoryRecord
+from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel
+
+EMAIL = "ann.nguyen@example.com"
+SAID = f"Which parrots do I keep? Mail it to {EMAIL}"
+THREAD = {"configurable": {"thread_id": "1", "user_id": "ann"}}
+
+
+@pytest.fixture(params=["async", "blocking"])
+def ask(request):
+    def run(agent, text, config=THREAD):
+        given = {"messages": [HumanMessage(text, id="m1")]}
+        return asyncio.run(agent.ainvoke(given, config)) if request.param == "async" else agent.invoke(given, config)
+
+    return run
+
+
+@pytest.fixture
+def memories():
+    memories = InMemoryMemories()
+    asyncio.run(memories.save("ann", [MemoryRecord(text="Ann keeps two African Grey parrots")]))
+    return memories
+
+
+def written(state):
+    return json.dumps({k: repr(v) for k, v in state.items()})
+
+
+def test_the_agent_has_memory_and_its_state_has_placeholders(memories, ask):
+    sent = []
+
+    @tool
+    def send(to: str) -> str:
+        """Send a message."""
+        sent.append(to)
+        return f"sent to {to}"
+
+    call = {"name": "send", "args": {"to": EMAIL}, "id": "c1"}
+    model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage(f"Sent to {EMAIL}.")])
+    log = InMemoryConversationLog()
+    middleware = MemoryMiddleware(Options(memories=memories, log=log, vault=InMemoryTurnVault()), model="offline")
+    agent = create_agent(
+        model, tools=[send], system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver()
+    )
+    state = ask(agent, SAID)
+    system, said = model.prompts[0]
+    assert system.text.startswith("Be brief.")
+    assert "two African Grey parrots" in system.text
+    assert said.text == SAID
+    assert sent == [EMAIL]
+    assert model.prompts[1][-1].text == f"sent to {EMAIL}"
+    assert model.tools[0] == ["save_memory", "recall_memory", "forget_memory", "send"] or set(model.tools[0]) == {
+        "send",
+        "save_memory",
+        "recall_memory",
+        "forget_memory",
+    }
+    assert [m.type for m in state["messages"]] == ["human", "ai"]
+    assert EMAIL not in written(state)
+    assert "memories" not in state
+    assert [turn.output_text for turn in log.turns] == ["Sent to <EMAIL>."]
+
+
+def test_between_the_steps_the_latest_state_has_placeholders_too(memories, ask):
+    @tool
+    def send(to: str) -> str:
+        """Send a message."""
+        return f"sent to {to}"
+
+    call = {"name": "send", "args": {"to": EMAIL}, "id": "c1"}
+    model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Done.")])
+    middleware = MemoryMiddleware(Options(memories=memories, vault=InMemoryTurnVault()), model="offline")
+    agent = create_agent(
+        model, tools=[send], middleware=[middleware], checkpointer=InMemorySaver(), interrupt_after="*"
+    )
+    ask(agent, SAID)
+    steps = 0
+    while agent.get_state(THREAD).next:
+        assert EMAIL not in written(agent.get_state(THREAD).values)
+        agent.invoke(None, THREAD)
+        steps += 1
+    assert steps >= 4
+
+
+def test_a_greeting_skips_the_retrieval(memories, ask):
+    model = ScriptedChatModel(responses=[AIMessage("Hello.")])
+    agent = create_agent(model, middleware=[MemoryMiddleware(Options(memories=memories), model="offline")])
+    ask(agent, "Hi!")
+    assert "parrots" not in model.prompts[0][0].text
+
+
+def test_a_tool_that_fails_tells_the_model_a_typed_error(ask):
+    @tool
+    def broken() -> str:
+        """Fail."""
+        raise OSError("secret host name")
+
+    call = {"name": "broken", "args": {}, "id": "c1"}
+    model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Sorry.")])
+    agent = create_agent(model, tools=[broken], middleware=[MemoryMiddleware(model="offline")])
+    assert ask(agent, "Go on, please do it")["messages"][-1].text == "Sorry."
+    assert json.loads(model.prompts[1][-1].text)["error"]["code"] == "tool_failed"

@@ -1,0 +1,46 @@
+"""The examples run as they are, on a database of their own."""
+
+import difflib
+import inspect
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHOWS = {
+    "agent_middleware": "African Grey parrots",
+    "blocking_graph": "African Grey parrots",
+    "deliveries": "once",
+    "existing_react_graph": "African Grey parrots",
+    "media_input": "doctor",
+}
+
+
+def test_every_example_is_run():
+    assert sorted(SHOWS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_an_example_runs(name, database, tmp_path):
+    environment = {**os.environ, "DISCREET_POSTGRES_DSN": database, "DISCREET_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert SHOWS[name] in done.stdout.splitlines()[-1]
+
+
+def test_an_existing_graph_gets_memory_in_ten_lines():
+    example = runpy.run_path(str(EXAMPLES / "existing_react_graph.py"))
+    before, after = (inspect.getsource(example[name]).splitlines()[2:] for name in ("without_memory", "with_memory"))
+    changed = [line for line in difflib.ndiff(before, after) if line.startswith("+ ")]
+    assert 0 < len(changed) <= 10

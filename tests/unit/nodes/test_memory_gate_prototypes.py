@@ -1,0 +1,100 @@
+import logging
+
+import pytest
+from prometheus_client import REGISTRY
+
+from discreet.errors import MissingDependencyError
+from discreet.nodes.memory_gate import (
+    GateDecision,
+    Prototype,
+    decide,
+    default_prototypes,
+    default_rules,
+    load_prototypes,
+    make_decide,
+)
+from discreet.nodes.memory_gate.prototypes import Neighbours, digests, stored_vectors
+from discreet.providers.local import LocalEmbeddings, local_embeddings
+
+OWN = """
+[skip.stock]
+en = ["is the blue lamp in stock", "how many chairs are in stock", "any sofas left in the shop"]
+[retrieve.order]
+en = ["where is the parcel", "has the order been sent", "when does the delivery come"]
+"""
+
+
+def test_the_vectors_that_ship_are_those_of_the_prototypes():
+    """If not, run tools/gate_vectors.py."""
+    stored = stored_vectors(local_embeddings().name)
+    texts = [prototype.text for prototype in default_prototypes()]
+    assert set(stored) == set(digests(texts))
+    for text in (texts[0], texts[-1]):
+        assert local_embeddings().embed_query(text) == pytest.approx(stored[digests([text])[0]].tolist(), abs=2e-3)
+
+
+def test_vectors_of_another_embedding_are_not_used():
+    assert stored_vectors("openai:text-embedding-3-small:512") == {}
+
+
+def test_no_prototype_stands_in_both_camps():
+    texts = [prototype.text.casefold() for prototype in default_prototypes()]
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "retrieve"),
+    [
+        ("the rash has moved to the legs", True),
+        ("any word from the landlord yet?", True),
+        ("Сыпь уже на ногах", True),
+        ("包裹寄到了吗", True),
+        ("what do koalas eat", False),
+        ("как устроен микроскоп", False),
+        ("海豚是鱼吗", False),
+    ],
+)
+def test_what_no_rule_decides_is_decided_by_what_it_is_like(text, retrieve):
+    assert decide(text).retrieve is retrieve
+
+
+def test_prototypes_are_data_that_users_extend():
+    decide_own = make_decide([], load_prototypes(OWN))
+    assert decide_own("are there red lamps in stock") == GateDecision(retrieve=False, reason="like_stock")
+    assert decide_own("where's the parcel now") == GateDecision(retrieve=True, reason="like_order")
+
+
+def test_prototypes_that_disagree_are_unsure():
+    both = Neighbours([Prototype("the lamp", retrieve=True, kind="a"), Prototype("a lamp", retrieve=False, kind="b")])
+    assert both.decide("lamp") == GateDecision(retrieve=True, reason="unsure")
+
+
+class Missing(LocalEmbeddings):
+    def embed_query(self, text):
+        raise MissingDependencyError("none here")
+
+
+def failures():
+    labels = {"part": "embedding", "cause": "MissingDependencyError"}
+    return REGISTRY.get_sample_value("discreet_gate_failures_total", labels) or 0
+
+
+def test_without_the_local_model_the_unsure_retrieves(caplog):
+    before = failures()
+    neighbours = Neighbours(default_prototypes(), embeddings=Missing())
+    with caplog.at_level(logging.WARNING):
+        assert [neighbours.decide("a secret question") for _ in range(2)] == [GateDecision(True, "unsure")] * 2
+    assert caplog.messages == ["gate_embedding_failed cause=MissingDependencyError"]
+    assert failures() == before + 2
+
+
+def test_the_rules_need_no_embedding(monkeypatch):
+    monkeypatch.setattr(LocalEmbeddings, "embed_query", Missing.embed_query)
+    assert make_decide(default_rules(), default_prototypes())("hello").reason == "greeting"
+
+
+def test_the_retrieval_finds_the_vector_of_the_gate_in_the_cache(monkeypatch):
+    text = "Where did the red bicycle go?"
+    decide(text)
+    monkeypatch.setattr(LocalEmbeddings, "load", lambda _self: pytest.fail("embedded again"))
+    assert len(local_embeddings().embed_query(text)) == local_embeddings().dims
