@@ -30,6 +30,11 @@ async def test_the_memories_page(empty_database):
     assert found == ["Ann moved and now lives in Hue", "Ann lives in Hanoi", "Ann is allergic to peanuts"]
 
 
+async def test_the_short_term_page(empty_database):
+    (page,) = snippets("short_term.md")
+    assert await page["main"](empty_database) == ("Hello Ann.", True)
+
+
 def test_the_redaction_page(caplog):
     basics, vault, shapes, recogniser = snippets("redaction.md")
     assert basics["redacted"] == "Tôi là Lan, email <EMAIL>, gọi <PHONE> lúc 12:30 ngày 17/05/2024."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import LiteralString
 
@@ -12,6 +13,9 @@ logger = logging.getLogger(__name__)
 
 BATCH = 1_000
 """Sessions or claims deleted by one statement, so that none takes long."""
+
+DELAY_SECONDS = 2.0
+"""A process opens one connection at first; a purge at that moment would make it open another."""
 
 SESSIONS: LiteralString = """
 DELETE FROM discreet.short_term_session
@@ -37,6 +41,16 @@ WHERE work_key = ANY (ARRAY(
     FOR UPDATE SKIP LOCKED
 ))
 """
+
+
+async def purge_unhurried(pool: Pool) -> None:
+    """Do what `purge_short_term` does, some seconds later: as upkeep that keeps out of the way of a process's first turn.
+
+    Raises:
+        ShortTermError: The database failed.
+    """
+    await asyncio.sleep(DELAY_SECONDS)
+    await purge_short_term(pool)
 
 
 async def purge_short_term(pool: Pool, *, batch: int = BATCH) -> int:

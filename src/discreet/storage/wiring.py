@@ -21,7 +21,7 @@ from discreet.storage.reembedding import Reembedding
 from discreet.storage.saving import SaveRules
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.short_term_choice import short_term_store
-from discreet.storage.short_term_purge import purge_short_term
+from discreet.storage.short_term_purge import purge_unhurried
 from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_reading import StoreRules
 from discreet.storage.store_running import StoreRunner
@@ -103,7 +103,7 @@ def wire(
         rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
     )
     store = DiscreetStore(runner, redactor=redactor)
-    works: dict[str, Work] = {"short_term": partial(purge_short_term, pool)}
+    works: dict[str, Work] = {"short_term": partial(purge_unhurried, pool)}
     if settings.reembed:
         works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=dsn, space=space)
     if settings.large_user_memories:
