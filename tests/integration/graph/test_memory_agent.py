@@ -214,3 +214,21 @@ def test_what_callers_see_is_messages_only():
     assert list(graph.get_input_jsonschema()["properties"]) == ["messages"]
     assert list(graph.get_output_jsonschema()["properties"]) == ["messages"]
     assert ConversationState.__annotations__.keys() >= {"request", "gate", "memories"}
+
+
+async def test_of_a_recording_neither_sound_nor_transcript_is_at_rest(storage, database, token):
+    words = [f"{token}{letter}" for letter in "abcdefgh"]
+    sound = base64.b64encode(b"OggS" + secrets.token_bytes(300)).decode()
+    transcript = " ".join(f"Then came {word} and I said so." for word in words)
+    block = {"type": "audio", "base64": sound, "mime_type": "audio/ogg", "language": "en", "transcript": transcript}
+    model = ScriptedChatModel(responses=[AIMessage("They spoke of visitors."), AIMessage("I see.")])
+    saver = RedactingSaver.from_pool(storage.pool)
+    await saver.setup()
+    parts = {"log": storage.log, "short_term": storage.short_term, "summaries": storage.summaries}
+    graph = build_graph(chat_model=model, memories=storage.memories, **parts).compile(checkpointer=saver)
+    await say(graph, HumanMessage([block]))
+    assert transcript in model.prompts[-1][-1].text
+    text = stored_text(database)
+    assert "They spoke of visitors." in text
+    assert "audio/ogg" in text
+    assert [word for word in [*words, sound[:40]] if word in text] == []
