@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import subprocess
 import sys
 from datetime import UTC, datetime
 
@@ -201,6 +202,11 @@ async def test_nothing_is_stored_when_the_redactor_fails(place):
                 await call
         assert await store.recent_rounds("ann", "1") == []
         assert await store.forget("ann") == 1  # the claim
+
+
+def test_redis_py_is_imported_by_those_only_who_use_it():
+    script = "import sys, discreet.storage; sys.exit('redis' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_without_redis_py_it_says_what_to_install(monkeypatch):
