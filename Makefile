@@ -4,6 +4,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Files of tests run side by side, each worker with a server of its own; most of a test is waiting. JOBS=0 turns it off.
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 
@@ -35,10 +38,10 @@ chat: $(READY)  ## Talk to the assistant in the terminal
 	@$(BIN)/discreet chat
 
 test: $(READY)  ## Run the tests (slow ones apart)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
-	@$(BIN)/python -m pytest -m slow $(ARGS)
+	@$(PYTEST) -m slow $(ARGS)
 
 bench: $(READY)  ## Run the benchmarks and print their figures
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -46,7 +49,7 @@ bench: $(READY)  ## Run the benchmarks and print their figures
 # What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded
 # server's own tests run both versions anyway.
 test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
-	@DISCREET_TEST_POSTGRES_VERSION=16 $(BIN)/python -m pytest tests/migration tests/integration/checkpoint \
+	@DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
 		tests/integration/storage tests/integration/graph --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
