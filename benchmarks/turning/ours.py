@@ -1,4 +1,6 @@
-"""The template over one storage: gate, retrieval, vault, redaction, conversation log and checkpointer, as it is deployed."""
+"""The template over one storage, as it is deployed: gate, retrieval, vault, redaction, conversation log, session, rolling
+summary (without a model) and checkpointer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from turning.talk import USER, facts, instant_model, look_up_tool
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
+from discreet.providers.summaries import ExtractiveSummaryProvider
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 
@@ -23,6 +26,12 @@ async def our_graph(dsn: str, embeddings: Any) -> AsyncIterator[CompiledStateGra
         await saver.setup()
         await storage.memories.save(USER, [MemoryRecord(text=text) for text in facts()])
         builder = build_graph(
-            chat_model=instant_model(), memories=storage.memories, log=storage.log, tools=[look_up_tool(seed=1)]
+            chat_model=instant_model(),
+            memories=storage.memories,
+            log=storage.log,
+            short_term=storage.short_term,
+            summaries=storage.summaries,
+            summary_provider=ExtractiveSummaryProvider(),
+            tools=[look_up_tool(seed=1)],
         )
         yield builder.compile(checkpointer=saver)
