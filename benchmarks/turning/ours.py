@@ -1,5 +1,6 @@
-"""The template over one storage, as it is deployed: gate, retrieval, vault, redaction, conversation log, session, rolling
-summary (without a model) and checkpointer.
+"""The template over one storage, as it is deployed.
+
+Gate, retrieval, vault, redaction, conversation log, session, rolling summary (made without a model) and checkpointer.
 """
 
 from __future__ import annotations
