@@ -6,12 +6,20 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from discreet.nodes.memory_gate.decision import GateDecision
-from discreet.nodes.memory_gate.text import folded, is_plain_vietnamese, one_form, quiet, unrepeated, without_accents
+from discreet.nodes.memory_gate.text import (
+    folded,
+    is_plain_vietnamese,
+    one_form,
+    quiet,
+    scripts,
+    unrepeated,
+    without_accents,
+)
 
 Match = Literal["whole", "start", "anywhere", "task", "courtesy"]
 
@@ -31,6 +39,16 @@ _MIN_OWN_LETTERS = 4
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
+EVERY_SCRIPT = frozenset({"latin", "cyrillic", "han"})
+_ESCAPE = re.compile(r"\\.")
+
+
+def _worth(phrase: str, used: frozenset[str]) -> bool:
+    """Whether a message with letters of the scripts `used` may hold `phrase`; one of several scripts may stand anywhere."""
+    found = scripts(one_form(_ESCAPE.sub("", phrase.casefold())))
+    return len(found) != 1 or found <= used
+
+
 @dataclass(frozen=True)
 class GateRule:
     """Phrases that decide. `spaced` are regular expressions over whole words, `unspaced` over any part of the text."""
@@ -40,16 +58,19 @@ class GateRule:
     match: Match
     spaced: tuple[str, ...] = ()
     unspaced: tuple[str, ...] = ()
+    weak: bool = False
+    """Whether prototypes that clearly need memory overrule it."""
 
-    def phrases(self, *, plain: bool = False) -> list[str]:
-        """Return the phrases as regular expressions; `plain` without Vietnamese accents."""
-        spaced = [without_accents(phrase) for phrase in self.spaced] if plain else self.spaced
-        words = [rf"{_BEFORE}(?:{one_form(phrase)}){_AFTER}" for phrase in spaced]
-        return [*words, *(f"(?:{one_form(phrase)})" for phrase in self.unspaced)]
+    def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT) -> list[str]:
+        """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents."""
+        spaced = [one_form(phrase) for phrase in self.spaced if _worth(phrase, only)]
+        spaced = [without_accents(phrase) for phrase in spaced] if plain else spaced
+        unspaced = [one_form(phrase) for phrase in self.unspaced if _worth(phrase, only)]
+        return [*(rf"{_BEFORE}(?:{phrase}){_AFTER}" for phrase in spaced), *(f"(?:{phrase})" for phrase in unspaced)]
 
 
 def load_rules(text: str) -> tuple[GateRule, ...]:
-    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match` and phrase lists `en`, `vi`, `ru`, `zh`."""
+    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match`, `weak` and phrase lists `en`, `vi`, `ru`, `zh`."""
     return tuple(
         GateRule(
             name=rule["name"],
@@ -57,6 +78,7 @@ def load_rules(text: str) -> tuple[GateRule, ...]:
             match=rule["match"],
             spaced=tuple(phrase for language in ("en", "vi", "ru") for phrase in rule.get(language, ())),
             unspaced=tuple(rule.get("zh", ())),
+            weak=rule.get("weak", False),
         )
         for rule in tomllib.loads(text)["rules"]
     )
@@ -69,42 +91,44 @@ def default_rules() -> tuple[GateRule, ...]:
 
 
 class RuleBook:
-    """Rules in their order, compiled. Safe to share between threads."""
+    """Rules in their order, compiled at first use for the scripts of a message. Safe to share between threads.
+
+    Compiling all of them takes more than a second, those of one script a half or less.
+    """
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
         self._rules = tuple(rules)
-        self._accented = _Compiled(self._rules, plain=False)
-
-    @cached_property
-    def _plain(self) -> _Compiled:
-        return _Compiled(self._rules, plain=True)
+        self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
     def decide(self, text: str) -> GateDecision | None:
         """Return what the first rule that matches says, None if none does."""
         lines = folded(text)
-        if not re.search(r"[^\W_]", lines):
+        if not _LETTERS.search(lines):
             return GateDecision(retrieve=False, reason="empty")
-        book = self._plain if is_plain_vietnamese(lines) else self._accented
-        return book.decide(lines)
+        plain = is_plain_vietnamese(lines)
+        key = plain, scripts(lines) or frozenset({"latin"})
+        if key not in self._compiled:  # two threads may both compile: the results are the same
+            self._compiled[key] = _Compiled(self._rules, plain=plain, only=key[1])
+        return self._compiled[key].decide(lines)
 
 
 class _Compiled:
-    """The rules for one way to write Vietnamese."""
+    """The rules for some scripts and one way to write Vietnamese."""
 
-    def __init__(self, rules: Sequence[GateRule], *, plain: bool) -> None:
+    def __init__(self, rules: Sequence[GateRule], *, plain: bool, only: frozenset[str]) -> None:
         def each(match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
             return [
                 (rule, re.compile(rf"[\W_]*{phrase}", re.DOTALL))
                 for rule in rules
                 if rule.match == match
-                for phrase in rule.phrases(plain=plain)
+                for phrase in rule.phrases(plain=plain, only=only)
             ]
 
-        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain)]
+        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain, only=only)]
         self._courtesy = re.compile("|".join(courtesy) or "(?!)")
         self._wholes = each("whole")
         self._tasks = each("task")
-        self._rules = [(rule, _searched(rule, plain=plain)) for rule in rules if rule.match != "courtesy"]
+        self._rules = [(rule, _searched(rule, plain=plain, only=only)) for rule in rules if rule.match != "courtesy"]
 
     def decide(self, lines: str) -> GateDecision | None:
         plainly = quiet(lines)
@@ -192,9 +216,9 @@ def _lead(text: str) -> int:
     return first.start() if (first := _LETTERS.search(text)) else 0
 
 
-def _searched(rule: GateRule, *, plain: bool) -> re.Pattern[str]:
+def _searched(rule: GateRule, *, plain: bool, only: frozenset[str]) -> re.Pattern[str]:
     """Return one expression for a rule of kind "start" or "anywhere"."""
-    any_of = "|".join(rule.phrases(plain=plain))
+    any_of = "|".join(rule.phrases(plain=plain, only=only)) or "(?!)"
     if rule.match in {"whole", "task"}:  # theirs are tried one by one
         return re.compile("")
     return re.compile(rf"[\W_]*(?:{any_of})" if rule.match == "start" else any_of)
