@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.nodes.memory_gate.text import folded, quiet, without_accents
@@ -34,7 +35,7 @@ def word_buckets(text: str) -> list[int]:
     """Return the numbers, below BUCKETS, of the words (Chinese: characters) and neighbouring pairs of `text`, each once."""
     plain = without_accents(quiet(folded(text)))
     words = ["<", *("0" if word.isdigit() else word for word in _WORD.findall(plain)), ">"]
-    pairs = (f"{first} {second}" for first, second in zip(words, words[1:], strict=False))
+    pairs = (f"{first} {second}" for first, second in pairwise(words))
     return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in (*words[1:-1], *pairs)})
 
 
@@ -81,8 +82,7 @@ def word_matrix(texts: Sequence[str]) -> tuple[Floats, Floats]:
     rarity = np.where(count > 1, np.log(len(texts) / np.maximum(count, 1)), 0).astype(np.float32)
     rows = np.zeros((len(texts), BUCKETS), dtype=np.float32)
     for row, mine in zip(rows, buckets, strict=True):
-        row[mine] = rarity[mine]
-        row /= max(float(np.linalg.norm(row)), 1e-6)
+        row[mine] = rarity[mine] / max(float(np.linalg.norm(rarity[mine])), 1e-6)
     return rows, rarity
 
 

@@ -155,7 +155,9 @@ class Neighbours:
         vectors = np.array(rows, dtype=np.float32)
         targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in self._prototypes], dtype=np.float32)
         whole = stored.words is not None and stored.weights.keys() <= set(wanted)
-        fitted = self._extend(stored, wanted, vectors, targets) if whole else Fitted(vectors, fit_vectors(vectors, targets))
+        fitted = (
+            self._extend(stored, wanted, vectors, targets) if whole else Fitted(vectors, fit_vectors(vectors, targets))
+        )
         if missing:
             logger.info("gate_prototypes_embedded count=%d seconds=%.1f", missing, time.perf_counter() - started)
         return fitted
@@ -208,6 +210,8 @@ def read_stored(name: str) -> Stored:
             return Stored({}, {}, None)
         keys = stored["digests"].tolist()
         vectors = stored["vectors"].astype(np.float32) * stored["scales"][:, None]
-        words = WordScore(stored["words"].astype(np.float32), stored["rarity"].astype(np.float32), float(stored["constant"]))
+        words = WordScore(
+            stored["words"].astype(np.float32), stored["rarity"].astype(np.float32), float(stored["constant"])
+        )
         weights = dict(zip(keys, stored["weights"].tolist(), strict=True))
         return Stored(dict(zip(keys, vectors, strict=True)), weights, words)

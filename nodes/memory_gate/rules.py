@@ -39,14 +39,14 @@ _MIN_OWN_LETTERS = 4
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
-EVERY_SCRIPT = frozenset({"latin", "cyrillic", "han"})
+EVERY_SCRIPT = frozenset({"any", "latin", "cyrillic", "han"})
 _ESCAPE = re.compile(r"\\.")
 
 
-def _worth(phrase: str, used: frozenset[str]) -> bool:
-    """Whether a message with letters of the scripts `used` may hold `phrase`; one of several scripts may stand anywhere."""
+def _script(phrase: str) -> str:
+    """Return the script whose letters a message must have to hold `phrase`, "any" if it has several or none."""
     found = scripts(one_form(_ESCAPE.sub("", phrase.casefold())))
-    return len(found) != 1 or found <= used
+    return next(iter(found)) if len(found) == 1 else "any"
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class GateRule:
 
     def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT) -> list[str]:
         """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents."""
-        spaced = [one_form(phrase) for phrase in self.spaced if _worth(phrase, only)]
+        spaced = [one_form(phrase) for phrase in self.spaced if _script(phrase) in only]
         spaced = [without_accents(phrase) for phrase in spaced] if plain else spaced
-        unspaced = [one_form(phrase) for phrase in self.unspaced if _worth(phrase, only)]
+        unspaced = [one_form(phrase) for phrase in self.unspaced if _script(phrase) in only]
         return [*(rf"{_BEFORE}(?:{phrase}){_AFTER}" for phrase in spaced), *(f"(?:{phrase})" for phrase in unspaced)]
 
 
@@ -93,7 +93,7 @@ def default_rules() -> tuple[GateRule, ...]:
 class RuleBook:
     """Rules in their order, compiled at first use for the scripts of a message. Safe to share between threads.
 
-    Compiling all of them takes more than a second, those of one script a half or less.
+    Compiling all of them takes more than a second, those of one script, as far as they are reached, much less.
     """
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
@@ -106,7 +106,7 @@ class RuleBook:
         if not _LETTERS.search(lines):
             return GateDecision(retrieve=False, reason="empty")
         plain = is_plain_vietnamese(lines)
-        key = plain, scripts(lines) or frozenset({"latin"})
+        key = plain, scripts(lines) | {"any"}
         if key not in self._compiled:  # two threads may both compile: the results are the same
             self._compiled[key] = _Compiled(self._rules, plain=plain, only=key[1])
         return self._compiled[key].decide(lines)
@@ -118,17 +118,21 @@ class _Compiled:
     def __init__(self, rules: Sequence[GateRule], *, plain: bool, only: frozenset[str]) -> None:
         def each(match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
             return [
-                (rule, re.compile(rf"[\W_]*{phrase}", re.DOTALL))
+                (rule, _expression(rf"[\W_]*{phrase}"))
                 for rule in rules
                 if rule.match == match
                 for phrase in rule.phrases(plain=plain, only=only)
             ]
 
-        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain, only=only)]
-        self._courtesy = re.compile("|".join(courtesy) or "(?!)")
+        courtesy = [
+            phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain, only=only)
+        ]
+        self._plain, self._only = plain, only
+        self._courtesy = _expression("|".join(courtesy) or "(?!)")
         self._wholes = each("whole")
         self._tasks = each("task")
-        self._rules = [(rule, _searched(rule, plain=plain, only=only)) for rule in rules if rule.match != "courtesy"]
+        self._rules = [rule for rule in rules if rule.match != "courtesy"]
+        self._searched: dict[int, list[re.Pattern[str]]] = {}
 
     def decide(self, lines: str) -> GateDecision | None:
         plainly = quiet(lines)
@@ -137,18 +141,25 @@ class _Compiled:
         whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
         if whole is None and not _LETTERS.search(spoken):
             return GateDecision(retrieve=False, reason="courtesy")
-        for rule, pattern in self._rules:
+        for number, rule in enumerate(self._rules):
             if rule.match == "whole":
                 hit = rule is whole
             elif rule.match == "task":
                 hit = rule is task
             elif rule.match == "start":
-                hit = any(pattern.match(text) for text in {spoken, spoken[self._opening(spoken) :]})
+                texts = {spoken, spoken[self._opening(spoken) :]}
+                hit = any(pattern.match(text) for pattern in self._patterns(number) for text in texts)
             else:
-                hit = pattern.search(spoken) is not None
+                hit = any(pattern.search(spoken) for pattern in self._patterns(number))
             if hit:
                 return GateDecision(retrieve=rule.retrieve, reason=rule.name)
         return None
+
+    def _patterns(self, number: int) -> list[re.Pattern[str]]:
+        """Return the expressions of a rule of kind "start" or "anywhere", one a script; many are never reached."""
+        if number not in self._searched:
+            self._searched[number] = _searched(self._rules[number], plain=self._plain, only=self._only)
+        return self._searched[number]
 
     def _nothing_but_phrases(self, text: str) -> GateRule | None:
         """Return the rule of the first phrase, if the message consists of phrases of the rules of kind "whole"."""
@@ -216,9 +227,14 @@ def _lead(text: str) -> int:
     return first.start() if (first := _LETTERS.search(text)) else 0
 
 
-def _searched(rule: GateRule, *, plain: bool, only: frozenset[str]) -> re.Pattern[str]:
-    """Return one expression for a rule of kind "start" or "anywhere"."""
-    any_of = "|".join(rule.phrases(plain=plain, only=only)) or "(?!)"
-    if rule.match in {"whole", "task"}:  # theirs are tried one by one
-        return re.compile("")
-    return re.compile(rf"[\W_]*(?:{any_of})" if rule.match == "start" else any_of)
+def _searched(rule: GateRule, *, plain: bool, only: frozenset[str]) -> list[re.Pattern[str]]:
+    """Return an expression for each script of a rule of kind "start" or "anywhere"."""
+    by_script = (rule.phrases(plain=plain, only=frozenset({script})) for script in sorted(only))
+    any_of = ["|".join(phrases) for phrases in by_script if phrases]
+    return [_expression(rf"[\W_]*(?:{phrases})" if rule.match == "start" else phrases) for phrases in any_of]
+
+
+@cache
+def _expression(source: str) -> re.Pattern[str]:
+    """Compile once what several scripts share; the cache of `re` is too small for it."""
+    return re.compile(source, re.DOTALL)
