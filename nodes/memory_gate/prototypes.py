@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
@@ -37,8 +36,8 @@ SKIP_BELOW, RETRIEVE_ABOVE, OVERRULE_ABOVE = -0.15, 0.05, 0.1
 """Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; above the third
 it retrieves although a rule that may be overruled would skip it."""
 
-NEAREST = 15
-"""Prototypes that name the kind of a message."""
+NEAREST, MANY = 15, 100
+"""Prototypes that name the kind of a message: 15 with its label, of the 100 nearest."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +133,12 @@ class Neighbours:
     def _kind(self, likeness: Floats, *, retrieve: bool) -> str:
         """Return the kind of most of the nearest prototypes with this label."""
         kinds: dict[str, float] = {}
-        mine = (i for i in (-likeness).argsort().tolist() if self._prototypes[i].retrieve == retrieve)
-        for i in islice(mine, NEAREST):
+        order = (-likeness).argpartition(min(MANY, len(likeness) - 1))[:MANY]
+        mine = [i for i in order.tolist() if self._prototypes[i].retrieve == retrieve]
+        for i in sorted(mine, key=likeness.__getitem__, reverse=True)[:NEAREST]:
             kind = self._prototypes[i].kind
             kinds[kind] = kinds.get(kind, 0.0) + float(likeness[i]) ** 2
-        return max(kinds, key=kinds.__getitem__, default="none")
+        return max(kinds, key=kinds.__getitem__, default="neither")
 
     def _fit(self) -> Fitted:
         import numpy as np  # noqa: PLC0415  # as above
