@@ -1,7 +1,8 @@
 """Decide before any database work whether this turn needs long-term memory.
 
-Rules look first (`rules.toml`). What none decides goes to a small chat model where one is configured, else to the nearest
-of labelled prototypes (`prototypes.toml`) on the local embedding. What stays unsure retrieves.
+Rules look first (`rules.toml`). What none decides goes to a small chat model where one is configured, else to what labelled
+prototypes (`prototypes.toml`, `turns.toml`) say about messages like it; they also overrule rules that are marked weak.
+What stays unsure retrieves.
 """
 
 from discreet.nodes.memory_gate.deciding import decide, decide_by_rules, make_decide

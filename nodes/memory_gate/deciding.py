@@ -13,7 +13,7 @@ Decide = Callable[[str], GateDecision]
 
 
 def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ()) -> Decide:
-    """Return a `decide` over these rules, in their order, and over the prototypes for what none matches.
+    """Return a `decide` over these rules, in their order, and over the prototypes for what none matches or a weak rule does.
 
     Without prototypes, and where the local embedding is missing or fails, what no rule matches retrieves as "unsure".
     The function blocks: rules are compiled and vectors are read at its first call (about a second), and a message for
@@ -26,12 +26,17 @@ def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ())
         return RuleBook(rules)
 
     neighbours = Neighbours(prototypes) if prototypes else None
+    weak = {rule.name for rule in rules if rule.weak}
 
     def decide(text: str) -> GateDecision:
         decision = book().decide(text)
-        if decision is not None:
-            return decision
-        return UNSURE if neighbours is None else neighbours.decide(text)
+        if neighbours is None:
+            return decision or UNSURE
+        if decision is None:
+            return neighbours.decide(text)
+        if decision.reason in weak:
+            return neighbours.overrule(text) or decision
+        return decision
 
     return decide
 

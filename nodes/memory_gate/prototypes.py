@@ -8,35 +8,36 @@ import logging
 import threading
 import time
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.metrics import gate_failures
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
+from discreet.nodes.memory_gate.likeness import WordScore, embedding_kernel, fit_vectors
+from discreet.nodes.memory_gate.text import without_accents
 from discreet.providers.local import LocalEmbeddings, local_embeddings
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+    from discreet.nodes.memory_gate.likeness import Floats
 
 logger = logging.getLogger(__name__)
 
 VECTORS = "prototypes.npz"
 """Vectors of the prototypes that ship, made by tools/gate_vectors.py."""
 
-NEIGHBOURS = 15
-SHARPNESS = 10.0
-SKIP_SHARE = 0.65
-"""A prototype weighs exp(10 x cosine), and a message is skipped when .65 of the weight of the 15 nearest says so.
-Chosen on the tuning set of benchmarks/gate.py among k-nearest votes (5 to 25), logistic and kernel ridge regression: of
-148 messages that no rule decides this is right about 93 % and retrieves 99 % of those that need memory; logistic
-regression at the same recall is right about 73 %, since it draws one line where the kinds are many small clusters."""
+TEXTS = ("prototypes.toml", "turns.toml")
+"""Those written for the gate, and the tuning set of benchmarks/gate.py, which tools/gate_vectors.py copies."""
+
+SKIP_BELOW, RETRIEVE_ABOVE, OVERRULE_ABOVE = -0.15, 0.05, 0.1
+"""Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; above the third
+it retrieves although a rule that may be overruled would skip it."""
+
+NEAREST, MANY = 15, 100
+"""Prototypes that name the kind of a message: 15 with its label, of the 100 nearest."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,27 @@ class Prototype:
 
 
 def load_prototypes(text: str) -> tuple[Prototype, ...]:
-    """Read prototypes from TOML: tables `[retrieve.<kind>]` and `[skip.<kind>]` with a list of texts for each language."""
-    return tuple(
-        Prototype(text=said, retrieve=label == "retrieve", kind=kind)
+    """Read prototypes from TOML: tables `[retrieve.<kind>]` and `[skip.<kind>]` with a list of texts for each language.
+
+    A Vietnamese text is also taken as it is typed without accents.
+    """
+    found = {
+        said: Prototype(text=said, retrieve=label == "retrieve", kind=kind)
         for label, kinds in tomllib.loads(text).items()
         for kind, languages in kinds.items()
-        for texts in languages.values()
-        for said in texts
-    )
+        for language, texts in languages.items()
+        for text in texts
+        for said in ((without_accents(text.casefold()), text) if language == "vi" else (text,))
+    }
+    return tuple({prototype.text.casefold(): prototype for prototype in found.values()}.values())
 
 
 @cache
 def default_prototypes() -> tuple[Prototype, ...]:
     """Return the prototypes that ship: English, Vietnamese, Russian and Chinese."""
-    return load_prototypes(files(__package__).joinpath("prototypes.toml").read_text(encoding="utf-8"))
+    here = files(__package__)
+    both = (load_prototypes(here.joinpath(name).read_text(encoding="utf-8")) for name in TEXTS)
+    return tuple({prototype.text.casefold(): prototype for prototypes in both for prototype in prototypes}.values())
 
 
 def digests(texts: Iterable[str]) -> list[str]:
@@ -71,19 +79,44 @@ def digests(texts: Iterable[str]) -> list[str]:
 
 
 class Neighbours:
-    """Prototypes with their vectors, which are read, and made where they are missing, at first use. Thread-safe."""
+    """Prototypes with their vectors and weights, read, and made where they are missing, at first use. Thread-safe."""
 
     def __init__(self, prototypes: Sequence[Prototype], *, embeddings: LocalEmbeddings | None = None) -> None:
         self._prototypes = tuple(prototypes)
         self._embeddings = embeddings or local_embeddings()
         self._lock = threading.Lock()
-        self._vectors: Vectors | None = None
+        self._fitted: Fitted | None = None
         self._warned = False
 
     def decide(self, text: str) -> GateDecision:
-        """Return what the prototypes nearest to `text` say; unsure if they disagree or the embedding fails."""
+        """Return what `text` is like; unsure if that is both or neither, or the embedding fails."""
+        found = self._score(text)
+        if found is None or SKIP_BELOW <= found[0] <= RETRIEVE_ABOVE:
+            return UNSURE
+        score, likeness = found
+        return GateDecision(retrieve=score > 0, reason=f"like_{self._kind(likeness, retrieve=score > 0)}")
+
+    def overrule(self, text: str) -> GateDecision | None:
+        """Return what `text` is like if that clearly needs memory, else None."""
+        found = self._score(text)
+        if found is None or found[0] <= OVERRULE_ABOVE:
+            return None
+        return GateDecision(retrieve=True, reason=f"like_{self._kind(found[1], retrieve=True)}")
+
+    def fitted(self) -> Fitted:
+        """Return the prototypes' vectors, a row each, and their weights."""
+        with self._lock:
+            if self._fitted is None:
+                self._fitted = self._fit()
+            return self._fitted
+
+    def _score(self, text: str) -> tuple[float, Floats] | None:
+        """Return the score of `text` and its likeness to each prototype, None if the embedding fails."""
+        import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+
         try:
-            return self._vote(self._embeddings.embed_query(text))
+            vector = np.asarray(self._embeddings.embed_query(text), dtype=np.float32)
+            fitted = self.fitted()
         except (
             DiscreetError,
             ImportError,
@@ -92,45 +125,55 @@ class Neighbours:
             ValueError,
         ) as error:  # ctypes and numpy raise the last three
             self._report(error)
-            return UNSURE
+            return None
+        likeness = embedding_kernel(vector, fitted.vectors)
+        words = fitted.words.of(text) if fitted.words else 0.0
+        return float(likeness @ fitted.weights) + words, likeness
 
-    def _vote(self, vector: Sequence[float]) -> GateDecision:
-        import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+    def _kind(self, likeness: Floats, *, retrieve: bool) -> str:
+        """Return the kind of most of the nearest prototypes with this label."""
+        kinds: dict[str, float] = {}
+        order = (-likeness).argpartition(min(MANY, len(likeness) - 1))[:MANY]
+        mine = [i for i in order.tolist() if self._prototypes[i].retrieve == retrieve]
+        for i in sorted(mine, key=likeness.__getitem__, reverse=True)[:NEAREST]:
+            kind = self._prototypes[i].kind
+            kinds[kind] = kinds.get(kind, 0.0) + float(likeness[i]) ** 2
+        return max(kinds, key=kinds.__getitem__, default="neither")
 
-        cosines = self.vectors() @ np.asarray(vector, dtype=np.float32)
-        nearest = np.argsort(-cosines)[:NEIGHBOURS]
-        weights: Counter[Prototype] = Counter()
-        for i in nearest:
-            weights[self._prototypes[i]] += float(np.exp(SHARPNESS * cosines[i]))  # type: ignore[assignment]  # Counter's values are int in its types only
-        skip = sum(w for p, w in weights.items() if not p.retrieve) / sum(weights.values())
-        if 1 - SKIP_SHARE < skip < SKIP_SHARE:
-            return UNSURE
-        kinds: Counter[str] = Counter()
-        for prototype, weight in weights.items():
-            if prototype.retrieve == (skip < SKIP_SHARE):
-                kinds[prototype.kind] += weight
-        return GateDecision(retrieve=skip < SKIP_SHARE, reason=f"like_{kinds.most_common(1)[0][0]}")
-
-    def vectors(self) -> Vectors:
-        """Return the prototypes' vectors, a row each."""
-        with self._lock:
-            if self._vectors is None:
-                self._vectors = self._load()
-            return self._vectors
-
-    def _load(self) -> Vectors:
+    def _fit(self) -> Fitted:
         import numpy as np  # noqa: PLC0415  # as above
 
-        known = stored_vectors(self._embeddings.name)
+        stored = read_stored(self._embeddings.name)
         wanted = digests(prototype.text for prototype in self._prototypes)
-        started, missing = time.perf_counter(), 0
+        started, missing, rows = time.perf_counter(), 0, []
         for key, prototype in zip(wanted, self._prototypes, strict=True):
-            if key not in known:
-                known[key] = np.asarray(self._embeddings.embed_query(prototype.text), dtype=np.float32)
+            row = stored.vectors.get(key)
+            if row is None:
+                row = np.asarray(self._embeddings.embed_query(prototype.text), dtype=np.float32)
                 missing += 1
+            rows.append(row)
+        vectors = np.array(rows, dtype=np.float32)
+        targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in self._prototypes], dtype=np.float32)
+        whole = stored.words is not None and stored.weights.keys() <= set(wanted)
+        fitted = (
+            self._extend(stored, wanted, vectors, targets) if whole else Fitted(vectors, fit_vectors(vectors, targets))
+        )
         if missing:
             logger.info("gate_prototypes_embedded count=%d seconds=%.1f", missing, time.perf_counter() - started)
-        return np.array([known[key] for key in wanted], dtype=np.float32)
+        return fitted
+
+    def _extend(self, stored: Stored, wanted: Sequence[str], vectors: Floats, targets: Floats) -> Fitted:
+        """Take the weights that ship, and fit other prototypes to what those leave over: a whole fit takes seconds."""
+        import numpy as np  # noqa: PLC0415  # as above
+
+        weights = np.array([stored.weights.get(key, 0.0) for key in wanted], dtype=np.float32)
+        own = np.flatnonzero([key not in stored.weights for key in wanted])
+        if len(own):
+            left = targets[own] - embedding_kernel(vectors[own], vectors) @ weights
+            if stored.words is not None:
+                left = left - np.array([stored.words.of(self._prototypes[i].text) for i in own], dtype=np.float32)
+            weights[own] = fit_vectors(vectors[own], left)
+        return Fitted(vectors, weights, stored.words)
 
     def _report(self, error: Exception) -> None:
         cause = type(error).__name__
@@ -140,11 +183,35 @@ class Neighbours:
         logger.log(level, "gate_embedding_failed cause=%s", cause)
 
 
-def stored_vectors(name: str) -> dict[str, Vectors]:
-    """Return the vectors that ship by the digest of their text; none if another embedding than `name` made them."""
+@dataclass(frozen=True)
+class Fitted:
+    """Vectors of prototypes, a row each, with their weights."""
+
+    vectors: Floats
+    weights: Floats
+    words: WordScore | None = None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What ships: vectors and weights by the digest of their text, and the score of words."""
+
+    vectors: dict[str, Floats]
+    weights: dict[str, float]
+    words: WordScore | None
+
+
+def read_stored(name: str) -> Stored:
+    """Return what ships; nothing if another embedding than `name` made it."""
     import numpy as np  # noqa: PLC0415  # as above
 
     with np.load(io.BytesIO(files(__package__).joinpath(VECTORS).read_bytes()), allow_pickle=False) as stored:
         if str(stored["name"]) != name:
-            return {}
-        return dict(zip(stored["digests"].tolist(), stored["vectors"].astype(np.float32), strict=True))
+            return Stored({}, {}, None)
+        keys = stored["digests"].tolist()
+        vectors = stored["vectors"].astype(np.float32) * stored["scales"][:, None]
+        words = WordScore(
+            stored["words"].astype(np.float32), stored["rarity"].astype(np.float32), float(stored["constant"])
+        )
+        weights = dict(zip(keys, stored["weights"].tolist(), strict=True))
+        return Stored(dict(zip(keys, vectors, strict=True)), weights, words)

@@ -6,12 +6,20 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from discreet.nodes.memory_gate.decision import GateDecision
-from discreet.nodes.memory_gate.text import folded, is_plain_vietnamese, one_form, quiet, unrepeated, without_accents
+from discreet.nodes.memory_gate.text import (
+    folded,
+    is_plain_vietnamese,
+    one_form,
+    quiet,
+    scripts,
+    unrepeated,
+    without_accents,
+)
 
 Match = Literal["whole", "start", "anywhere", "task", "courtesy"]
 
@@ -31,6 +39,16 @@ _MIN_OWN_LETTERS = 4
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
+EVERY_SCRIPT = frozenset({"any", "latin", "cyrillic", "han"})
+_ESCAPE = re.compile(r"\\.")
+
+
+def _script(phrase: str) -> str:
+    """Return the script whose letters a message must have to hold `phrase`, "any" if it has several or none."""
+    found = scripts(one_form(_ESCAPE.sub("", phrase.casefold())))
+    return next(iter(found)) if len(found) == 1 else "any"
+
+
 @dataclass(frozen=True)
 class GateRule:
     """Phrases that decide. `spaced` are regular expressions over whole words, `unspaced` over any part of the text."""
@@ -40,16 +58,19 @@ class GateRule:
     match: Match
     spaced: tuple[str, ...] = ()
     unspaced: tuple[str, ...] = ()
+    weak: bool = False
+    """Whether prototypes that clearly need memory overrule it."""
 
-    def phrases(self, *, plain: bool = False) -> list[str]:
-        """Return the phrases as regular expressions; `plain` without Vietnamese accents."""
-        spaced = [without_accents(phrase) for phrase in self.spaced] if plain else self.spaced
-        words = [rf"{_BEFORE}(?:{one_form(phrase)}){_AFTER}" for phrase in spaced]
-        return [*words, *(f"(?:{one_form(phrase)})" for phrase in self.unspaced)]
+    def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT) -> list[str]:
+        """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents."""
+        spaced = [one_form(phrase) for phrase in self.spaced if _script(phrase) in only]
+        spaced = [without_accents(phrase) for phrase in spaced] if plain else spaced
+        unspaced = [one_form(phrase) for phrase in self.unspaced if _script(phrase) in only]
+        return [*(rf"{_BEFORE}(?:{phrase}){_AFTER}" for phrase in spaced), *(f"(?:{phrase})" for phrase in unspaced)]
 
 
 def load_rules(text: str) -> tuple[GateRule, ...]:
-    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match` and phrase lists `en`, `vi`, `ru`, `zh`."""
+    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match`, `weak` and phrase lists `en`, `vi`, `ru`, `zh`."""
     return tuple(
         GateRule(
             name=rule["name"],
@@ -57,6 +78,7 @@ def load_rules(text: str) -> tuple[GateRule, ...]:
             match=rule["match"],
             spaced=tuple(phrase for language in ("en", "vi", "ru") for phrase in rule.get(language, ())),
             unspaced=tuple(rule.get("zh", ())),
+            weak=rule.get("weak", False),
         )
         for rule in tomllib.loads(text)["rules"]
     )
@@ -69,42 +91,48 @@ def default_rules() -> tuple[GateRule, ...]:
 
 
 class RuleBook:
-    """Rules in their order, compiled. Safe to share between threads."""
+    """Rules in their order, compiled at first use for the scripts of a message. Safe to share between threads.
+
+    Compiling all of them takes more than a second, those of one script, as far as they are reached, much less.
+    """
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
         self._rules = tuple(rules)
-        self._accented = _Compiled(self._rules, plain=False)
-
-    @cached_property
-    def _plain(self) -> _Compiled:
-        return _Compiled(self._rules, plain=True)
+        self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
     def decide(self, text: str) -> GateDecision | None:
         """Return what the first rule that matches says, None if none does."""
         lines = folded(text)
-        if not re.search(r"[^\W_]", lines):
+        if not _LETTERS.search(lines):
             return GateDecision(retrieve=False, reason="empty")
-        book = self._plain if is_plain_vietnamese(lines) else self._accented
-        return book.decide(lines)
+        plain = is_plain_vietnamese(lines)
+        key = plain, scripts(lines) | {"any"}
+        if key not in self._compiled:  # two threads may both compile: the results are the same
+            self._compiled[key] = _Compiled(self._rules, plain=plain, only=key[1])
+        return self._compiled[key].decide(lines)
 
 
 class _Compiled:
-    """The rules for one way to write Vietnamese."""
+    """The rules for some scripts and one way to write Vietnamese."""
 
-    def __init__(self, rules: Sequence[GateRule], *, plain: bool) -> None:
+    def __init__(self, rules: Sequence[GateRule], *, plain: bool, only: frozenset[str]) -> None:
         def each(match: Match) -> list[tuple[GateRule, re.Pattern[str]]]:
             return [
-                (rule, re.compile(rf"[\W_]*{phrase}", re.DOTALL))
+                (rule, _expression(rf"[\W_]*{phrase}"))
                 for rule in rules
                 if rule.match == match
-                for phrase in rule.phrases(plain=plain)
+                for phrase in rule.phrases(plain=plain, only=only)
             ]
 
-        courtesy = [phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain)]
-        self._courtesy = re.compile("|".join(courtesy) or "(?!)")
+        courtesy = [
+            phrase for rule in rules if rule.match == "courtesy" for phrase in rule.phrases(plain=plain, only=only)
+        ]
+        self._plain, self._only = plain, only
+        self._courtesy = _expression("|".join(courtesy) or "(?!)")
         self._wholes = each("whole")
         self._tasks = each("task")
-        self._rules = [(rule, _searched(rule, plain=plain)) for rule in rules if rule.match != "courtesy"]
+        self._rules = [rule for rule in rules if rule.match != "courtesy"]
+        self._searched: dict[int, list[re.Pattern[str]]] = {}
 
     def decide(self, lines: str) -> GateDecision | None:
         plainly = quiet(lines)
@@ -113,18 +141,25 @@ class _Compiled:
         whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
         if whole is None and not _LETTERS.search(spoken):
             return GateDecision(retrieve=False, reason="courtesy")
-        for rule, pattern in self._rules:
+        for number, rule in enumerate(self._rules):
             if rule.match == "whole":
                 hit = rule is whole
             elif rule.match == "task":
                 hit = rule is task
             elif rule.match == "start":
-                hit = any(pattern.match(text) for text in {spoken, spoken[self._opening(spoken) :]})
+                texts = {spoken, spoken[self._opening(spoken) :]}
+                hit = any(pattern.match(text) for pattern in self._patterns(number) for text in texts)
             else:
-                hit = pattern.search(spoken) is not None
+                hit = any(pattern.search(spoken) for pattern in self._patterns(number))
             if hit:
                 return GateDecision(retrieve=rule.retrieve, reason=rule.name)
         return None
+
+    def _patterns(self, number: int) -> list[re.Pattern[str]]:
+        """Return the expressions of a rule of kind "start" or "anywhere", one a script; many are never reached."""
+        if number not in self._searched:
+            self._searched[number] = _searched(self._rules[number], plain=self._plain, only=self._only)
+        return self._searched[number]
 
     def _nothing_but_phrases(self, text: str) -> GateRule | None:
         """Return the rule of the first phrase, if the message consists of phrases of the rules of kind "whole"."""
@@ -192,9 +227,14 @@ def _lead(text: str) -> int:
     return first.start() if (first := _LETTERS.search(text)) else 0
 
 
-def _searched(rule: GateRule, *, plain: bool) -> re.Pattern[str]:
-    """Return one expression for a rule of kind "start" or "anywhere"."""
-    any_of = "|".join(rule.phrases(plain=plain))
-    if rule.match in {"whole", "task"}:  # theirs are tried one by one
-        return re.compile("")
-    return re.compile(rf"[\W_]*(?:{any_of})" if rule.match == "start" else any_of)
+def _searched(rule: GateRule, *, plain: bool, only: frozenset[str]) -> list[re.Pattern[str]]:
+    """Return an expression for each script of a rule of kind "start" or "anywhere"."""
+    by_script = (rule.phrases(plain=plain, only=frozenset({script})) for script in sorted(only))
+    any_of = ["|".join(phrases) for phrases in by_script if phrases]
+    return [_expression(rf"[\W_]*(?:{phrases})" if rule.match == "start" else phrases) for phrases in any_of]
+
+
+@cache
+def _expression(source: str) -> re.Pattern[str]:
+    """Compile once what several scripts share; the cache of `re` is too small for it."""
+    return re.compile(source, re.DOTALL)

@@ -34,6 +34,11 @@ _ONE_FORM = str.maketrans(_TRADITIONAL + "喫醒恒裏麽妳祇衹痠嬤", _SIMP
 """Characters that the rules do not tell apart: traditional from simplified ones as far as rules name them, and quotes."""
 
 _ACCENTED = re.compile("[ăâđêôơưàáảãạằắẳẵặầấẩẫậèéẻẽẹềếểễệìíỉĩịòóỏõọồốổỗộờớởỡợùúủũụừứửữựỳýỷỹỵ]")
+_SCRIPTS = {
+    "latin": re.compile(f"[a-z]|{_ACCENTED.pattern}"),
+    "cyrillic": re.compile("[а-я]"),
+    "han": re.compile("[㐀-鿿]"),
+}
 _LATIN_WORD = re.compile(r"[a-z]+")
 _VIETNAMESE_SYLLABLES = frozenset(
     "toi minh ban khong ko k la gi nhe nha cua cho di nay hom duoc dc nao sao vay the bao nhieu lam lm biet giup noi chao xin cam"
@@ -82,6 +87,11 @@ def without_accents(text: str) -> str:
     decomposed = unicodedata.normalize("NFD", text.replace("đ", "d"))
     kept = "".join(c for c in decomposed if not ("\u0300" <= c <= "\u0331"))
     return unicodedata.normalize("NFC", kept)
+
+
+def scripts(text: str) -> frozenset[str]:
+    """Return which of "latin", "cyrillic" and "han" folded text has letters of."""
+    return frozenset(name for name, letters in _SCRIPTS.items() if letters.search(text))
 
 
 def is_plain_vietnamese(text: str) -> bool:

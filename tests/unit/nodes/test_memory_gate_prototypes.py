@@ -1,4 +1,6 @@
+import json
 import logging
+from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
@@ -11,9 +13,10 @@ from discreet.nodes.memory_gate import (
     default_prototypes,
     default_rules,
     load_prototypes,
+    load_rules,
     make_decide,
 )
-from discreet.nodes.memory_gate.prototypes import Neighbours, digests, stored_vectors
+from discreet.nodes.memory_gate.prototypes import Neighbours, digests, read_stored
 from discreet.providers.local import LocalEmbeddings, local_embeddings
 
 OWN = """
@@ -26,15 +29,53 @@ en = ["where is the parcel", "has the order been sent", "when does the delivery 
 
 def test_the_vectors_that_ship_are_those_of_the_prototypes():
     """If not, run tools/gate_vectors.py."""
-    stored = stored_vectors(local_embeddings().name)
+    stored = read_stored(local_embeddings().name).vectors
     texts = [prototype.text for prototype in default_prototypes()]
     assert set(stored) == set(digests(texts))
     for text in (texts[0], texts[-1]):
         assert local_embeddings().embed_query(text) == pytest.approx(stored[digests([text])[0]].tolist(), abs=2e-3)
 
 
+def test_the_weights_that_ship_fit_their_prototypes():
+    """The ridge leaves some on the wrong side; unfitted weights would leave half of them there."""
+    gate = Neighbours(default_prototypes())
+    some = default_prototypes()[::150]
+    right = [gate.decide(prototype.text).retrieve == prototype.retrieve for prototype in some]
+    assert sum(right) / len(right) > 0.9
+
+
+def test_the_tuning_set_is_among_the_prototypes():
+    """If not, run tools/gate_vectors.py."""
+    tune = Path(__file__).parents[3] / "benchmarks" / "gate_sets" / "tune.jsonl"
+    rows = map(json.loads, tune.read_text(encoding="utf-8").splitlines())
+    labels = {prototype.text.casefold(): prototype.retrieve for prototype in default_prototypes()}
+    assert all(labels[row["text"].casefold()] == (row["label"] == "retrieve") for row in rows)
+
+
 def test_vectors_of_another_embedding_are_not_used():
-    assert stored_vectors("openai:text-embedding-3-small:512") == {}
+    assert not read_stored("openai:text-embedding-3-small:512").vectors
+
+
+def test_vietnamese_prototypes_are_also_taken_without_accents():
+    texts = [p.text for p in load_prototypes('[skip.food]\nvi = ["Phở Đặc biệt"]\nen = ["café"]')]
+    assert sorted(texts) == ["Phở Đặc biệt", "café", "pho dac biet"]
+
+
+def test_a_rule_of_ones_own_may_be_overruled_by_prototypes():
+    weak = '[[rules]]\nname = "which"\nretrieve = false\nweak = true\nmatch = "start"\nen = ["which"]'
+    school, planet = "Which school is our youngest at?", "Which planet has the most moons?"
+    decide_own = make_decide(load_rules(weak), default_prototypes())
+    assert decide_own(school).retrieve
+    assert decide_own(planet) == GateDecision(retrieve=False, reason="which")
+    strong = make_decide(load_rules(weak.replace("weak = true", "")), default_prototypes())
+    assert strong(school) == GateDecision(retrieve=False, reason="which")
+
+
+def test_prototypes_of_ones_own_count_beside_those_that_ship():
+    asked = "is the blue lamp in stock at the shop"
+    own = make_decide([], [*load_prototypes(OWN), *default_prototypes()])
+    assert own(asked).retrieve is False
+    assert own("what happened to the parcel").retrieve is True
 
 
 def test_no_prototype_stands_in_both_camps():

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.nodes.memory_gate import GateDecision, decide_by_rules, default_rules, load_rules, make_decide
@@ -125,11 +125,13 @@ def test_hostile_texts_are_decided(text):
     assert decide_by_rules(text).reason
 
 
+@settings(deadline=None)  # the first message in a script compiles its rules
 @given(st.text(max_size=300))
 def test_any_text_is_decided(text):
     assert decide_by_rules(text).reason
 
 
+@settings(deadline=None)  # as above
 @given(
     st.sampled_from(["hi, ", "Thanks! ", "Xin chào, ", "Привет! ", "你好，"]),
     st.sampled_from([text for texts in RETRIEVE.values() for text in texts]),
@@ -173,3 +175,16 @@ def test_the_phrases_of_every_rule_compile(plain):
     for rule in default_rules():
         for phrase in rule.phrases(plain=plain):
             assert re.compile(phrase)
+
+
+def test_a_message_in_two_scripts_is_read_in_both():
+    decide_own = make_decide(load_rules(OWN.replace('match = "anywhere"', 'match = "start"')))
+    for text in ("天氣 today", "weather 很好", "thời tiết 今天"):
+        assert decide_own(text).reason == "weather"
+    assert decide_by_rules("Привет! what did I tell you?").reason == "earlier_talk"
+
+
+def test_a_phrase_in_several_scripts_is_looked_for_in_each():
+    both = '[[rules]]\nname = "git"\nretrieve = false\nmatch = "anywhere"\nen = ["git|гит|吉特"]'
+    decide_own = make_decide(load_rules(both))
+    assert {decide_own(text).reason for text in ("git?", "а гит?", "吉特?")} == {"git"}

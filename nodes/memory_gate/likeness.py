@@ -1,0 +1,102 @@
+"""How far a message is like what needs memory: kernel ridge regression over labelled prototypes.
+
+The score is a sum over the prototypes, each with its weight, of two likenesses: one of the embeddings, one of the words and
+pairs of words. The second tells Vietnamese without accents apart, of which the embedding knows little.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from discreet.nodes.memory_gate.text import folded, quiet, without_accents
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, np.dtype[np.float32]]
+    Whole = np.ndarray[Any, np.dtype[np.int64]]
+
+SHARPNESS, RIDGE, BIAS, WORDS_SHARE = 4.0, 0.5, 0.1, 0.2
+"""exp(4 (cosine - 1)) + 0.1 + 0.2 x the likeness of the words, ridge 0.5. Chosen on the harder half of the tuning set:
+of the 589 turns that are left to the prototypes, trained on the other half and the prototypes written by hand and at a
+recall of 96 %, this is right about 87-88 %, the vote of the 15 nearest about 80 %, a linear model about 75 %; sharpness 2 to 6
+and ridge 0.3 to 1 differ by two points."""
+
+BUCKETS = 1 << 14
+_WORD = re.compile(r"[㐀-鿿]|[^\W_]+|[?!:]")
+
+
+def word_buckets(text: str) -> list[int]:
+    """Return the numbers, below BUCKETS, of the words (Chinese: characters) and neighbouring pairs of `text`, each once."""
+    plain = without_accents(quiet(folded(text)))
+    words = ["<", *("0" if word.isdigit() else word for word in _WORD.findall(plain)), ">"]
+    pairs = (f"{first} {second}" for first, second in pairwise(words))
+    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in (*words[1:-1], *pairs)})
+
+
+@dataclass(frozen=True)
+class WordScore:
+    """The part of the score that words make: `weight` and inverse document frequency of each bucket, and a constant."""
+
+    weight: Floats
+    rarity: Floats
+    constant: float
+
+    def of(self, text: str) -> float:
+        """Return the part of `text`."""
+        buckets = word_buckets(text)
+        rarity = self.rarity[buckets]
+        length = float((rarity @ rarity) ** 0.5)
+        return self.constant + (float(rarity @ self.weight[buckets]) / length if length else 0.0)
+
+
+def embedding_kernel(some: Floats, others: Floats) -> Floats:
+    """Return the likeness of each of `some` unit vectors to each of `others`."""
+    import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+
+    likeness: Floats = np.exp(SHARPNESS * (some @ others.T - 1))
+    return likeness
+
+
+def fit_vectors(vectors: Floats, targets: Floats) -> Floats:
+    """Return the prototypes' weights by their embeddings alone. `targets` are 1 for retrieve, -1 for skip."""
+    import numpy as np  # noqa: PLC0415  # as above
+
+    kernel = embedding_kernel(vectors, vectors)
+    kernel[np.diag_indices(len(kernel))] += RIDGE
+    weights: Floats = np.linalg.solve(kernel, targets).astype(np.float32)
+    return weights
+
+
+def word_matrix(texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return a row of unit length for each text over the buckets that occur twice, and the rarity of every bucket."""
+    import numpy as np  # noqa: PLC0415  # as above
+
+    buckets = [word_buckets(text) for text in texts]
+    count = np.bincount(np.concatenate(buckets), minlength=BUCKETS)
+    rarity = np.where(count > 1, np.log(len(texts) / np.maximum(count, 1)), 0).astype(np.float32)
+    rows = np.zeros((len(texts), BUCKETS), dtype=np.float32)
+    for row, mine in zip(rows, buckets, strict=True):
+        row[mine] = rarity[mine] / max(float(np.linalg.norm(rarity[mine])), 1e-6)
+    return rows, rarity
+
+
+def fit(vectors: Floats, texts: Sequence[str], targets: Floats) -> tuple[Floats, WordScore]:
+    """Return the prototypes' weights, and the score of words. It takes some GB and half a minute for 5,000 prototypes."""
+    import numpy as np  # noqa: PLC0415  # as above
+
+    rows, rarity = word_matrix(texts)
+    used = np.flatnonzero(rarity)
+    mean = rows.mean(axis=0)
+    centred = rows[:, used] - mean[used]
+    kernel = embedding_kernel(vectors, vectors) + WORDS_SHARE * (centred @ centred.T) + BIAS
+    kernel[np.diag_indices(len(kernel))] += RIDGE
+    weights: Floats = np.linalg.solve(kernel, targets).astype(np.float32)
+    words = np.zeros(BUCKETS, dtype=np.float32)
+    words[used] = WORDS_SHARE * (weights @ centred)
+    return weights, WordScore(words, rarity, float(BIAS * weights.sum() - mean @ words))
