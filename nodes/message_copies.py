@@ -13,7 +13,7 @@ from discreet.redaction.walker import redact_object
 
 logger = logging.getLogger(__name__)
 
-MAX_RESULT_CHARS: Final = 2_000
+MAX_RESULT_CHARS: Final = 1_000
 """Of a tool's result this much stands in the state, redacted; redacting 20 kB takes 8 to 23 ms. The model gets all of it."""
 
 CUT: Final = " …"

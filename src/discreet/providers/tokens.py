@@ -8,9 +8,11 @@ estimate. Llama 3's and Qwen 3's counts of a paragraph in each of the four langu
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Literal
 
@@ -23,6 +25,10 @@ Encoding = Literal["o200k_base", "cl100k_base"]
 
 _OLDER = re.compile(r"(?:^|[:/])gpt-(?:4(?![\w.])|3\.5|35)", re.IGNORECASE)
 """The names of models that use cl100k_base: `openai:gpt-4-turbo`, `gpt-3.5-turbo`, Azure's `gpt-35-turbo`."""
+
+SHORT_CHARS = 64
+"""Below this a text is counted sooner than looked up."""
+REMEMBERED = 4_096
 
 _loading = threading.Lock()
 _loaded: dict[Encoding, TokenCounter] = {}
@@ -65,8 +71,32 @@ def _counter(encoding: Encoding) -> TokenCounter:
     counter = _loaded.get(encoding)
     if counter is None:
         with _loading:
-            counter = _loaded.get(encoding) or _loaded.setdefault(encoding, _load(encoding))
+            counter = _loaded.get(encoding) or _loaded.setdefault(encoding, _remembering(_load(encoding)))
     return counter
+
+
+def _remembering(count: TokenCounter) -> TokenCounter:
+    """Return `count` with the last results kept under a digest of their text: a turn's rounds are counted in the next too."""
+    known: OrderedDict[bytes, int] = OrderedDict()
+    lock = threading.Lock()
+
+    def count_once(text: str) -> int:
+        if len(text) < SHORT_CHARS:
+            return count(text)
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        with lock:
+            found = known.get(digest)
+            if found is not None:
+                known.move_to_end(digest)
+                return found
+        found = count(text)
+        with lock:
+            known[digest] = found
+            if len(known) > REMEMBERED:
+                known.popitem(last=False)
+        return found
+
+    return count_once
 
 
 def _load(encoding: Encoding) -> TokenCounter:
