@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -53,6 +54,9 @@ over its next turns."""
 READ_SECONDS = 2.0
 """How long a turn waits for the summary."""
 
+MAX_SHOWN = 1_000
+"""Turns that run at once, at most a few hundred in a process."""
+
 HOOK_SECONDS = 5.0
 """How long `on_commit` may take."""
 
@@ -66,6 +70,12 @@ _NAMESPACE = UUID("8f3c4f0e-53c1-5c0b-9a55-3f1f6f1b7a42")
 class _Turn(NamedTuple):
     rounds: list[ThreadRound]
     app_name: str
+
+
+class _Shown(NamedTuple):
+    answer_id: str | None
+    """Of the last round before the running turn."""
+    summary: RollingSummary
 
 
 class RollingSummariser:
@@ -127,6 +137,8 @@ class RollingSummariser:
         self._background = background
         self._on_commit = on_commit
         self._jobs = LatestJobs(self._advance, limit=max_running)
+        self._shown: OrderedDict[tuple[str | None, str], _Shown] = OrderedDict()
+        """What running turns were shown last, so that a turn reads the summary once however often the model is asked."""
 
     async def after_turn(
         self,
@@ -140,6 +152,9 @@ class RollingSummariser:
         rounds = rounds_of(messages)
         conversation_rounds.observe(len(rounds))
         if thread_id is None or len(rounds) < self._chunk:
+            return
+        shown = self._shown.pop((user_id, thread_id), None)
+        if shown is not None and belongs(shown.summary, rounds) and len(rounds) - shown.summary.rounds < self._chunk:
             return
         done = self._jobs.offer((user_id, thread_id), _Turn(rounds, app_name))
         if done is None:
@@ -157,13 +172,25 @@ class RollingSummariser:
         rounds = rounds_of(messages)
         if thread_id is None or len(rounds) < self._chunk:
             return RollingSummary()
+        shown = self._shown.get((user_id, thread_id))
+        if shown is not None and shown.answer_id == rounds[-1].answer_id is not None:
+            return shown.summary
         try:
             async with asyncio.timeout(READ_SECONDS):
                 stored = await self._summaries.get(user_id, thread_id)
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign store raises
             _note_failure(type(error).__name__, thread_id, len(rounds))
             return RollingSummary()
-        return stored if belongs(stored, rounds) else RollingSummary()
+        if not belongs(stored, rounds):
+            return RollingSummary()
+        self._show((user_id, thread_id), _Shown(rounds[-1].answer_id, stored))
+        return stored
+
+    def _show(self, thread: tuple[str | None, str], shown: _Shown) -> None:
+        self._shown[thread] = shown
+        self._shown.move_to_end(thread)
+        if len(self._shown) > MAX_SHOWN:
+            self._shown.popitem(last=False)
 
     def window(self, messages: Sequence[BaseMessage], summary: RollingSummary) -> list[BaseMessage]:
         """Return the messages that stand verbatim beside `summary`, see `window`."""

@@ -38,8 +38,10 @@ FROM session
 RETURNING log_id
 """
 
-_LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 2))"
-"""One writer a request: the statement after it sees whether the request was stored."""
+_BEGIN: LiteralString = (
+    "SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 2))"
+)
+"""Don't wait for the disk, and one writer a request: the statement after it sees whether the request was stored."""
 
 
 class PostgresConversationLog:
@@ -65,8 +67,7 @@ class PostgresConversationLog:
         turn = await asyncio.to_thread(redacted_turn, turn, self._redactor)
         with storage_errors():
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
-                await cursor.execute("SET LOCAL synchronous_commit = off")
-                await cursor.execute(_LOCK, (turn.request_id,))
+                await cursor.execute(_BEGIN, (turn.request_id,))
                 user_key = None if turn.user_id is None else (await person_for(cursor, turn.user_id)).user_key
                 await cursor.execute(
                     _APPEND,
