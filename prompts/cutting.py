@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
+from discreet.state.sentences import SENTENCE_END
+
 Count = Callable[[str], int]
 """A `discreet.ports.TokenCounter`; that room lies above this one."""
 
@@ -14,7 +16,6 @@ ELLIPSIS = " … "
 LEAST_TOKENS = 20
 """What is left of a text that was cut has to say something; below this the text is left out."""
 
-_SENTENCE_END = re.compile(r"[.!?…]+[)\"'”’»›]*(?=\s)|[。！？]+[”’」』）]*")  # noqa: RUF001 - Chinese punctuation
 _HALF_PLACEHOLDER_BEFORE = re.compile(r"<[A-Z][A-Z0-9_:]{0,60}$")
 _HALF_PLACEHOLDER_AFTER = re.compile(r"[A-Z0-9_:]{0,60}>")
 _HALF_WORD_BEFORE = re.compile(r"(?<=\s)\S{1,15}$")
@@ -23,7 +24,7 @@ _HALF_WORD_AFTER = re.compile(r"\S{1,15}(?=\s)")
 
 def cut_at_sentence(text: str, limit: int, count: Count) -> str:
     """Return the first sentences of `text` that take at most `limit` tokens; empty if not even one does."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
     kept = bisect_right(ends, limit, key=lambda end: count(text[:end]))
     return text[: ends[kept - 1]] if kept else ""
 

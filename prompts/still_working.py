@@ -7,8 +7,10 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
+from discreet.state.letters import VIETNAMESE
+
 _LETTERS = {
-    "vi": re.compile("[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]", re.IGNORECASE),
+    "vi": re.compile(f"[{VIETNAMESE}]", re.IGNORECASE),
     "ru": re.compile(r"[\u0430-\u044f\u0451]", re.IGNORECASE),
     "zh": re.compile(r"[\u4e00-\u9fff]"),
 }

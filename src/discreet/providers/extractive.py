@@ -16,9 +16,10 @@ from typing import Literal
 
 from discreet.ports import SpokenRound, TokenCounter
 from discreet.providers.offline.reading import Language, language_of, read
-from discreet.providers.sentences import sentences, shortened
+from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
 from discreet.retrieval.tokens import tokens
+from discreet.state.sentences import sentences
 
 Kind = Literal["fact", "remark", "question", "decision", "summary"]
 

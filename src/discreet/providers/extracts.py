@@ -6,6 +6,8 @@ import re
 import textwrap
 from collections import Counter
 
+from discreet.state.sentences import sentences
+
 MAX_SENTENCES = 3
 MAX_SUMMARY_CHARS = 600
 """Three sentences of 200 characters each, which is long for any of the four languages."""
@@ -14,7 +16,6 @@ SPOKEN_CHARS = 80
 SPOKEN_HAN_CHARS = 30
 """A spoken sentence, some 15 words. Speech recognition often sets no full stops: what is longer than twice that is cut."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")  # noqa: RUF001  # full-width: Chinese
 _BREAK = re.compile(r"[\r\n]+")
 _HAN = re.compile(r"[一-鿿぀-ヿ]")
 _WORD = re.compile(r"[一-鿿぀-ヿ]{2}|[^\W\d_]{3,}")
@@ -36,8 +37,7 @@ _FILLER = re.compile(
 
 def first_sentences(text: str) -> str:
     """Return the first three sentences of `text` on one line, cut at 600 characters."""
-    sentences = [part for part in _SENTENCE_END.split(" ".join(text.split())) if part]
-    return " ".join(sentences[:MAX_SENTENCES])[:MAX_SUMMARY_CHARS].strip()
+    return " ".join(sentences(" ".join(text.split()))[:MAX_SENTENCES])[:MAX_SUMMARY_CHARS].strip()
 
 
 def extract(transcript: str) -> str:
@@ -65,7 +65,7 @@ def _sentences(transcript: str) -> list[str]:
     """Return what was said as sentences without filler; what has no full stops, in pieces of that length."""
     found: list[str] = []
     for line in _BREAK.split(transcript):
-        for sentence in _SENTENCE_END.split(" ".join(line.split())):
+        for sentence in sentences(" ".join(line.split())):
             said = _FILLER.sub("", sentence).strip(" ,，、")  # noqa: RUF001  # full-width: Chinese
             size = SPOKEN_HAN_CHARS if len(_HAN.findall(said)) * 2 > len(said) else SPOKEN_CHARS
             found += textwrap.wrap(said, size) if len(said) > 2 * size else [said]

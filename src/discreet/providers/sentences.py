@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_END = re.compile(
-    r"[.!?…]+[\"'”’»)\]]*(?=\s|$)"  # a stop within `3.5` or `a.b@c.d` ends nothing
-    r"|[。\uff01\uff1f]+[”’」』\uff09]*"
-    r"|”(?=\s|$)|\n+"
-)
+from discreet.state.sentences import SENTENCE_END
+
 _ATOM = re.compile(
     r"<[A-Z][A-Z0-9_:]*>|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\s<\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+|<"
 )
 """What is not cut in two: a placeholder, a character of a script without spaces, a word."""
 
 Fits = Callable[[str], bool]
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of `text`, each with its stop and without white space around it; lines end sentences too."""
-    ends = [*(match.end() for match in _END.finditer(text)), len(text)]
-    pieces = (text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False))
-    return [piece for piece in pieces if piece]
 
 
 def shortened(text: str, fits: Fits) -> str:
@@ -33,7 +23,7 @@ def shortened(text: str, fits: Fits) -> str:
     text = text.strip()
     if fits(text):
         return text
-    whole = _longest(text, [match.end() for match in _END.finditer(text)], fits)
+    whole = _longest(text, [match.end() for match in SENTENCE_END.finditer(text)], fits)
     return whole or _longest(text, [match.end() for match in _ATOM.finditer(text)], fits, ending="…")
 
 

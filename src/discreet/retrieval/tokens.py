@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 import snowballstemmer
 
 from discreet.retrieval.stopwords import STOP_WORDS
+from discreet.state.letters import VIETNAMESE
 
 if TYPE_CHECKING:
 
@@ -42,7 +43,7 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff"
 _RUNS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>(?:(?![{_UNSPACED}_])[\w{_MARKS}])+(?:'[^\W_]+)?)")
 _ASCII_RUNS = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 """What `_RUNS` finds in an ASCII text. Most texts are such, and are cut in a third of the time."""
-_VIETNAMESE = re.compile("[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]")
+_VIETNAMESE = re.compile(f"[{VIETNAMESE}]")
 """Letters that no other common language of the Latin script uses."""
 
 _PLAIN = str.maketrans(

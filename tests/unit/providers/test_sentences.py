@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.providers.sentences import sentences, shortened
+from discreet.providers.sentences import shortened
+from discreet.state.sentences import sentences
 
 
 @pytest.mark.parametrize(
