@@ -75,7 +75,8 @@ class Deliveries:
 def delivery_of(run: Run, message: HumanMessage, *, max_media_bytes: int) -> Delivery | None:
     """Return what `message` is known by; None if nobody says it, or it can't be taken.
 
-    A recording is known by its SHA-256, in whatever thread; all else by thread, text and media. No text can be read
+    A recording is known by its SHA-256, in whatever thread; all else by thread, text and media. Each application and agent
+    has answers of its own. No text can be read
     from it: it is an HMAC under the placeholder key, which all processes share.
     """
     if run.user_id is None:
@@ -84,11 +85,12 @@ def delivery_of(run: Run, message: HumanMessage, *, max_media_bytes: int) -> Del
         text, media = split_message(message, max_bytes=max_media_bytes)
     except InputError:
         return None  # the graph refuses it with the same error
+    whose = {"user": run.user_id, "app": run.context.app_name, "agent": run.context.agent_id}
     hashes = [item.meta.get("sha256") or item.given or "" for item in media]
     if not text.strip() and len(media) == 1 and media[0].modality == "voice" and hashes[0]:
-        work = Work(kind="audio", user_id=run.user_id, ref=_ref({"user": run.user_id, "audio": hashes[0]}))
+        work = Work(kind="audio", user_id=run.user_id, ref=_ref({**whose, "audio": hashes[0]}))
         return Delivery(work=work, lease=AUDIO_LEASE, keep=AUDIO_KEEP)
-    said = {"user": run.user_id, "thread": run.thread_id, "text": text, "media": hashes}
+    said = {**whose, "thread": run.thread_id, "text": text, "media": hashes}
     return Delivery(work=Work(kind="request", user_id=run.user_id, ref=_ref(said)), lease=REQUEST_WINDOW, keep=None)
 
 

@@ -113,7 +113,7 @@ class TurnRunner:
                 short_term=self._short_term,
                 messages_key=self._key,
             )
-        except BaseException:
+        except BaseException:  # cancelled or failed, the message was not answered: its next delivery is
             await self._deliveries.release(delivery, claim)
             raise
         said: list[BaseMessage] = state.get(self._key) or []

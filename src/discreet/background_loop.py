@@ -34,8 +34,8 @@ class BackgroundLoop:
         future = asyncio.run_coroutine_threadsafe(coroutine, loop)
         try:
             return future.result()
-        except BaseException:
-            future.cancel()  # the caller was interrupted; a future that is done doesn't mind
+        except BaseException:  # the caller was interrupted, by a key for example; a future that is done doesn't mind
+            future.cancel()
             raise
 
     def _running(self) -> asyncio.AbstractEventLoop:

@@ -116,9 +116,9 @@ def voice():
     return HumanMessage([block], id=str(uuid4()))
 
 
-async def deliver(runner, message, *, thread="1", user="ann"):
+async def deliver(runner, message, *, thread="1", user="ann", **context):
     config = {"configurable": {"thread_id": thread}}
-    state = await runner.ainvoke({"messages": [message]}, config, context=Context(user_id=user))
+    state = await runner.ainvoke({"messages": [message]}, config, context=Context(user_id=user, **context))
     return state["messages"][-1]
 
 
@@ -145,10 +145,17 @@ async def test_the_same_after_three_seconds_is_a_new_message(runner, model, cloc
     assert model.calls == 2
 
 
-@pytest.mark.parametrize("other", [{"thread": "2"}, {"user": "bob"}])
+@pytest.mark.parametrize("other", [{"thread": "2"}, {"user": "bob"}, {"app_name": "shop"}, {"agent_id": "a-2"}])
 async def test_the_same_words_elsewhere_are_another_message(runner, model, other):
     await deliver(runner, text(SAID))
     await deliver(runner, text(SAID), **other)
+    assert model.calls == 2
+
+
+@pytest.mark.parametrize("other", [{"user": "bob"}, {"app_name": "shop"}, {"agent_id": "a-2"}])
+async def test_a_recording_that_others_sent_too_has_an_answer_for_each(runner, model, other):
+    await deliver(runner, voice())
+    await deliver(runner, voice(), **other)
     assert model.calls == 2
 
 
