@@ -11,6 +11,10 @@ DiscreetError
 │   ├── InvalidUserError
 │   ├── UndecodableInputError
 │   └── InvalidJsonLineError
+├── AccessError                   who calls is not known, or may not do this
+│   ├── UnauthorisedError
+│   └── ForbiddenError
+├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
 │   ├── SecretRefusedError
@@ -128,6 +132,30 @@ class InvalidJsonLineError(InputError):
         super().__init__(
             f"Line {line:,} of {source} is not one JSON value. What stood before it is redacted and printed."
         )
+
+
+class AccessError(DiscreetError):
+    """This caller may not do this."""
+
+    code = "access"
+
+
+class UnauthorisedError(AccessError):
+    """Who calls is not known. Send a bearer token, or an API key as `X-API-Key`."""
+
+    code = "unauthorised"
+
+
+class ForbiddenError(AccessError):
+    """This belongs to somebody else, or takes an administrator."""
+
+    code = "forbidden"
+
+
+class SettingRefusedError(DiscreetError):
+    """A setting can't have this value. Nothing was changed."""
+
+    code = "setting_invalid"
 
 
 class MemoryRefusedError(DiscreetError):

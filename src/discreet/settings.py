@@ -71,6 +71,37 @@ class Settings(BaseSettings):
         default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
     )
 
+    turn_vault: Literal["memory", "postgres", "redis"] = Field(
+        default="memory",
+        description="Where the real values of a running turn are: this process's memory, or, sealed, where several processes share them.",
+    )
+
+    jwt_secret: SecretStr | None = Field(default=None, description="Secret that bearer tokens are signed with (HS256).")
+    jwks_url: str | None = Field(
+        default=None, description="Address of the public keys (JWKS) that bearer tokens are signed with."
+    )
+    jwt_issuer: str | None = Field(default=None, description="Issuer that bearer tokens must name.")
+    jwt_audience: str | None = Field(default=None, description="Audience that bearer tokens must name.")
+    api_keys: Texts = Field(
+        default=(), description="API keys as a JSON list of subject:sha256, as `discreet key --api` makes them."
+    )
+    admins: Texts = Field(
+        default=(), description="Subjects who may change settings and see the admin page, as a JSON list."
+    )
+    allow_anonymous: bool = Field(
+        default=False, description="Take requests from this machine without a token. Refused from anywhere else."
+    )
+    identity_key: SecretStr | None = Field(
+        default=None,
+        description="Base64 of 32 random bytes that make subjects opaque in the database. Default: a key file in the data folder.",
+    )
+    restore_replies: bool = Field(
+        default=True, description="Put real values back into the live answer that goes to their owner."
+    )
+    max_body_bytes: int = Field(
+        default=30_000_000, ge=1_000, description="Largest body of a request that the server takes."
+    )
+
     chat_model: str | None = Field(
         default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
     )
