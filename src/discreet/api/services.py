@@ -1,0 +1,39 @@
+"""What the routes and the admin page work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from discreet.access.caller import Caller
+from discreet.ports import Memories, SettingsStore, ShortTermStore, TextRedactor
+from discreet.settings import Settings
+
+
+class Authenticates(Protocol):
+    """Tells who sends a request."""
+
+    async def caller(self, headers: Mapping[str, str], client_host: str | None) -> Caller:
+        """Return who sends a request with these headers, whose names are in small letters.
+
+        Raises:
+            UnauthorisedError: The credentials are missing, wrong or expired.
+        """
+        ...
+
+    def identity(self, subject: str) -> str:
+        """Return what the database knows `subject` by."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """Ports, so that tests can give fakes."""
+
+    memories: Memories
+    short_term: ShortTermStore
+    memory_settings: SettingsStore
+    authenticator: Authenticates
+    redactor: TextRedactor
+    settings: Settings
