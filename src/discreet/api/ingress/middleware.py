@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.access.users import run_user
+from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import Cleaned, UserOf, cleaned
 from discreet.api.ingress.queries import RAW_QUERY, redacted_query, refuse_sensitive_names
