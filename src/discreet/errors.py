@@ -14,6 +14,7 @@ DiscreetError
 ├── AccessError                   who calls is not known, or may not do this
 │   ├── UnauthorisedError
 │   └── ForbiddenError
+├── RunFailedError                a graph failed; of its own error only the class is told
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
@@ -150,6 +151,19 @@ class ForbiddenError(AccessError):
     """This belongs to somebody else, or takes an administrator."""
 
     code = "forbidden"
+
+
+class RunFailedError(DiscreetError):
+    """The run failed."""
+
+    code = "run_failed"
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The run failed with {kind}. What it said may hold somebody's text and is not shown; a debugger or a log "
+            "handler within the graph's own nodes sees it."
+        )
 
 
 class SettingRefusedError(DiscreetError):
