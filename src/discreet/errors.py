@@ -22,6 +22,7 @@ DiscreetError
 │   ├── StillWorkingError
 │   ├── BodyTooLargeError
 │   └── MediaTypeError
+├── RunFailedError                a graph failed; of its own error only the class is told
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
@@ -216,6 +217,19 @@ class MediaTypeError(RequestError):
     """The body is of a type that can't be taken. Send JSON, as Content-Type: application/json."""
 
     code = "media_type"
+
+
+class RunFailedError(DiscreetError):
+    """The run failed."""
+
+    code = "run_failed"
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The run failed with {kind}. What it said may hold somebody's text and is not shown; a debugger or a log "
+            "handler within the graph's own nodes sees it."
+        )
 
 
 class SettingRefusedError(DiscreetError):
