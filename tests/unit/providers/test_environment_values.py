@@ -6,15 +6,15 @@ import pytest
 
 from discreet.errors import ConfigurationError
 from discreet.providers import embedding_provider
-from discreet.settings import Settings
-from discreet.state.memory_settings import MemorySettings
-from discreet.storage.environment_values import (
+from discreet.providers.environment_values import (
     EMBEDDING,
     SAME,
     embedding_name,
     environment_values,
     said_by_environment,
 )
+from discreet.settings import Settings
+from discreet.state.memory_settings import MemorySettings
 
 
 def settings(**values):
