@@ -66,7 +66,7 @@ def changed(base: MemorySettings, values: Mapping[str, JsonValue], changes: Mapp
     try:
         settings = _merged(base, {name: value for name, value in after.items() if name in NAMES})
     except ValidationError as error:
-        raise SettingRefusedError(f"Nothing was changed. {_told(error)}") from None
+        raise _refusal(error) from None
     said = settings.model_dump(mode="json")
     after |= {name: said[name] for name in after if name in said}
     differences = [
@@ -90,10 +90,11 @@ def _check_names(changes: Mapping[str, JsonValue]) -> None:
         raise SettingRefusedError(f"Nothing was changed. There is no setting{called}.{meant}")
 
 
-def _told(error: ValidationError) -> str:
+def _refusal(error: ValidationError) -> SettingRefusedError:
     """Return what is wrong, by field, without the values that were given."""
-    lines = []
-    for each in error.errors(include_input=False, include_url=False, include_context=False):
-        field = f"{each['loc'][0]}: " if each["loc"] else ""
-        lines.append(f"{field}{each['msg'].removeprefix('Value error, ')}")
-    return "; ".join(lines) + "."
+    said = [
+        (str(each["loc"][0]) if each["loc"] else "", each["msg"].removeprefix("Value error, "))
+        for each in error.errors(include_input=False, include_url=False, include_context=False)
+    ]
+    lines = "; ".join(f"{field}: {problem}" if field else problem for field, problem in said)
+    return SettingRefusedError(f"Nothing was changed. {lines}.", [(field, problem) for field, problem in said if field])

@@ -116,6 +116,12 @@ async def test_a_whole_number_is_a_threshold_too(store):
     assert {change.changed_by for _, change in await store.history()} == {"ann"}
 
 
+async def test_a_refusal_says_which_fields(store):
+    with pytest.raises(SettingRefusedError) as caught:
+        await store.change({"memory_retrieve_limit": 0, "embedding_model": ""}, by="ann")
+    assert [field for field, _ in caught.value.fields] == ["embedding_model", "memory_retrieve_limit"]
+
+
 async def test_whoever_changes_has_a_usable_name(store):
     for by in ("", " ", "x" * 201, "a\0b"):
         with pytest.raises(InvalidUserError):
