@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -13,6 +13,9 @@ from discreet.providers.embeddings import ACCEPTED, LOCAL, NONE
 from discreet.providers.names import split_name
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
+
+Source = Literal["database", "environment", "default"]
+"""Where a value comes from."""
 
 SAME: Mapping[str, str] = MappingProxyType(
     {
@@ -57,6 +60,14 @@ def said_by_environment(settings: Settings) -> frozenset[str]:
     if settings.embedding_model is not None:
         said |= {"embedding_provider"} if settings.embedding_model.strip().lower() in MODELLESS else EMBEDDING
     return frozenset(said)
+
+
+def sources(settings: Settings, overridden: Collection[str]) -> dict[str, Source]:
+    """Return where the value of each setting comes from; `overridden` are the names that the database says."""
+    found: dict[str, Source] = dict.fromkeys(MemorySettings.model_fields, "default")
+    found.update(dict.fromkeys(said_by_environment(settings), "environment"))
+    found.update(dict.fromkeys(overridden, "database"))
+    return found
 
 
 def embedding_name(values: MemorySettings) -> str:

@@ -12,6 +12,7 @@ from discreet.providers.environment_values import (
     embedding_name,
     environment_values,
     said_by_environment,
+    sources,
 )
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
@@ -58,6 +59,16 @@ def test_the_embedding_model_is_two_settings(written, provider, model, said):
     assert (memory.embedding_provider, memory.embedding_model) == (provider, model)
     assert said_by_environment(read) == said
     assert embedding_provider(embedding_name(memory), settings=read).name == embedding_provider(settings=read).name
+
+
+def test_the_database_goes_before_the_environment_before_the_default():
+    told = sources(settings(retrieve_limit=5, dedup_threshold=0.8), {"memory_retrieve_limit", "context_window_size"})
+    assert {name: source for name, source in told.items() if source != "default"} == {
+        "memory_retrieve_limit": "database",
+        "context_window_size": "database",
+        "memory_dedup_threshold": "environment",
+    }
+    assert list(told) == list(MemorySettings.model_fields)
 
 
 def test_no_least_score_is_one_of_zero():

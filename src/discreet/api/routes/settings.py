@@ -2,7 +2,7 @@
 
 # Annotations are evaluated here: FastAPI would look for what they name among the module's names.
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, JsonValue, RootModel
@@ -12,10 +12,8 @@ from discreet.api.dependencies import make_dependencies
 from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
-from discreet.providers.environment_values import said_by_environment
+from discreet.providers.environment_values import Source, sources
 from discreet.state.memory_settings import MemorySettings, SettingChange
-
-Source = Literal["database", "environment", "default"]
 
 FIELDS: dict[str, dict[str, JsonValue]] = MemorySettings.model_json_schema()["properties"]
 """What each setting is and takes, as JSON Schema."""
@@ -83,8 +81,12 @@ def make_settings_router(services: Services) -> APIRouter:
 
     async def shown(values: MemorySettings) -> SettingsAnswer:
         overridden = await store.overridden()
-        sources = sources_of(overridden, said_by_environment(services.settings))
-        return SettingsAnswer(values=values, overridden=sorted(overridden), sources=sources, fields=FIELDS)
+        return SettingsAnswer(
+            values=values,
+            overridden=sorted(overridden),
+            sources=sources(services.settings, overridden),
+            fields=FIELDS,
+        )
 
     @router.get("")
     async def get_settings() -> SettingsAnswer:
@@ -110,14 +112,3 @@ def make_settings_router(services: Services) -> APIRouter:
         return HistoryAnswer(changes=changes, next_before=found[-1][0] if len(found) == limit else None)
 
     return router
-
-
-def sources_of(overridden: frozenset[str], environment: frozenset[str]) -> dict[str, Source]:
-    """Return where the value of each setting comes from."""
-
-    def source(name: str) -> Source:
-        if name in overridden:
-            return "database"
-        return "environment" if name in environment else "default"
-
-    return {name: source(name) for name in FIELDS}
