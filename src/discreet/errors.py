@@ -237,6 +237,11 @@ class SettingRefusedError(DiscreetError):
 
     code = "setting_invalid"
 
+    def __init__(self, message: str | None = None, fields: Sequence[tuple[str, str]] = ()) -> None:
+        """Take (setting, problem) pairs besides; neither part may hold what the caller sent."""
+        self.fields = tuple(fields)
+        super().__init__(message)
+
 
 class MemoryRefusedError(DiscreetError):
     """This text is not kept as a memory."""
