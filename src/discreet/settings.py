@@ -101,6 +101,10 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=30_000_000, ge=1_000, description="Largest body of a request that the server takes."
     )
+    tracing: Literal["off", "hidden"] = Field(
+        default="off",
+        description="What LangSmith may get if its own variables turn tracing on: nothing, or steps and times without any text.",
+    )
 
     chat_model: str | None = Field(
         default=None, description="Chat model as provider:model. Default: OpenAI with a key, else the offline model."
