@@ -26,6 +26,8 @@ DiscreetError
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
+│   ├── EntryExistsError
+│   ├── FeedbackLimitError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
 ├── CheckpointError
@@ -253,6 +255,18 @@ class InvalidRecordError(MemoryRefusedError):
     """A memory record has a field that can't be stored."""
 
     code = "memory_invalid"
+
+
+class EntryExistsError(MemoryRefusedError):
+    """There is an entry of that id already. It was not changed; leave `entry_id` out to store another."""
+
+    code = "entry_exists"
+
+
+class FeedbackLimitError(MemoryRefusedError):
+    """The entry has as much feedback as one can have. Nothing was added."""
+
+    code = "feedback_limit"
 
 
 class SecretRefusedError(MemoryRefusedError):

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from discreet.errors import EntryExistsError
 from discreet.ports import LiveSettings
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
@@ -126,16 +127,22 @@ async def write_records(
     records: Sequence[MemoryRecord],
     vectors: Sequence[list[float]],
     rules: SaveRules,
+    *,
+    apart: bool = False,
 ) -> Written:
-    """Store redacted `records` with their `vectors`. The person must be locked."""
+    """Store redacted `records` with their `vectors`, each as a record of its own with `apart`. The person must be locked.
+
+    Raises:
+        EntryExistsError: With `apart` a record would take another's place.
+    """
     person = await person_for(cursor, user_id)
-    return await _Save(cursor, person, rules).write(records, vectors)
+    return await _Save(cursor, person, rules, apart=apart).write(records, vectors)
 
 
 class _Save:
     """One save of one person."""
 
-    def __init__(self, cursor: AsyncCursor[dict[str, Any]], person: Person, rules: SaveRules) -> None:
+    def __init__(self, cursor: AsyncCursor[dict[str, Any]], person: Person, rules: SaveRules, *, apart: bool) -> None:
         self._cursor = cursor
         self._user_key = person.user_key
         self._memories = person.memories
@@ -143,11 +150,14 @@ class _Save:
         live = rules.memory_settings.live
         self._thresholds = DedupThresholds(same=live.memory_update_threshold, similar=live.memory_dedup_threshold)
         self._limit = live.max_memories_per_user
+        self._apart = apart
 
     async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
         app_keys = await app_keys_for(self._cursor, {record.app_name for record in records})
         nearness = await self._nearness(records, vectors, app_keys)
         met = {record.entry_id: record for record in await self._met(records, nearness)}
+        if self._apart and (met or len({record.entry_id for record in records}) < len(records)):
+            raise EntryExistsError
         settled = settle(records, met.values(), nearness=nearness, thresholds=self._thresholds)
         words = await self._write_whole(settled, vectors, app_keys, replaced=met.keys())
         await self._change(settled)
@@ -163,6 +173,8 @@ class _Save:
         self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]], app_keys: Mapping[str, int]
     ) -> Nearness:
         """Return how near the new facts are to stored ones and to each other."""
+        if self._apart:
+            return Nearness()
         space, least = self._rules.space, self._thresholds.least
         facts = {n: app_keys[record.app_name] for n, record in enumerate(records) if is_compared(record)}
         stored: Near = {}

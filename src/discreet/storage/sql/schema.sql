@@ -356,3 +356,16 @@ $$;
 CREATE TRIGGER setting_change_is_only_added_to
 BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
 FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+-- How an entry was arrived at, where a caller posts that: redacted, sealed if there is a key, and not searched.
+ALTER TABLE discreet.memory
+    ADD COLUMN reasoning text,
+    ADD COLUMN sealed_reasoning bytea,
+    ADD CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL);
+
+-- What was said in one turn. Longer ids, which an index entry might not hold, are not found by.
+CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE length(request_id) <= 200;
+
+-- A person's entries by time, and those of one session: what is listed newest first, page by page. Without them a page of
+-- 50,000 entries took 50 to 110 ms instead of 0.1.
+CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
+CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;
