@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.types import Interrupt
 from pydantic import ValidationError
 
@@ -34,6 +34,8 @@ class RunObjects:
     def __init__(self, texts: RunTexts) -> None:
         self.texts = texts
         self._copies: dict[bytes, BaseMessage] = {}
+        self.newest: str | None = None
+        """Id of the user's message that was met last: it names the running turn."""
 
     def __repr__(self) -> str:
         return "RunObjects()"
@@ -71,6 +73,8 @@ class RunObjects:
         return str(safe) if isinstance(safe, RunFailedError) else f"{type(safe).__name__}: {self.redact(str(safe))}"
 
     def _message(self, message: BaseMessage, visit: Visit) -> BaseMessage | None:
+        if isinstance(message, HumanMessage) and message.id:
+            self.newest = message.id
         digest = _digest(message)
         if digest is not None and digest in self._copies:
             return self._copies[digest]

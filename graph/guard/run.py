@@ -14,8 +14,9 @@ from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import CleanDigests, RunTexts
-from discreet.nodes.masking import failed
+from discreet.nodes.masking import failed, turn_key
 from discreet.ports import TextRedactor, TurnVault, of_thread
+from discreet.redaction.placeholders import TAGGED
 
 INLINE_CHARS: Final = 4_000
 """Characters that are redacted on the event loop itself, in about 2 ms; more goes to a thread."""
@@ -58,6 +59,8 @@ class GuardedRun:
         self._ref = call.ref
         self.objects = self._objects({})
         self._failure: BaseException | None = None
+        self._asked: tuple[str, set[str]] = ("", set())
+        """A turn, and the placeholders that the vault was asked for in it."""
 
     def __repr__(self) -> str:
         return "GuardedRun()"
@@ -123,23 +126,48 @@ class GuardedRun:
 
     async def _aredacted(self, redact: Callable[[Any], list[Any]], event: Any) -> list[Any]:
         shown = await asyncio.to_thread(redact, event) if _is_large(event) else redact(event)
-        new = self.objects.texts.taken()
-        if new and self._ref is not None:
+        vault = self._guard.vault
+        if self._ref is not None:
             try:
-                await self._guard.vault.ahold(self._ref, new)
+                if missing := self._asks():
+                    self._learn(missing, await vault.avalues(self._turn()))
+                if new := self.objects.texts.taken():
+                    await vault.ahold(self._ref, new)
             except Exception as error:  # noqa: BLE001  # placeholders stay
                 failed("hold", error)
         return shown
 
     def _hold(self) -> None:
-        new = self.objects.texts.taken()
-        if new and self._ref is not None:
+        vault = self._guard.vault
+        if self._ref is not None:
             try:
-                self._guard.vault.hold(self._ref, new)
+                if missing := self._asks():
+                    self._learn(missing, vault.values(self._turn()))
+                if new := self.objects.texts.taken():
+                    vault.hold(self._ref, new)
             except Exception as error:  # noqa: BLE001  # as above
                 failed("hold", error)
 
+    def _asks(self) -> set[str]:
+        """Return the placeholders that nodes have put into the state by themselves, to be asked for once a turn."""
+        if self.objects.newest is None:
+            return set()
+        if self._asked[0] != self.objects.newest:
+            self._asked = (self.objects.newest, set())
+        missing = self.objects.texts.missing() - self._asked[1]
+        self._asked[1].update(missing)
+        return missing
+
+    def _turn(self) -> str:
+        """Return what the nodes of the template call the running turn in the vault."""
+        return turn_key(self.call.thread_id, self.objects.newest)
+
+    def _learn(self, missing: set[str], held: Mapping[str, str]) -> None:
+        self.objects.texts.learn({tag: held[tag] for tag in missing if tag in held})
+
     def _begin(self, held: Mapping[str, str]) -> None:
+        if not held and TAGGED.search(str(self.call.input)):
+            failed("values", LookupError())
         self.objects = self._objects({key: each for key, each in held.items() if not key.startswith(REQUEST_PART)})
         self.call = resolved(self.call, held)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from discreet.checkpoint.messages import safe_id
 from discreet.ports import Masking, TextRedactor
 from discreet.redaction.findings import Finding
+from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.streaming import Findable, StreamingRedactor
 
 CACHED_CHARS = 5_000_000
@@ -71,6 +72,7 @@ class RunTexts:
         self._redactor = redactor
         self._known = dict(known)
         self._new: dict[str, str] = {}
+        self._missing: set[str] = set()
         self._thread = thread
         self._clean = clean if clean is not None else CleanDigests()
         self._done: dict[bytes, str] = {}
@@ -83,6 +85,12 @@ class RunTexts:
         """Return `text` with placeholders; ids stay. Tags that it has stay too: they are this thread's own."""
         if not text or ID.fullmatch(text):
             return text
+        redacted = self._looked_up(text)
+        if "<" in redacted:
+            self._missing |= {tag[0] for tag in TAGGED.finditer(redacted)} - self._known.keys()
+        return redacted
+
+    def _looked_up(self, text: str) -> str:
         digest = hashlib.blake2b(f"{self._thread}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
         if (done := self._done.get(digest)) is not None:
             return done
@@ -113,9 +121,10 @@ class RunTexts:
         new, self._new = self._new, {}
         return new
 
-    def knows(self, placeholder: str) -> bool:
-        """Whether the value of a placeholder is known."""
-        return placeholder in self._known
+    def missing(self) -> set[str]:
+        """Return the placeholders that were met since this was last asked, and whose values nobody has told."""
+        missing, self._missing = self._missing - self._known.keys(), set()
+        return missing
 
     def learn(self, values: Mapping[str, str]) -> None:
         """Take values that others have found; they count as taken."""

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessageChunk, AnyMessage, BaseMessage, Too
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send, StreamWriter, interrupt
@@ -40,10 +40,10 @@ class PieceModel(BaseChatModel):
 
     def _generate(
         self,
-        messages: list[BaseMessage],  # noqa: ARG002  # LangChain's signature
-        stop: list[str] | None = None,  # noqa: ARG002  # as above
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
-        **kwargs: Any,  # noqa: ARG002  # as above
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
     ) -> ChatResult:
         message = self._chunk(self.pieces[0])
         for piece in self.pieces[1:]:
@@ -52,10 +52,10 @@ class PieceModel(BaseChatModel):
 
     def _stream(
         self,
-        messages: list[BaseMessage],  # noqa: ARG002  # as above
-        stop: list[str] | None = None,  # noqa: ARG002  # as above
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
-        **kwargs: Any,  # noqa: ARG002  # as above
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         for piece in self.pieces:
             yield ChatGenerationChunk(message=self._chunk(piece))
@@ -64,7 +64,7 @@ class PieceModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         for chunk in self._stream(messages, stop, **kwargs):
@@ -86,66 +86,63 @@ class Private(TypedDict):
     note: str
 
 
-def foreign(models: Sequence[BaseChatModel] = (), *, fails: Exception | None = None) -> StateGraph[State, Any, Any, Any]:
+class Whole(State, Private):
+    pass
+
+
+def look(state: State, writer: StreamWriter) -> dict[str, Any]:
+    writer({"looking for": RAW[0], "at": [RAW[2]]})
+    return {
+        "messages": [ToolMessage(f"{RAW[1]} has {RAW[3]}", tool_call_id="call_5f7f2ayrDrYYxOV2EXvyDZhE")],
+        "found": [{"to": RAW[1]}],
+        "scratch": RAW[4],
+        "note": RAW[0],
+    }
+
+
+def read(state: Private) -> dict[str, Any]:
+    return {"found": [state["note"]]}
+
+
+def send(state: State) -> list[Send]:
+    return [Send("visit", {"note": each}) for each in RAW[:2]]
+
+
+def visit(state: Private) -> dict[str, Any]:
+    return {"found": [f"visited {state['note']}"]}
+
+
+def ask(state: State) -> dict[str, Any]:
+    answer = interrupt({"question": f"Write to {RAW[1]}?"})
+    return {"found": [answer]}
+
+
+def say(model: BaseChatModel) -> Callable[[State], Any]:
+    async def node(state: State) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    return node
+
+
+def foreign(models: Sequence[BaseChatModel] = ()) -> StateGraph[Any, Any, Any, Any]:
     """Return a graph that leaves raw values everywhere it can."""
-
-    def look(state: State, writer: StreamWriter) -> dict[str, Any]:  # noqa: ARG001  # a node's signature
-        writer({"looking for": RAW[0], "at": [RAW[2]]})
-        return {
-            "messages": [ToolMessage(f"{RAW[1]} has {RAW[3]}", tool_call_id="call_5f7f2ayrDrYYxOV2EXvyDZhE")],
-            "found": [{"to": RAW[1]}],
-            "scratch": RAW[4],
-            "note": RAW[0],
-        }
-
-    def read(state: Private) -> dict[str, Any]:
-        return {"found": [state["note"]]}
-
-    def send(state: State) -> list[Send]:  # noqa: ARG001  # as above
-        return [Send("visit", {"note": each}) for each in RAW[:2]]
-
-    def visit(state: Private) -> dict[str, Any]:
-        return {"found": [f"visited {state['note']}"]}
-
-    def say(model: BaseChatModel) -> Callable[[State], Any]:
-        async def node(state: State) -> dict[str, Any]:
-            return {"messages": [await model.ainvoke(state["messages"])]}
-
-        return node
-
-    def ask(state: State) -> dict[str, Any]:  # noqa: ARG001  # as above
-        answer = interrupt({"question": f"Write to {RAW[1]}?"})
-        return {"found": [answer]}
-
-    def end(state: State) -> dict[str, Any]:  # noqa: ARG001  # as above
-        if fails is not None:
-            raise fails
-        return {}
-
-    class Note(State, Private):
-        pass
-
     inner = StateGraph(State)
     inner.add_node("ask", ask)
     inner.add_edge(START, "ask")
-    graph = StateGraph(Note, input_schema=State, output_schema=State)
+    graph = StateGraph(Whole, input_schema=State, output_schema=State)
     graph.add_node("look", look)
     graph.add_node("read", read)
     graph.add_node("visit", visit)
     graph.add_node("sub", inner.compile())
-    graph.add_node("end", end)
     graph.add_edge(START, "look")
     graph.add_edge("look", "read")
     graph.add_conditional_edges("read", send, ["visit"])
-    names = [f"say{number}" for number, _ in enumerate(models)]
-    for name, model in zip(names, models, strict=True):
-        graph.add_node(name, say(model))
-        graph.add_edge("visit", name)
-        graph.add_edge(name, "sub")
-    if not names:
+    for number, model in enumerate(models):
+        graph.add_node(f"say{number}", say(model))
+        graph.add_edge("visit", f"say{number}")
+        graph.add_edge(f"say{number}", "sub")
+    if not models:
         graph.add_edge("visit", "sub")
-    graph.add_edge("sub", "end")
-    graph.add_edge("end", END)
     return graph
 
 
@@ -172,8 +169,8 @@ class Server:
 def serve() -> Callable[..., Server]:
     """Return what serves a graph of somebody else's."""
 
-    def served(models: Sequence[BaseChatModel] = (), *, fails: Exception | None = None) -> Server:
-        return Server(foreign(models, fails=fails).compile(name="foreign"))
+    def served(models: Sequence[BaseChatModel] = ()) -> Server:
+        return Server(foreign(models).compile(name="foreign"))
 
     return served
 

@@ -101,10 +101,9 @@ async def test_ids_survive(talking: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["values", "updates", "custom", "messages", "debug"])
 @pytest.mark.parametrize("subgraphs", [False, True])
-async def test_a_single_mode_keeps_its_shape(talking: Any, clean: Any, mode: Any, subgraphs: bool) -> None:  # noqa: FBT001  # a parameter of pytest's
+async def test_a_single_mode_keeps_its_shape(talking: Any, clean: Any, mode: Any, subgraphs: bool) -> None:
     events = [
-        event
-        async for event in talking.graph.astream(HELLO, talking.config, stream_mode=mode, subgraphs=subgraphs)
+        event async for event in talking.graph.astream(HELLO, talking.config, stream_mode=mode, subgraphs=subgraphs)
     ]
     assert all(clean(event) for event in events)
     payload = events[-1][1] if subgraphs else events[-1]

@@ -27,13 +27,20 @@ def said(draw: st.DrawFn) -> list[Any]:
     pieces: list[Any] = []
     if in_blocks:
         thought = f"They want {draw(st.sampled_from(PLANTED))}"
-        pieces += [AIMessageChunk([{"type": "reasoning", "reasoning": each, "index": 0}]) for each in cut(draw, thought)]
+        pieces += [
+            AIMessageChunk([{"type": "reasoning", "reasoning": each, "index": 0}]) for each in cut(draw, thought)
+        ]
         pieces.append(AIMessageChunk([{"type": "reasoning", "extras": {"signature": PLANTED[0]}, "index": 0}]))
     pieces += [
         AIMessageChunk([{"type": "text", "text": each, "index": 1}] if in_blocks else each) for each in cut(draw, text)
     ]
     for number, each in enumerate(cut(draw, args)):
-        call = {"name": "write" if not number else None, "args": each, "id": "call_1a" if not number else None, "index": 0}
+        call = {
+            "name": "write" if not number else None,
+            "args": each,
+            "id": "call_1a" if not number else None,
+            "index": 0,
+        }
         pieces.append(AIMessageChunk("", tool_call_chunks=[{**call, "type": "tool_call_chunk"}]))
     pieces.append(AIMessageChunk("", response_metadata={"model_name": "m", "prompt": PLANTED[1]}))
     return [text, args, pieces]
