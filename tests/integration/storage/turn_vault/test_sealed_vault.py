@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from discreet.cli.planted import search_folder
-from discreet.errors import ConfigurationError, StorageUnavailableError
+from discreet.errors import ConfigurationError, StorageError, StorageUnavailableError
 from discreet.metrics import vault_failures
 from discreet.settings import Settings
 from discreet.storage.pool import make_pool
@@ -152,6 +152,23 @@ async def test_a_server_that_is_down_is_one_error_that_says_nothing_of_the_value
                 await call
             assert token not in f"{caught.value!r} {caught.value.__cause__!r}"
             assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_a_statement_that_is_refused_adds_nothing_and_breaks_no_connection(place, kept, token):
+    away = "ALTER TABLE discreet.vault_value RENAME TO vault_value_away"
+    back = "ALTER TABLE discreet.vault_value_away RENAME TO vault_value"
+    await kept.vault.ahold("1", {MARK: "ann"})
+    with psycopg.connect(place.dsn, autocommit=True) as connection:
+        connection.execute(away)
+        for _ in range(6):  # more than the pool has connections
+            with pytest.raises(StorageError) as caught:
+                await kept.vault.ahold("2", {token: token})
+            assert token not in str(caught.value)
+        assert connection.execute("SELECT count(*) FROM discreet.vault_turn").fetchone() == (1,)
+        connection.execute(back)
+    await kept.vault.ahold("2", {"b": "bob"})
+    assert [await kept.vault.avalues(turn) for turn in ("1", "2")] == [{MARK: "ann"}, {"b": "bob"}]
 
 
 @shared
