@@ -39,6 +39,7 @@ def test_a_service_that_is_well(doctor, database, redis_url):
         DISCREET_TURN_VAULT="redis",
         DISCREET_ENCRYPTION_KEYS=write_key(make_key()),
         DISCREET_PLACEHOLDER_KEY=make_placeholder_key(),
+        DISCREET_IDENTITY_KEY=make_placeholder_key(),
         DISCREET_JWKS_URL="https://example.com/jwks",
         OPENAI_API_KEY="any",
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from discreet.access.identity import load_identities
 from discreet.encryption import MAKE_ONE, keys_from_settings
 from discreet.errors import DiscreetError
 from discreet.providers import chat_model, embedding_provider
@@ -30,6 +31,7 @@ def settings_checks(settings: Settings) -> list[Check]:
     checks = {
         "encryption keys": _encryption_keys,
         "placeholder key": _placeholder_key,
+        "identity key": _identity_key,
         "turn vault": _turn_vault,
         "chat model": _chat_model,
         "embedding model": _embedding_model,
@@ -82,6 +84,20 @@ def _placeholder_key(settings: Settings) -> Check:
     return Check(name, "ok", "In a file of the data folder, made when it is first needed.")
 
 
+def _identity_key(settings: Settings) -> Check:
+    name, make = "identity key", "Set DISCREET_IDENTITY_KEY; `discreet key --identity` makes one."
+    if settings.identity_key is not None:
+        load_identities(settings)
+        return Check(name, "ok", "Set. It has to be the same in all servers, for good.")
+    if not (_methods(settings) or settings.allow_anonymous):
+        return Check(name, "ok", "Not used: nobody is let in.")
+    if shares(settings):
+        return Check(name, "fail", f"Several servers need the same one, or people don't find what is theirs. {make}")
+    if settings.postgres_dsn is not None:
+        return Check(name, "warn", f"In a file of this data folder: servers with another folder have another. {make}")
+    return Check(name, "ok", "In a file of the data folder, made when it is first needed.")
+
+
 def _turn_vault(settings: Settings) -> Check:
     name = "turn vault"
     if settings.turn_vault == "redis" and settings.redis_url is None:
@@ -117,21 +133,23 @@ def _tracing(_settings: Settings) -> Check:
     if not traced:
         return Check("tracing", "ok", "Off.")
     if all(tracing.hidden for tracing in traced):
-        return Check("tracing", "ok", "On; inputs and outputs are hidden.")
+        return Check(
+            "tracing",
+            "warn",
+            "On, with inputs and outputs hidden; LangSmith still gets errors, tags and names of runs as they are. Discreet's "
+            "server sends no text, see DISCREET_TRACING; programs of your own do.",
+        )
     return Check(
         "tracing",
         "fail",
-        "Runs are sent to LangSmith with what people say. Set LANGSMITH_TRACING=false, or LANGSMITH_HIDE_INPUTS=true and "
-        "LANGSMITH_HIDE_OUTPUTS=true. A LangSmith key alone turns a server's tracing on.",
+        "LangSmith's variables, or a key of it alone, send runs there with what people say. Set LANGSMITH_TRACING=false, or "
+        "LANGSMITH_HIDE_INPUTS=true and LANGSMITH_HIDE_OUTPUTS=true. Discreet's server sends no text all the same, see "
+        "DISCREET_TRACING; programs of your own do.",
     )
 
 
 def _credentials(settings: Settings) -> Check:
-    methods = {
-        "bearer tokens": settings.jwt_secret or settings.jwks_url,
-        "API keys": settings.api_keys,
-    }
-    found = [name for name, given in methods.items() if given]
+    found = _methods(settings)
     if settings.allow_anonymous:
         also = f" besides {' and '.join(found)}" if found else ""
         return Check(
@@ -145,3 +163,9 @@ def _credentials(settings: Settings) -> Check:
         "None: a server refuses everybody. Set DISCREET_JWKS_URL, DISCREET_JWT_SECRET or DISCREET_API_KEYS, or on your own "
         "machine DISCREET_ALLOW_ANONYMOUS=true. Programs that use the library alone need none.",
     )
+
+
+def _methods(settings: Settings) -> list[str]:
+    """Return by what people are let in."""
+    methods = {"bearer tokens": settings.jwt_secret or settings.jwks_url, "API keys": settings.api_keys}
+    return [name for name, given in methods.items() if given]

@@ -16,7 +16,16 @@ from discreet.settings import load_settings
 KEYS = write_key(make_key())
 SECRET = base64.b64encode(secrets.token_bytes(32)).decode()
 POSTGRES = "postgresql://ann@127.0.0.1:1/none"
-NAMES = ["encryption keys", "placeholder key", "turn vault", "chat model", "embedding model", "tracing", "credentials"]
+NAMES = [
+    "encryption keys",
+    "placeholder key",
+    "identity key",
+    "turn vault",
+    "chat model",
+    "embedding model",
+    "tracing",
+    "credentials",
+]
 
 
 @pytest.fixture
@@ -48,6 +57,7 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         SPILL="true",
         ENCRYPTION_KEYS=KEYS,
         PLACEHOLDER_KEY=make_placeholder_key(),
+        IDENTITY_KEY=SECRET,
         JWKS_URL="https://example.com/jwks",
         OPENAI_API_KEY="any",
     )
@@ -66,6 +76,10 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         ({"TURN_VAULT": "postgres", "ENCRYPTION_KEYS": KEYS}, "placeholder key", "fail", "--placeholder"),
         ({"POSTGRES_DSN": POSTGRES}, "placeholder key", "warn", "--placeholder"),
         ({"PLACEHOLDER_KEY": "short"}, "placeholder key", "fail", "DISCREET_PLACEHOLDER_KEY"),
+        ({"IDENTITY_KEY": "short"}, "identity key", "fail", "DISCREET_IDENTITY_KEY"),
+        ({"SPILL": "true", "JWT_SECRET": SECRET}, "identity key", "fail", "--identity"),
+        ({"POSTGRES_DSN": POSTGRES, "JWT_SECRET": SECRET}, "identity key", "warn", "--identity"),
+        ({"POSTGRES_DSN": POSTGRES}, "identity key", "ok", "Not used"),
         ({"CHAT_MODEL": "nonsense"}, "chat model", "fail", "openai:<model>"),
         ({"CHAT_MODEL": "openai:some"}, "chat model", "fail", "OPENAI_API_KEY"),
         ({"CHAT_MODEL": "openai:some", "OPENAI_API_KEY": SECRET}, "chat model", "ok", "openai:some"),
@@ -99,8 +113,8 @@ HIDDEN = {"LANGSMITH_HIDE_INPUTS": "true", "LANGSMITH_HIDE_OUTPUTS": "true"}
         ({"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "true"}, "fail"),
         ({"LANGSMITH_TRACING": "true", "LANGSMITH_HIDE_INPUTS": "true"}, "fail"),
         ({"LANGSMITH_TRACING": "true", **HIDDEN, "LANGSMITH_HIDE_OUTPUTS": "1"}, "fail"),
-        ({"LANGSMITH_TRACING": "true", **HIDDEN}, "ok"),
-        ({"LANGCHAIN_TRACING": "true", "LANGCHAIN_HIDE_INPUTS": "true", "LANGCHAIN_HIDE_OUTPUTS": "true"}, "ok"),
+        ({"LANGSMITH_TRACING": "true", **HIDDEN}, "warn"),
+        ({"LANGCHAIN_TRACING": "true", "LANGCHAIN_HIDE_INPUTS": "true", "LANGCHAIN_HIDE_OUTPUTS": "true"}, "warn"),
     ],
 )
 def test_tracing_that_shows_what_people_say_is_wrong(diagnosed, environment, state):
