@@ -51,6 +51,17 @@ def dev(
 
 
 @app.command()
+def doctor(
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check the settings and what they name. Nothing is changed. Exit code 1 if something is wrong."""
+    from discreet.cli.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(dsn, as_json=as_json))
+
+
+@app.command()
 def key(
     placeholder: Annotated[bool, typer.Option("--placeholder", help="For DISCREET_PLACEHOLDER_KEY instead.")] = False,
     identity: Annotated[bool, typer.Option("--identity", help="For DISCREET_IDENTITY_KEY instead.")] = False,
