@@ -37,6 +37,9 @@ UNION ALL
 SELECT 'function', oid::regprocedure::text, pg_get_functiondef(oid)
 FROM pg_proc WHERE pronamespace = 'discreet'::regnamespace
 UNION ALL
+SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger
+WHERE NOT tgisinternal AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'discreet'::regnamespace)
+UNION ALL
 SELECT 'type', t.typname, string_agg(e.enumlabel, ' ' ORDER BY e.enumsortorder)
 FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid WHERE t.typnamespace = 'discreet'::regnamespace GROUP BY t.typname
 ORDER BY 1, 2
