@@ -23,10 +23,12 @@ from discreet.nodes.clean_texts import CleanTexts
 from discreet.nodes.message_copies import dumped, redacted_copy, restored
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import turn_start
-from discreet.ports import Masking, TextRedactor, ThreadAware, TurnVault
+from discreet.ports import TextRedactor, ThreadAware, TurnVault
 from discreet.redaction import resolve
+from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
+from discreet.state.request_ref import values_ref
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +48,12 @@ class TurnMask:
 
     async def turn(self, messages: Sequence[BaseMessage]) -> MaskedTurn:
         """Return the running turn of `messages` with what the vault has of it."""
-        thread_id = describe_run().thread_id
+        run = describe_run()
         start = turn_start(messages)
-        key = turn_key(thread_id, None if start is None else messages[start].id)
+        key = turn_key(run.thread_id, None if start is None else messages[start].id)
         own = {m.id for m in messages[start:]} if start is not None else set()
-        return MaskedTurn(self, key, thread_id or key, own=own, held=await self._held(key))
+        held = await self._held(key)
+        return MaskedTurn(self, key, run.thread_id or key, own=own, held=held, request_ref=run.request_ref)
 
     async def _held(self, key: str) -> dict[str, str]:
         try:
@@ -63,7 +66,16 @@ class TurnMask:
 class MaskedTurn:
     """One turn: what goes into the state, and what comes out for the model and the tools."""
 
-    def __init__(self, mask: TurnMask, key: str, thread: str, *, own: set[str | None], held: dict[str, str]) -> None:
+    def __init__(
+        self,
+        mask: TurnMask,
+        key: str,
+        thread: str,
+        *,
+        own: set[str | None],
+        held: dict[str, str],
+        request_ref: str | None = None,
+    ) -> None:
         redactor = mask.redactor
         self._redactor = redactor.for_thread(thread) if isinstance(redactor, ThreadAware) else redactor
         self._vault = mask.vault
@@ -73,6 +85,7 @@ class MaskedTurn:
         self._own = own
         self._held = held
         self._new: dict[str, str] = {}
+        self._request_ref = request_ref
 
     async def masked(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return copies for the state, each with an id; what they said goes to the vault first.
@@ -84,10 +97,9 @@ class MaskedTurn:
         if self._new:
             new, self._new = self._new, {}
             self._held.update(new)
-            try:
-                await self._vault.ahold(self._key, new)
-            except Exception as error:  # noqa: BLE001  # as above: the turn goes on with placeholders
-                failed("hold", error)
+            await self._hold_in_vault(self._key, new)
+        if self._request_ref is not None:
+            await self._hold_in_vault(values_ref(self._request_ref), self._shown(copies))
         return copies
 
     def keep(self, original: BaseMessage) -> None:
@@ -104,21 +116,32 @@ class MaskedTurn:
 
     async def end(self, messages: Iterable[BaseMessage]) -> None:
         """Forget the turn but for the values that `messages` show, which its owner may be shown for the vault's TTL."""
-        shown = "\n".join(str(message.text) for message in messages)
-        values = {key: value for key, value in self._held.items() if not key.startswith(_ORIGINAL) and key in shown}
         try:
             await self._vault.adrop(self._key)
-            if values:
-                await self._vault.ahold(self._key, values)
         except Exception as error:  # noqa: BLE001  # its TTL ends it
             failed("drop", error)
+        else:
+            await self._hold_in_vault(self._key, self._shown(messages))
+
+    async def _hold_in_vault(self, turn: str, values: Mapping[str, str]) -> None:
+        if not values:
+            return
+        try:
+            await self._vault.ahold(turn, values)
+        except Exception as error:  # noqa: BLE001  # the turn goes on with placeholders, whatever a foreign vault raises
+            failed("hold", error)
+
+    def _shown(self, messages: Iterable[BaseMessage]) -> dict[str, str]:
+        """Return the values by placeholder that redacted `messages` show."""
+        shown = "\n".join(str(message.text) for message in messages)
+        return {key: value for key, value in self._held.items() if not key.startswith(_ORIGINAL) and key in shown}
 
     def _copy(self, message: BaseMessage) -> BaseMessage:
         if self._clean.has(self._thread, message):
             return message
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
         trusted = isinstance(message, AIMessage) or message.id not in self._own
-        redactor = _Collecting(self._redactor, {**self._held, **self._new}, trusted=trusted)
+        redactor = CollectingRedactor(self._redactor, {**self._held, **self._new}, trusted=trusted)
         copy = redacted_copy(message, redactor)
         self._new.update(redactor.values)
         if copy != message:
@@ -150,23 +173,6 @@ class MaskedTurn:
         if isinstance(value, list):
             return [self._resolved(item) for item in value]
         return value
-
-
-class _Collecting:
-    """A redactor that keeps the values it takes."""
-
-    def __init__(self, redactor: TextRedactor, known: Mapping[str, str], *, trusted: bool) -> None:
-        self._redactor = redactor
-        self._known = known
-        self._trusted = trusted
-        self.values: dict[str, str] = {}
-
-    def redact(self, text: str) -> str:
-        if not isinstance(self._redactor, Masking):
-            return self._redactor.redact(text)
-        masked, values = self._redactor.mask(text, {**self._known, **self.values}, trusted=self._trusted)
-        self.values.update(values)
-        return masked
 
 
 def turn_key(thread_id: str | None, message_id: str | None) -> str:

@@ -10,6 +10,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
 from discreet.state.context import Context, check_user_id
+from discreet.state.request_ref import REQUEST_REF
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,8 @@ class Run:
     user_id: str | None
     thread_id: str | None
     context: Context
+    request_ref: str | None = None
+    """Name under which the turn vault has the request that started the run, on a server."""
 
 
 def describe_run(context: object = None, *, default_user: str | None = None) -> Run:
@@ -47,6 +50,7 @@ def run_of(configurable: Mapping[str, Any], context: object = None, *, default_u
         user_id=None if user_id is None else check_user_id(user_id),
         thread_id=None if thread_id is None else str(thread_id),
         context=context if isinstance(context, Context) else Context(),
+        request_ref=configurable.get(REQUEST_REF),
     )
 
 

@@ -1,6 +1,6 @@
 """All that Discreet reads from the environment, in one place.
 
-Precedence: call argument > `Context` > environment > `.env` in the working directory > default.
+Precedence: call argument > `Context` > database (`state.memory_settings`, some of them) > environment > `.env` in the working directory > default.
 """
 
 from __future__ import annotations

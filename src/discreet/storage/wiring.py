@@ -7,8 +7,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from discreet.ports import ConversationLog, EmbeddingProvider, Memories, RollingSummaries, ShortTermStore, TextRedactor
-from discreet.retrieval.dedup import DedupThresholds
+from discreet.ports import (
+    ConversationLog,
+    EmbeddingProvider,
+    KeyProvider,
+    Memories,
+    RollingSummaries,
+    SettingsStore,
+    ShortTermStore,
+    TextRedactor,
+    TurnVault,
+)
+from discreet.redaction.vault import default_vault
 from discreet.settings import Settings
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.conversation_log import PostgresConversationLog
@@ -16,6 +26,7 @@ from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.large_users import LargeUsers
 from discreet.storage.loop_bound import bound_to_loop
 from discreet.storage.memories import PostgresMemories
+from discreet.storage.memory_settings import PostgresSettingsStore
 from discreet.storage.pool import Pool
 from discreet.storage.reembedding import Reembedding
 from discreet.storage.saving import SaveRules
@@ -26,6 +37,7 @@ from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_reading import StoreRules
 from discreet.storage.store_running import StoreRunner
 from discreet.storage.summaries import PostgresRollingSummaries
+from discreet.storage.turn_vault_choice import turn_vault
 from discreet.storage.upkeep import Work, reembed
 
 
@@ -45,6 +57,10 @@ class Storage:
     """Rolling summaries of threads."""
     store: DiscreetStore
     """LangGraph's store, for `compile(store=…)` and langgraph.json."""
+    memory_settings: SettingsStore
+    """Settings of memory that are changed while servers run."""
+    vault: TurnVault = field(default_factory=default_vault)
+    """What running turns really said, where the settings say."""
     dsn: str = field(repr=False)
     """Where the database is. May hold a password."""
 
@@ -56,6 +72,8 @@ class Wired:
     storage: Storage
     works: dict[str, Work]
     """What goes on beside it, by name."""
+    watching: dict[str, Work]
+    """What looks every few seconds, by name."""
     closing: list[Callable[[], Awaitable[object]]]
     """What is to be done at the end, in this order, while the pool is open."""
 
@@ -73,9 +91,15 @@ def wire(
     embeddings: EmbeddingProvider,
     space: EmbeddingSpace,
     redactor: TextRedactor,
-    sealer: FieldSealer,
+    keys: KeyProvider | None,
+    memory_settings: PostgresSettingsStore,
 ) -> Wired:
-    """Put the parts together over an open pool, which belongs to the running event loop."""
+    """Put the parts together over an open pool, which belongs to the running event loop.
+
+    Raises:
+        ConfigurationError: The settings ask for what they don't describe.
+    """
+    sealer = FieldSealer(keys)
     loop = asyncio.get_running_loop()
     frequencies = TokenFrequencies(pool)
     reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
@@ -83,12 +107,7 @@ def wire(
     memories = PostgresMemories(
         pool,
         embeddings=embeddings,
-        rules=SaveRules(
-            space=space,
-            thresholds=DedupThresholds(same=settings.update_threshold, similar=settings.dedup_threshold),
-            limit=settings.max_memories_per_user,
-            sealer=sealer,
-        ),
+        rules=SaveRules(space=space, memory_settings=memory_settings, sealer=sealer),
         redactor=redactor,
         frequencies=frequencies,
         fusion=settings.fusion,
@@ -109,6 +128,7 @@ def wire(
     if settings.large_user_memories:
         works["large_users"] = large_users.keep
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer)
+    vault, closing_vault = turn_vault(pool, settings, keys=keys)
     short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer)
     summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer)
     return Wired(
@@ -119,8 +139,11 @@ def wire(
             short_term=bound_to_loop(short_term, loop),
             summaries=bound_to_loop(summaries, loop),
             store=store,
+            vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
+            memory_settings=bound_to_loop(memory_settings, loop),
             dsn=dsn,
         ),
         works=works,
-        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing],
+        watching={"settings": memory_settings.read},
+        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing, *closing_vault],
     )

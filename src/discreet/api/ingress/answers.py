@@ -1,0 +1,78 @@
+"""Put real values back into the live answer that goes to the owner of a request."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+
+from starlette.types import Message, Send
+
+from discreet.api.ingress.receiving import header
+from discreet.api.ingress.vaulting import values_of
+from discreet.ports import TurnVault
+from discreet.redaction.placeholders import TAGGED
+
+_UNFINISHED = re.compile(r"<[A-Z][A-Z0-9_]{0,40}(?::[A-Z2-7]{0,8})?\Z|<\Z")
+"""What may be the beginning of a placeholder at the end of a piece."""
+
+
+class Restoring:
+    """Texts of one answer, with the values that its request brought and its run found."""
+
+    def __init__(self, vault: TurnVault, refs: list[str], values: dict[str, str]) -> None:
+        self._vault = vault
+        self.refs = refs
+        self._values = values
+
+    def knows(self, values: dict[str, str]) -> None:
+        """Add values."""
+        self._values.update(values)
+
+    async def text(self, text: str) -> str:
+        """Return JSON with the values put back as JSON writes them. What the vault has lost stays a placeholder."""
+        unknown = {match[0] for match in TAGGED.finditer(text)} - self._values.keys()
+        for ref in self.refs if unknown else ():
+            self._values.update(await values_of(self._vault, ref))
+        return TAGGED.sub(self._written, text)
+
+    def _written(self, match: re.Match[str]) -> str:
+        value = self._values.get(match[0])
+        return match[0] if value is None else json.dumps(value)[1:-1]
+
+
+class LiveAnswer:
+    """A `send` that restores JSON and server-sent events of a run that was accepted."""
+
+    def __init__(self, send: Send, restoring: Restoring) -> None:
+        self._send = send
+        self._restoring = restoring
+        self._restores = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    async def __call__(self, message: Message) -> None:
+        """Send `message` on, restored."""
+        if message["type"] == "http.response.start":
+            message = self._start(message)
+        elif message["type"] == "http.response.body" and self._restores:
+            message = await self._body(message)
+        await self._send(message)
+
+    def _start(self, message: Message) -> Message:
+        headers = message.get("headers", [])
+        kind = header(headers, b"content-type") or b""
+        accepted = 200 <= message["status"] < 300  # noqa: PLR2004  # RFC 9110, section 15.3
+        plain = header(headers, b"content-encoding") is None
+        self._restores = accepted and plain and kind.startswith((b"application/json", b"text/event-stream"))
+        if not self._restores:
+            return message
+        kept = [pair for pair in headers if pair[0].lower() != b"content-length"]
+        return {**message, "headers": kept}
+
+    async def _body(self, message: Message) -> Message:
+        last = not message.get("more_body", False)
+        text = self._held + self._decoder.decode(message.get("body", b""), final=last)
+        cut = None if last else _UNFINISHED.search(text, max(0, len(text) - 60))
+        text, self._held = (text, "") if cut is None else (text[: cut.start()], text[cut.start() :])
+        return {**message, "body": (await self._restoring.text(text)).encode()}

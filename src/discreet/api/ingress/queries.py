@@ -1,0 +1,73 @@
+"""Redact the query string of a request, which servers write into their access log."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
+from discreet.errors import InvalidRequestError, MalformedRequestError
+from discreet.ports import TextRedactor
+
+RAW_QUERY = "discreet.query_string"
+"""Where the scope of a request to a route of ours has the query as it was sent."""
+
+MAX_QUERY_BYTES = 8_000
+"""As much as common proxies take of a request line."""
+
+
+def redacted_query(query: bytes, redactor: TextRedactor) -> bytes:
+    """Return a query string that may be logged; the same bytes if there is nothing to hide.
+
+    Raises:
+        MalformedRequestError: It is too long or no UTF-8.
+    """
+    if len(query) > MAX_QUERY_BYTES:
+        raise MalformedRequestError(f"The query string has more than {MAX_QUERY_BYTES:,} bytes.")
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise MalformedRequestError("The query string is not percent-encoded UTF-8.") from None
+    clean = [(redactor.redact(name), _value(name, value, redactor)) for name, value in pairs]
+    return query if clean == pairs else urlencode(clean).encode("ascii")
+
+
+def refuse_sensitive_names(query: bytes, clean: bytes) -> None:
+    """Refuse a query that names an item of the store by what has to be redacted.
+
+    Raises:
+        InvalidRequestError: It does.
+    """
+    changed = set(parse_qsl(query.decode("ascii"))) ^ set(parse_qsl(clean.decode("ascii")))
+    if names := sorted({name for name, _ in changed if name in NAMES_OF_ITEMS}):
+        raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
+
+
+class OwnRoute(APIRoute):
+    """A route of ours, which gets the query as it was sent."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return FastAPI's handler over another scope; the one that is logged stays."""
+        handle: Callable[[Request], Awaitable[Response]] = super().get_route_handler()
+
+        async def with_query(request: Request) -> Response:
+            raw = request.scope.get(RAW_QUERY)
+            if raw is not None:
+                request = Request({**request.scope, "query_string": raw}, request.receive)
+            return await handle(request)
+
+        return with_query
+
+
+def _value(name: str, value: str, redactor: TextRedactor) -> str:
+    """Return a value redacted, also where its name tells what it is."""
+    alone = redactor.redact(value)
+    if alone != value:
+        return alone
+    named = redactor.redact(f"{name}: {value}")
+    return value if named.endswith(value) else named.removeprefix(f"{name}: ")

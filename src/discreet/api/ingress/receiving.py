@@ -1,0 +1,96 @@
+"""Read the body of a request, up to a limit, and hand on another one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.types import Message, Receive
+
+from discreet.errors import BodyTooLargeError, MalformedRequestError, MediaTypeError
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+def header(headers: Headers, name: bytes) -> bytes | None:
+    """Return the first header of that name."""
+    return next((value for key, value in headers if key.lower() == name), None)
+
+
+def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
+    """Return a `receive` that refuses more than `limit` bytes.
+
+    Raises:
+        BodyTooLargeError: As many are announced.
+    """
+    said = header(headers, b"content-length")
+    if said is not None and (not said.isdigit() or int(said) > limit):
+        raise BodyTooLargeError(limit)
+    taken = 0
+
+    async def limited() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > limit:
+            raise BodyTooLargeError(limit)
+        return message
+
+    return limited
+
+
+async def read_json(receive: Receive, headers: Headers) -> Any:
+    """Return what the body says; None if there is none.
+
+    Raises:
+        MediaTypeError: It is compressed.
+        MalformedRequestError: It is no JSON.
+    """
+    if header(headers, b"content-encoding") not in (None, b"identity"):
+        raise MediaTypeError("The body is compressed. Send it as it is.")
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise MalformedRequestError
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return None if not body.strip() else loads(bytes(body))
+
+
+def loads(text: bytes | str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        MalformedRequestError: It is none, or has numbers that JSON has not.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise MalformedRequestError from None
+
+
+def instead(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives `body`, and then what comes after a body."""
+    given = False
+
+    async def replaced() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replaced
+
+
+def with_length(headers: Headers, length: int) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a request whose body has `length` bytes now."""
+    kept = [pair for pair in headers if pair[0].lower() not in {b"content-length", b"transfer-encoding"}]
+    return [*kept, (b"content-length", str(length).encode())]
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)

@@ -1,0 +1,80 @@
+"""Redact what comes in by a WebSocket of the event protocol, and restore what goes out on it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from starlette.types import Message, Receive, Send
+
+from discreet.api.ingress.answers import Restoring
+from discreet.api.ingress.bodies import Cleaned, UserOf, cleaned
+from discreet.api.ingress.receiving import loads
+from discreet.api.ingress.refusals import REFUSALS, Refusal
+from discreet.api.ingress.routes import Kind
+from discreet.api.ingress.vaulting import hold
+from discreet.errors import BodyTooLargeError
+from discreet.ports import TextRedactor, TurnVault
+
+
+class CommandSocket:
+    """One connection: commands in, answers and events out."""
+
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        *,
+        thread: str | None,
+        user: UserOf | None,
+        redactor: TextRedactor,
+        vault: TurnVault,
+        restore: bool,
+        max_bytes: int,
+    ) -> None:
+        self._receive = receive
+        self._send = send
+        self._thread = thread
+        self._user = user
+        self._redactor = redactor
+        self._vault = vault
+        self._restoring = Restoring(vault, [], {}) if restore else None
+        self._max_bytes = max_bytes
+
+    async def receive(self) -> Message:
+        """Return the next message as it may be stored. One that is refused is answered here, and goes no further."""
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                return message
+            text = message.get("text")
+            raw = text if text is not None else (message.get("bytes") or b"")
+            try:
+                clean = await self._cleaned(raw)
+            except REFUSALS as refusal:
+                await self._refuse(refusal)
+            else:
+                return {"type": "websocket.receive", "text": json.dumps(clean.body)}
+
+    async def send(self, message: Message) -> None:
+        """Send `message` on, restored if it is one of the protocol's."""
+        if self._restoring is not None and message["type"] == "websocket.send" and message.get("text"):
+            message = {**message, "text": await self._restoring.text(message["text"])}
+        await self._send(message)
+
+    async def _cleaned(self, raw: str | bytes) -> Cleaned:
+        if len(raw) > self._max_bytes:
+            raise BodyTooLargeError(self._max_bytes)
+        body = loads(raw)
+        clean = await asyncio.to_thread(
+            cleaned, body, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
+        )
+        await hold(self._vault, clean)
+        if self._restoring is not None:
+            self._restoring.refs += clean.parts
+            self._restoring.knows(clean.values)
+        return clean
+
+    async def _refuse(self, refusal: Refusal) -> None:
+        error = {"type": "error", "id": None, "error": refusal.code, "message": str(refusal)}
+        await self._send({"type": "websocket.send", "text": json.dumps(error)})
