@@ -18,6 +18,7 @@ from discreet.api.routes.listing import make_listing_router
 from discreet.api.routes.metrics import make_metrics_router
 from discreet.api.routes.searching import make_searching_router
 from discreet.api.routes.sessions import make_sessions_router
+from discreet.api.routes.settings import make_settings_router
 from discreet.api.services import Services
 from discreet.errors import AccessError
 
@@ -29,6 +30,7 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_feedback_router,
     make_searching_router,
     make_sessions_router,
+    make_settings_router,
     make_health_router,
     make_metrics_router,
 )
