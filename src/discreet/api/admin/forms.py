@@ -16,7 +16,7 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields posted, with line ends as \\n; of fields of one name the last.
+    """Return the fields posted, with line ends as a newline alone; of fields of one name the last.
 
     Raises:
         PageError: It is no form, or too large.
