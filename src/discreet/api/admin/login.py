@@ -19,6 +19,9 @@ logger = logging.getLogger(__name__)
 PAUSE_SECONDS = 1.0
 """Before a refusal: who types does not notice, who tries many does."""
 
+CREDENTIALS = ("authorization", "x-api-key")
+"""Headers that say who calls. What is pasted takes their place."""
+
 
 class LoginPages:
     """The pages that need no session."""
@@ -37,8 +40,6 @@ class LoginPages:
     async def sign_in(self, visit: Visit) -> Response:
         """Check the token or key; only administrators get a session."""
         credential = visit.form.get("credential", "").strip()
-        if not credential:
-            return self._form(visit, status=400, error="Paste a token or a key.")
         address = visit.request.client.host if visit.request.client else "unknown"
         if seconds := self._attempts.begin(address):
             logger.warning("admin.login_refused reason=too_many seconds=%d", seconds)
@@ -50,7 +51,9 @@ class LoginPages:
             logger.warning("admin.login_refused reason=%s", "unknown" if caller is None else "no_admin")
             await asyncio.sleep(PAUSE_SECONDS)
         if caller is None:
-            error = "This token or key is not known here, or it has expired."
+            error = (
+                "This token or key is not known here, or it has expired." if credential else "Paste a token or a key."
+            )
             return self._form(visit, status=401, error=error)
         if not caller.admin:
             text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
@@ -69,12 +72,14 @@ class LoginPages:
         return response
 
     async def _caller(self, credential: str, visit: Visit) -> Caller | None:
-        """Return whose `credential` it is, be it a token or a key."""
+        """Return whose `credential` it is, be it a token or a key. A server for one person alone may need none."""
         host = visit.request.client.host if visit.request.client else None
         token = credential[7:].strip() if credential[:7].lower() == "bearer " else credential
-        for headers in ({"authorization": f"Bearer {token}"}, {"x-api-key": credential}):
+        ways = ({"authorization": f"Bearer {token}"}, {"x-api-key": credential}) if credential else ({},)
+        others = {name: value for name, value in visit.request.headers.items() if name not in CREDENTIALS}
+        for headers in ways:
             try:
-                return await self._authenticator.caller(headers, host)
+                return await self._authenticator.caller(others | headers, host)
             except UnauthorisedError:
                 continue
         return None

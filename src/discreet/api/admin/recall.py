@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.api.admin.figures import decimal
 from discreet.retrieval.lexical import MAX_QUERY_TOKENS
 from discreet.retrieval.tokens import tokens
 from discreet.state.records import ScoredMemory
@@ -79,7 +80,7 @@ def _why_chosen(hit: ScoredMemory, words: Sequence[str], rules: Rules) -> str:
     if _near(hit, rules):
         return (
             f"It shares no word with the question, but its meaning is near enough: "
-            f"{hit.similarity:.3f}, and {rules.threshold:.3f} is asked for."
+            f"{decimal(hit.similarity)}, and {decimal(rules.threshold)} is asked for."
         )
     if hit.record.conflict_flags:
         return "It was said later than a memory that was found, and may contradict it. So it comes along."
@@ -95,7 +96,7 @@ def _why_not(hit: ScoredMemory, words: Sequence[str], rules: Rules) -> str:
         return "It shares no word with the question, and words are all that is compared here."
     return (
         f"It shares no word with the question, and its meaning is not near enough: "
-        f"{hit.similarity:.3f}, where {rules.threshold:.3f} is asked for."
+        f"{decimal(hit.similarity)}, where {decimal(rules.threshold)} is asked for."
     )
 
 

@@ -11,6 +11,7 @@ from fastapi import Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from discreet.api.admin.figures import decimal
 from discreet.api.admin.language import language_of
 
 HERE = Path(__file__).parent
@@ -67,8 +68,3 @@ def time_tag(when: datetime) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(
         utc.isoformat(timespec="seconds").replace("+00:00", "Z"), f"{utc:%Y-%m-%d %H:%M} UTC"
     )
-
-
-def decimal(number: float) -> str:
-    """Return `number` with three places: with two, 0.597 would look like the 0.6 that it is below."""
-    return f"{number:.3f}"

@@ -89,11 +89,12 @@ class Store:
 class Web:
     """A browser without a window: keeps cookies, sends the origin, and fills in forms."""
 
-    def __init__(self, app):
+    def __init__(self, app, *, base_url=ORIGIN, world=None):
         self.http = httpx.AsyncClient(
-            transport=httpx.ASGITransport(app=app), base_url=ORIGIN, headers={"origin": ORIGIN}
+            transport=httpx.ASGITransport(app=app), base_url=base_url, headers={"origin": base_url}
         )
         self.page = None
+        self.world = world
 
     async def get(self, path, **options):
         self.page = await self.http.get(path, follow_redirects=True, **options)
@@ -165,7 +166,7 @@ def world():
 
 @pytest.fixture
 async def web(world):
-    browser = Web(world.app)
+    browser = Web(world.app, world=world)
     async with browser.http:
         yield browser
 

@@ -1,14 +1,18 @@
 """Who gets in, and who doesn't."""
 
+import base64
+import dataclasses
 import logging
 
 import pytest
 from fastapi import FastAPI
 
+from discreet.access.authenticator import Authenticator
 from discreet.api.admin import make_admin_router
 from discreet.api.admin.attempts import MAX_ADDRESSES, MOST, WINDOW_SECONDS, Attempts
 from discreet.api.admin.sessions import SESSION_SECONDS, Sessions
 from discreet.errors import ConfigurationError
+from discreet.settings import Settings
 
 PAGES = ["/settings", "/history", "/users", "/users/u-1/memories", "/users/u-1/recall"]
 
@@ -44,6 +48,29 @@ async def test_a_wrong_token_is_refused_and_neither_shown_nor_logged(web, token,
     assert token not in page.text
     assert token not in caplog.text
     assert "admin.login_refused reason=unknown" in caplog.text
+
+
+async def test_an_empty_form_is_refused_beside_its_field(web):
+    page = await web.sign_in("")
+    assert page.status_code == 401
+    assert "Paste a token or a key." in web.words
+
+
+async def test_where_one_person_needs_no_credentials_the_form_may_be_empty(web):
+    key = base64.b64encode(bytes(32)).decode()
+    settings = Settings(_env_file=None, allow_anonymous=True, identity_key=key)
+    services = dataclasses.replace(web.world.services, authenticator=Authenticator(settings))
+    app = FastAPI()
+    app.include_router(make_admin_router(services))
+    alone = type(web)(app, base_url="http://127.0.0.1")
+    async with alone.http:
+        assert "<h1>Settings</h1>" in (await alone.sign_in("")).text
+
+
+async def test_a_header_of_the_request_is_no_credential_of_the_form(world, web):
+    await web.get("/memory/admin/login")
+    page = await web.post("/memory/admin/login", web.fields(), headers={"authorization": f"Bearer {world.gate.boss}"})
+    assert page.status_code == 401
 
 
 async def test_the_session_is_a_strict_http_only_cookie_of_these_pages(world, web):

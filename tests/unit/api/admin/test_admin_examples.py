@@ -1,0 +1,11 @@
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["figures", "language", "recall"])
+def test_the_examples_in_the_docstrings_hold(module):
+    outcome = doctest.testmod(importlib.import_module(f"discreet.api.admin.{module}"))
+    assert outcome.attempted
+    assert not outcome.failed
