@@ -14,11 +14,10 @@ from fastapi import FastAPI
 from discreet.access.caller import Caller
 from discreet.api.admin import login, make_admin_router
 from discreet.api.services import Services
-from discreet.errors import SettingRefusedError, UnauthorisedError
+from discreet.errors import UnauthorisedError
 from discreet.redaction import Redactor
 from discreet.settings import Settings
-from discreet.state.memory_settings import MemorySettings, SettingChange
-from discreet.testing import InMemoryMemories, InMemoryShortTermStore
+from discreet.testing import InMemoryMemories, InMemorySettingsStore, InMemoryShortTermStore
 
 ORIGIN = "http://admin.test"
 
@@ -40,50 +39,6 @@ class Gate:
 
     def identity(self, subject):
         return "u-" + subject.encode().hex()
-
-
-class Store:
-    """The port `SettingsStore` in RAM."""
-
-    def __init__(self):
-        self.values = {}
-        self.changes = []
-
-    @property
-    def live(self):
-        return MemorySettings(**self.values)
-
-    async def read(self):
-        return self.live
-
-    async def overridden(self):
-        return frozenset(self.values)
-
-    async def change(self, changes, *, by):
-        from datetime import UTC, datetime
-
-        values = {name: value for name, value in (self.values | dict(changes)).items() if value is not None}
-        try:
-            MemorySettings.model_validate(values, strict=True)
-        except ValueError as error:
-            raise SettingRefusedError(
-                f"Nothing was changed. {error.errors()[0]['msg'].removeprefix('Value error, ')}."
-            ) from None
-        for name, value in changes.items():
-            old = self.values.get(name)
-            self.changes.append(
-                SettingChange(name=name, old=old, new=value, changed_at=datetime.now(UTC), changed_by=by)
-            )
-        self.values = values
-        return self.live
-
-    async def history(self, *, name=None, limit=50, before=None):
-        numbered = [
-            (number, change)
-            for number, change in enumerate(self.changes, start=1)
-            if name in (None, change.name) and (before is None or number < before)
-        ]
-        return numbered[::-1][:limit]
 
 
 class Web:
@@ -150,7 +105,7 @@ def no_pause(monkeypatch):
 
 @pytest.fixture
 def world():
-    gate, store, memories = Gate(), Store(), InMemoryMemories()
+    gate, store, memories = Gate(), InMemorySettingsStore(), InMemoryMemories()
     services = Services(
         memories=memories,
         short_term=InMemoryShortTermStore(),

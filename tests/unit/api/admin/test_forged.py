@@ -12,7 +12,7 @@ CHANGE = {"set.memory_retrieve_limit": "7"}
 @pytest.fixture
 def unchanged(world):
     yield
-    assert world.store.changes == []
+    assert world.store._changes == []
 
 
 @pytest.mark.parametrize(

@@ -40,13 +40,13 @@ async def test_a_change_is_saved_under_the_pseudonym_of_who_made_it(world, admin
     page = await admin.send(set__memory_retrieve_limit="9", set__memory_extraction_enabled="off")
     assert page.status_code == 200
     assert "The settings are saved." in admin.words
-    assert world.store.values == {"memory_retrieve_limit": 9, "memory_extraction_enabled": False}
-    assert {change.changed_by for change in world.store.changes} == {world.gate.identity("boss")}
+    assert world.store._values == {"memory_retrieve_limit": 9, "memory_extraction_enabled": False}
+    assert {change.changed_by for change in world.store._changes} == {world.gate.identity("boss")}
 
 
 async def test_a_form_that_changes_nothing_saves_nothing(world, admin):
     await admin.send()
-    assert world.store.changes == []
+    assert world.store._changes == []
     assert "The settings are saved." not in admin.words
 
 
@@ -68,7 +68,7 @@ async def test_a_form_that_changes_nothing_saves_nothing(world, admin):
 async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is_lost(world, admin, name, typed):
     page = await admin.send(**{f"set__{name}": typed, "set__context_window_size": "8000"})
     assert page.status_code == 422
-    assert world.store.changes == []
+    assert world.store._changes == []
     field = re.search(rf'<(?:input|select) id="set.{name}"[^>]*>', page.text)[0]
     assert f'aria-describedby="hint.{name} error.{name}"' in field
     assert 'aria-invalid="true"' in field
@@ -83,7 +83,7 @@ async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is
 async def test_what_does_not_go_together_is_told_beside_both(world, admin):
     page = await admin.send(set__memory_dedup_threshold="0.99")
     assert page.status_code == 422
-    assert world.store.changes == []
+    assert world.store._changes == []
     for name in ("memory_dedup_threshold", "memory_update_threshold"):
         assert f'id="error.{name}"' in page.text
     assert admin.fields()["set.memory_dedup_threshold"] == "0.99"
@@ -93,12 +93,12 @@ async def test_a_setting_is_given_back_to_the_environment(world, admin):
     await world.store.change({"memory_retrieve_limit": 7, "context_window_size": 9000}, by="x")
     await admin.get("/memory/admin/settings")
     await admin.send(back__memory_retrieve_limit="on")
-    assert world.store.values == {"context_window_size": 9000}
+    assert world.store._values == {"context_window_size": 9000}
 
 
 async def test_a_decimal_comma_is_understood(world, admin):
     await admin.send(set__memory_retrieve_threshold="0,7")
-    assert world.store.values == {"memory_retrieve_threshold": 0.7}
+    assert world.store._values == {"memory_retrieve_threshold": 0.7}
 
 
 async def test_two_administrators_at_once_are_told_of_each_other(world, admin):
@@ -119,7 +119,7 @@ async def test_what_somebody_else_changed_is_not_undone_by_a_form_that_leaves_it
     await world.store.change({"context_window_size": 9000}, by="x")
     page = await admin.send(set__memory_retrieve_limit="9")
     assert page.status_code == 200
-    assert world.store.values == {"context_window_size": 9000, "memory_retrieve_limit": 9}
+    assert world.store._values == {"context_window_size": 9000, "memory_retrieve_limit": 9}
 
 
 async def test_giving_back_what_somebody_else_gave_back_is_no_conflict(world, admin):
@@ -128,7 +128,7 @@ async def test_giving_back_what_somebody_else_gave_back_is_no_conflict(world, ad
     await world.store.change({"memory_retrieve_limit": None}, by="y")
     page = await admin.send(back__memory_retrieve_limit="on")
     assert page.status_code == 200
-    assert world.store.values == {}
+    assert world.store._values == {}
 
 
 async def test_what_is_typed_is_escaped(admin):
