@@ -148,7 +148,9 @@ async def _fill(services: Services) -> None:
         said = {"created_at": SAID + timedelta(days=number), "provenance": provenance, "feedback": feedback}
         await services.memories.save(user, [record.model_copy(update=said)])
     turns = [
-        MemoryRecord(text=f"Turn number {n}", type="turn", thread_id="t", position=n, created_at=SAID - timedelta(hours=n))
+        MemoryRecord(
+            text=f"Turn number {n}", type="turn", thread_id="t", position=n, created_at=SAID - timedelta(hours=n)
+        )
         for n in range(1, 31)
     ]
     await services.memories.save(user, turns)

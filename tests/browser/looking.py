@@ -88,9 +88,13 @@ def problems(page: Chrome) -> list[str]:
     return page.execute_script(PROBLEMS)
 
 
+HEIGHT = 6_000
+"""Of the screen: a whole page fits, so that nothing moves while a picture is taken or something is pressed."""
+
+
 def set_width(page: Chrome, width: int) -> None:
     """Show pages as wide as that; a window of the browser would not be so narrow."""
-    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    screen = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
 
 
@@ -102,5 +106,7 @@ def set_dark(page: Chrome, *, dark: bool) -> None:
 
 def keep_picture(page: Chrome, path: Path) -> None:
     """Write the whole page as a PNG, to be looked at."""
-    taken = page.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+    width, height = page.execute_script("return [window.innerWidth, document.body.scrollHeight]")
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+    taken = page.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
     path.write_bytes(base64.b64decode(taken["data"]))

@@ -135,7 +135,9 @@ def test_a_setting_is_refused_then_saved_then_given_back(admin):
     admin.press_in_header("History")
     changes = [item.text for item in admin.page.find_elements(By.CSS_SELECTOR, "ol > li")]
     assert len(changes) == 3
-    assert any("Memory retrieve limit" in change and "from the environment" in change and "7" in change for change in changes)
+    assert any(
+        "Memory retrieve limit" in change and "from the environment" in change and "7" in change for change in changes
+    )
 
     admin.press_in_header("Settings")
     admin.page.find_element(By.XPATH, "//label[contains(., 'Give “Memory retrieve limit” back')]").click()

@@ -35,6 +35,18 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
 
+def check_fetch(headers: Mapping[str, str]) -> None:
+    """Refuse what a script of another site asks for, even of this machine's other ports, whose requests carry the cookie.
+
+    A server that allows every origin would let it read the answer. Following a link from elsewhere is fine.
+
+    Raises:
+        PageError: Such a script asks.
+    """
+    if headers.get("sec-fetch-site") in ("cross-site", "same-site") and headers.get("sec-fetch-mode") != "navigate":
+        raise PageError(403, "These pages are for people", "A script of another site has asked for this one.")
+
+
 def check_origin(headers: Mapping[str, str]) -> None:
     """Refuse what a page of another site has sent. Browsers name the origin of every POST.
 

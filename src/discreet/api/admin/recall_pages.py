@@ -11,8 +11,8 @@ from discreet.api.services import Services
 from discreet.state.records import MemoryFilters
 from discreet.state.text import storable
 
-BESIDES = 20
-"""Memories that are explained at most, those in the prompt among them."""
+BESIDES = 5
+"""Memories that are explained though they would not be in the prompt, at most."""
 MAX_APP_CHARS = 200
 """As `MemoryRecord.app_name`."""
 
@@ -39,10 +39,8 @@ class RecallPages:
             chosen = await memories.search(
                 browser.user, view.question, limit=rules.limit, threshold=rules.threshold, filters=filters
             )
-            others = await memories.search(
-                browser.user, view.question, limit=max(BESIDES, rules.limit), filters=filters
-            )
-            explained = explain(view.question, chosen, others, rules)
+            others = await memories.search(browser.user, view.question, limit=rules.limit + BESIDES, filters=filters)
+            explained = explain(view.question, chosen, others, rules)[: len(chosen) + BESIDES]
         typed = {"question": view.question, "app_name": view.app_name}
         values = browser.values(typed=typed, errors={}, rules=rules, explained=explained, max_query=MAX_QUERY_CHARS)
         return self._site.render(visit, "recall.html", **values)

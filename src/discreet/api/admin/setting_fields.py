@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from discreet.state.memory_settings import MemorySettings
+
+_CODE = re.compile(r"`([^`]*)`")
+"""As docstrings mark what is to be typed."""
 
 Kind = Literal["switch", "choice", "whole", "number", "text"]
 
@@ -83,7 +87,7 @@ def _field(name: str, schema: dict[str, Any]) -> SettingField:
     kind = "choice" if "enum" in schema else _KINDS[schema["type"]]
     return SettingField(
         name=name,
-        description=schema.get("description", ""),
+        description=_CODE.sub(r"“\1”", schema.get("description", "")),
         kind=kind,
         choices=choices,
         least=schema.get("minimum"),

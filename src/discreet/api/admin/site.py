@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from discreet.api.admin.errors import PageError, SignInError
-from discreet.api.admin.forms import check_origin, read_form
+from discreet.api.admin.forms import check_fetch, check_origin, read_form
 from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, Templates
 from discreet.api.admin.sessions import AdminSession, Sessions
 from discreet.api.admin.views import Views
@@ -75,6 +75,7 @@ class Site:
             session = self.sessions.read(request.cookies.get(COOKIE))
             visit = Visit(request=request, session=session or self.sessions.begin())
             try:
+                check_fetch(request.headers)
                 if not public and visit.session.identity is None:
                     raise SignInError  # noqa: TRY301 - caught below with those of the page
                 if request.method == "POST":

@@ -3,6 +3,7 @@
 import pytest
 from fastapi import FastAPI
 
+from discreet.api.admin import make_admin_router
 from discreet.api.admin.forms import MAX_FORM_BYTES
 from discreet.api.admin.sessions import Sessions
 
@@ -79,6 +80,16 @@ async def test_what_is_no_form_or_too_large_is_refused(admin):
     assert (await admin.http.post("/memory/admin/settings", content=b"\xff=1", headers=form)).status_code == 400
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_a_script_of_another_site_reads_nothing_but_a_link_is_followed(admin, site):
+    asked = {"sec-fetch-site": site, "sec-fetch-mode": "cors"}
+    page = await admin.get("/memory/admin/settings", headers=asked)
+    assert page.status_code == 403
+    assert "Memory retrieve limit" not in admin.words
+    page = await admin.get("/memory/admin/settings", headers=asked | {"sec-fetch-mode": "navigate"})
+    assert page.status_code == 200
+
+
 async def test_login_needs_the_token_of_its_form_too(world, web):
     await web.get("/memory/admin/login")
     page = await web.post("/memory/admin/login", {"credential": world.gate.boss})
@@ -86,9 +97,16 @@ async def test_login_needs_the_token_of_its_form_too(world, web):
     assert (await web.http.get("/memory/admin/settings")).status_code == 303
 
 
-async def test_no_route_changes_anything_by_get(world):
-    for route in world.app.router.routes:
-        assert "GET" not in getattr(route, "methods", ()) or "POST" not in route.methods
+async def test_every_form_is_refused_without_its_token_and_without_a_session(world, admin):
+    routes = make_admin_router(world.services).routes
+    paths = [route.path for route in routes if "POST" in route.methods]
+    assert len(paths) == 8
+    for path in paths:
+        address = path.format(user="u-1", entry_id="00000000-0000-0000-0000-000000000001")
+        assert (await admin.post(address, {"subject": "ann", "question": "who"})).status_code == 403
+    admin.http.cookies.clear()
+    for path in paths:
+        assert (await admin.post(path, {"form_token": "x"})).status_code in {401, 403}
 
 
 @pytest.mark.parametrize(
