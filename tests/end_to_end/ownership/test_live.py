@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import pytest
 from ownership_battery.things import all_of, make_things, post
@@ -10,6 +11,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ROOT = Path(__file__).resolve().parents[3]
 
 SECONDS = 3
 """How long is listened for what must not come."""
@@ -226,6 +229,15 @@ async def test_what_is_read_back_from_the_store_can_be_said_again(bob, token):
     assert listed == item["namespace"]
     await bob.request("DELETE", "/store/items", json={"namespace": listed, "key": "k"})
     assert (await bob.get("/store/items", params={"namespace": f"a.{token}", "key": "k"})).json() is None
+
+
+async def test_the_client_of_the_access_page(ownership_server):
+    page = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
+    code, names = page.split("```python\n")[1].split("```")[0], {}
+    exec(compile(code, "access.md", "exec"), names)
+    token = ownership_server.headers("carol")["authorization"].removeprefix("Bearer ")
+    owner, namespace = await names["main"](ownership_server.url, token)
+    assert namespace == ["users", owner, "notes"]
 
 
 async def test_the_studio_is_a_user_of_its_own(ownership_server, ann, things):
