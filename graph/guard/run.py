@@ -21,6 +21,9 @@ from discreet.redaction.placeholders import TAGGED
 INLINE_CHARS: Final = 4_000
 """Characters that are redacted on the event loop itself, in about 2 ms; more goes to a thread."""
 
+INLINE_JSON_CHARS: Final = 200_000
+"""Characters of JSON that are read on the event loop itself, in about 1 ms; an image takes a thread."""
+
 REQUEST_PART: Final = "request:"
 
 
@@ -69,7 +72,11 @@ class GuardedRun:
         """Get the raw parts of the request back, and the values that the vault has."""
         if self._ref is not None:
             try:
-                self._begin(await self._guard.vault.avalues(self._ref))
+                held = await self._guard.vault.avalues(self._ref)
+                if sum(map(len, held.values())) > INLINE_JSON_CHARS:
+                    await asyncio.to_thread(self._begin, held)
+                else:
+                    self._begin(held)
             except Exception as error:  # noqa: BLE001  # the run goes on with placeholders, whatever a foreign vault raises
                 failed("values", error)
 
