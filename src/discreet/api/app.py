@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Lifespan
 
+from discreet.api.admin import make_admin_router
 from discreet.api.errors import access_handler
 from discreet.api.routes.entries import make_entries_router
 from discreet.api.routes.feedback import make_feedback_router
@@ -33,6 +34,7 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_settings_router,
     make_health_router,
     make_metrics_router,
+    make_admin_router,
 )
 """What the application is made of, one subject each."""
 

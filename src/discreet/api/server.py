@@ -38,6 +38,7 @@ app = make_app(
         authenticator=authenticator,
         redactor=redactor,
         settings=settings,
+        session_key=authenticator.key_for("admin session"),
     ),
     lifespan=_open_storage,
 )

@@ -16,18 +16,13 @@ from discreet.api.admin.views import Views
 from discreet.api.services import Services
 
 
-def make_admin_router(services: Services, *, session_key: bytes | None = None) -> APIRouter:
+def make_admin_router(services: Services) -> APIRouter:
     """Return the routes of the admin page. None of them is in the OpenAPI.
 
-    Args:
-        services: What the pages show and change.
-        session_key: 32 random bytes, the same in every process that serves the pages. Default: this process's own, so that
-            sessions end with it.
-
     Raises:
-        ConfigurationError: `session_key` is shorter.
+        ConfigurationError: The `session_key` of `services` is too short.
     """
-    key = session_key or secrets.token_bytes(KEY_BYTES)
+    key = services.session_key or secrets.token_bytes(KEY_BYTES)
     site = Site(sessions=Sessions(key), views=Views(key))
     router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
