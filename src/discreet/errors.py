@@ -22,6 +22,7 @@ DiscreetError
 │   ├── StillWorkingError
 │   ├── BodyTooLargeError
 │   └── MediaTypeError
+├── RunFailedError                a graph failed; of its own error only the class is told
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
@@ -220,10 +221,28 @@ class MediaTypeError(RequestError):
     code = "media_type"
 
 
+class RunFailedError(DiscreetError):
+    """The run failed."""
+
+    code = "run_failed"
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The run failed with {kind}. What it said may hold somebody's text and is not shown. Catch it in the node to "
+            "see more."
+        )
+
+
 class SettingRefusedError(DiscreetError):
     """A setting can't have this value. Nothing was changed."""
 
     code = "setting_invalid"
+
+    def __init__(self, message: str | None = None, fields: Sequence[tuple[str, str]] = ()) -> None:
+        """Take (setting, problem) pairs besides; neither part may hold what the caller sent."""
+        self.fields = tuple(fields)
+        super().__init__(message)
 
 
 class MemoryRefusedError(DiscreetError):

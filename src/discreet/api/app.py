@@ -8,7 +8,9 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Lifespan
 
+from discreet.api.admin import make_admin_router
 from discreet.api.errors import access_handler
 from discreet.api.routes.entries import make_entries_router
 from discreet.api.routes.feedback import make_feedback_router
@@ -17,6 +19,7 @@ from discreet.api.routes.listing import make_listing_router
 from discreet.api.routes.metrics import make_metrics_router
 from discreet.api.routes.searching import make_searching_router
 from discreet.api.routes.sessions import make_sessions_router
+from discreet.api.routes.settings import make_settings_router
 from discreet.api.services import Services
 from discreet.errors import AccessError
 
@@ -28,19 +31,21 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_feedback_router,
     make_searching_router,
     make_sessions_router,
+    make_settings_router,
     make_health_router,
     make_metrics_router,
+    make_admin_router,
 )
 """What the application is made of, one subject each."""
 
 
-def make_app(services: Services) -> FastAPI:
+def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
     """Return the application over `services`, whose owner closes them after it.
 
     It can be the `http.app` of a LangGraph server: that one serves /docs and /openapi.json, and answers the errors of
     its own routes.
     """
-    app = FastAPI(title=TITLE, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title=TITLE, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     # FastAPI's own handler would answer for the LangGraph server's routes too.
     del app.exception_handlers[HTTPException]
     app.add_exception_handler(AccessError, access_handler)

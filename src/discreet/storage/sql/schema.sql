@@ -323,6 +323,39 @@ CREATE UNLOGGED TABLE discreet.vault_value (
 
 ALTER TABLE discreet.vault_value ALTER COLUMN sealed SET STORAGE EXTERNAL;
 
+-- Settings of memory that are changed while servers run: those that have a value here. The others come from the
+-- environment of each process. Processes look every few seconds; a change locks ('discreet.settings', 4), so that what
+-- is checked together is written together.
+CREATE TABLE discreet.setting (
+    name text PRIMARY KEY,
+    value jsonb NOT NULL,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+-- Who changed what when. SQL's null: not set here. change_id grows with time: it is given under the lock.
+CREATE TABLE discreet.setting_change (
+    change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    old jsonb,
+    new jsonb,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+CREATE INDEX setting_change_name ON discreet.setting_change (name, change_id);
+
+CREATE FUNCTION discreet.refuse_to_rewrite() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is only ever added to', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$;
+
+CREATE TRIGGER setting_change_is_only_added_to
+BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
 -- How an entry was arrived at, where a caller posts that: redacted, sealed if there is a key, and not searched.
 ALTER TABLE discreet.memory
     ADD COLUMN reasoning text,
