@@ -10,6 +10,7 @@ import pytest
 from fastapi.routing import APIRoute
 from schemathesis import openapi
 
+from discreet.api.admin.router import PREFIX
 from discreet.api.app import make_app
 
 OPEN = {"/memory/health"}
@@ -24,8 +25,6 @@ CONTRACT = {
     ("GET", "/memory/health"),
     ("GET", "/memory/metrics"),
 }
-
-ADMIN = "/memory/admin"
 
 
 @pytest.fixture
@@ -50,7 +49,8 @@ async def test_no_route_but_health_answers_a_stranger(app):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://testserver") as client:
         for route in app.routes:
             assert isinstance(route, APIRoute)
-            if route.path.startswith(ADMIN):
+            if not route.include_in_schema:  # the admin page, which has a form to sign in by, and tests of its own
+                assert route.path.startswith(PREFIX)
                 continue
             path = re.sub(r"\{\w+\}", str(uuid4()), route.path)
             for method in route.methods:
@@ -58,21 +58,6 @@ async def test_no_route_but_health_answers_a_stranger(app):
                     answer = await client.request(method, path, json={"short_answer": "x"}, headers=headers)
                     assert (answer.status_code == 401) == (route.path not in OPEN), (method, path)
                     assert ("www-authenticate" in answer.headers) == (answer.status_code == 401)
-
-
-async def test_a_stranger_sees_of_the_admin_page_where_to_sign_in_and_no_more(app):
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://testserver") as client:
-        pages = [route for route in app.routes if route.path.startswith(ADMIN)]
-        assert len(pages) > 10
-        for route in pages:
-            path = re.sub(r"\{\w+\}", str(uuid4()), route.path)
-            for method in route.methods:
-                answer = await client.request(method, path, headers={"Origin": "http://testserver"})
-                if answer.is_success:
-                    assert path == f"{ADMIN}/login" or "/static/" in path
-                else:
-                    assert answer.status_code in {303, 403, 404}, (method, path)
-                    assert answer.status_code != 303 or answer.headers["location"].startswith(f"{ADMIN}/login")
 
 
 def test_the_openapi_is_valid_and_names_the_credentials(app):
