@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import UserOf, cleaned
+from discreet.api.ingress.headers import clean_headers
 from discreet.api.ingress.queries import RAW_QUERY, redacted_query, refuse_sensitive_names
 from discreet.api.ingress.receiving import capped, instead, read_json, with_length
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -77,13 +78,13 @@ class Ingress:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         query: bytes = scope.get("query_string", b"")
         clean_query = await asyncio.to_thread(redacted_query, query, self._redactor)
+        # In place: what calls us logs the scope that it made. Routes of ours read the query as it was sent.
+        scope["query_string"], scope["headers"] = clean_query, clean_headers(scope["headers"])
         path = self._checked_path(scope)
         if is_own(path):
-            # Ours reads the real query; what stands in the scope is logged.
-            await self._app({**scope, "query_string": clean_query, RAW_QUERY: query}, receive, send)
+            await self._app({**scope, RAW_QUERY: query}, receive, send)
             return
         user = await self._user(scope, path)
-        scope = {**scope, "query_string": clean_query}
         if scope["type"] == "websocket":
             socket = self._socket(receive, send, path, user)
             await self._app(scope, socket.receive, socket.send)
