@@ -14,6 +14,14 @@ DiscreetError
 ├── AccessError                   who calls is not known, or may not do this
 │   ├── UnauthorisedError
 │   └── ForbiddenError
+├── RequestError                  a request to the REST API is refused; nothing of it is kept
+│   ├── MalformedRequestError
+│   ├── InvalidRequestError
+│   ├── NotFoundError
+│   ├── KeyReusedError
+│   ├── StillWorkingError
+│   ├── BodyTooLargeError
+│   └── MediaTypeError
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
@@ -40,6 +48,7 @@ handler needs is in the attributes. `code` is stable and is what an API shows.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -150,6 +159,63 @@ class ForbiddenError(AccessError):
     """This belongs to somebody else, or takes an administrator."""
 
     code = "forbidden"
+
+
+class RequestError(DiscreetError):
+    """The request can't be taken as it is."""
+
+    code = "request"
+
+
+class MalformedRequestError(RequestError):
+    """The request can't be read. Send one JSON value in UTF-8."""
+
+    code = "request_malformed"
+
+
+class InvalidRequestError(RequestError):
+    """Some fields have values that can't be taken; `fields` says which, and what is wrong with each."""
+
+    code = "request_invalid"
+
+    def __init__(self, fields: Sequence[tuple[str, str]] = (), message: str | None = None) -> None:
+        """Take (field, problem) pairs; neither part may hold what the caller sent."""
+        self.fields = tuple(fields)
+        super().__init__(message or "Some fields have values that can't be taken. Nothing was stored.")
+
+
+class NotFoundError(RequestError):
+    """There is nothing of that id, or it is not yours."""
+
+    code = "not_found"
+
+
+class KeyReusedError(RequestError):
+    """The Idempotency-Key belongs to another request. Take a new key for a new request."""
+
+    code = "idempotency_key_reused"
+
+
+class StillWorkingError(RequestError):
+    """The first request with this Idempotency-Key is still under way. Ask again in a moment."""
+
+    code = "idempotency_running"
+
+
+class BodyTooLargeError(RequestError):
+    """The body is too large."""
+
+    code = "body_too_large"
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"The body has more than {limit:,} bytes. Send less at a time.")
+
+
+class MediaTypeError(RequestError):
+    """The body is of a type that can't be taken. Send JSON, as Content-Type: application/json."""
+
+    code = "media_type"
 
 
 class SettingRefusedError(DiscreetError):

@@ -48,6 +48,12 @@ def test_the_redaction_page(caplog):
     assert recogniser["rings"] == "Polly wears <PARROT>."
 
 
+def test_the_vault_page():
+    (page,) = snippets("vault.md")
+    assert page["held"] == {"<EMAIL:7K2QX3MD>": "ann@example.com"}
+    assert page["vault"].values("turn") == {}
+
+
 def test_the_prompt_page():
     (page,) = snippets("prompt.md")
     prompt = page["prompt"]

@@ -53,11 +53,20 @@ def dev(
 @app.command()
 def key(
     placeholder: Annotated[bool, typer.Option("--placeholder", help="For DISCREET_PLACEHOLDER_KEY instead.")] = False,
+    identity: Annotated[bool, typer.Option("--identity", help="For DISCREET_IDENTITY_KEY instead.")] = False,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SUBJECT", help="An API key for SUBJECT instead, and below it its entry of DISCREET_API_KEYS."
+        ),
+    ] = None,
 ) -> None:
     """Make a key for DISCREET_ENCRYPTION_KEYS and print it."""
+    if sum((placeholder, identity, api is not None)) > 1:
+        raise typer.BadParameter("Make one key at a time: --placeholder, --identity or --api.")
     from discreet.cli.key import run_key
 
-    run_key(placeholder=placeholder)
+    run_key(placeholder=placeholder, identity=identity, api=api)
 
 
 @app.command()

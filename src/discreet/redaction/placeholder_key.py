@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
-import os
 import secrets
 from functools import cache
-from pathlib import Path
 
-from discreet.errors import ConfigurationError
 from discreet.redaction.apart import read_apart
+from discreet.redaction.key_file import KEY_BYTES, KeyFile, make_key_text
 from discreet.settings import Settings, load_settings
 
 logger = logging.getLogger(__name__)
 
-KEY_BYTES = 32
-"""As long as the digest (RFC 2104, section 3)."""
-
-FILE_NAME = "placeholder.key"
+PLACEHOLDER_KEY = KeyFile(
+    name="placeholder.key", variable="DISCREET_PLACEHOLDER_KEY", made_by="discreet key --placeholder"
+)
 
 
 @cache
@@ -37,11 +32,8 @@ def load_placeholder_key(settings: Settings) -> bytes:
     Raises:
         ConfigurationError: The setting or the file holds something else than base64 of 32 bytes or more.
     """
-    if settings.placeholder_key is not None:
-        return _decoded(settings.placeholder_key.get_secret_value().encode(), "DISCREET_PLACEHOLDER_KEY")
-    path = settings.data_dir / FILE_NAME
     try:
-        return _decoded(_read_or_make(path), f"The file {FILE_NAME} in the data folder")
+        return PLACEHOLDER_KEY.load(settings.placeholder_key, settings.data_dir)
     except OSError as error:
         logger.warning(
             "placeholder_key_not_kept cause=%s; set DISCREET_PLACEHOLDER_KEY or a DISCREET_DATA_DIR that can be written to",
@@ -52,34 +44,4 @@ def load_placeholder_key(settings: Settings) -> bytes:
 
 def make_placeholder_key() -> str:
     """Return a new random key as the settings and the file have it."""
-    return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode("ascii")
-
-
-def _decoded(written: bytes, where: str) -> bytes:
-    try:
-        key = base64.b64decode(written.strip(), validate=True)
-    except binascii.Error:
-        key = b""
-    if len(key) < KEY_BYTES:
-        raise ConfigurationError(
-            f"{where} must be base64 of at least {KEY_BYTES} random bytes, as `discreet key --placeholder` makes them."
-        )
-    return key
-
-
-def _read_or_make(path: Path) -> bytes:
-    """Return what the file says. Of processes that make it at once, one is first: all read the same."""
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own = path.with_name(f"{FILE_NAME}.{secrets.token_hex(8)}")
-        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(make_placeholder_key() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(own, path)
-        except FileExistsError:
-            logger.debug("placeholder_key_made_elsewhere")
-        finally:
-            own.unlink()
-    return path.read_bytes()
+    return make_key_text()

@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+MAX_CHARS = 120_000_000
+"""In all turns."""
+
 TURN_SHARE = 4
-"""One turn holds at most a quarter of all."""
+"""One turn holds at most a quarter of all: by default 30 million characters. A request with the largest medium that is
+taken (20 MB) has 27 million in base64."""
 
 
 @dataclass(slots=True)
@@ -23,8 +27,8 @@ class InMemoryTurnVault:
     """Keeps the values of running turns in RAM, and nowhere else. Safe to use from several threads.
 
     A turn is forgotten `ttl` seconds after it was last added to. Of more than `max_chars` characters in all turns the oldest
-    turns are forgotten first. One turn holds a quarter of that at most: a value that would be over it is not kept, so that
-    nobody's large message costs others theirs. `clock` returns seconds.
+    turns are forgotten first. One turn holds a quarter of that at most: of what is over it the largest values are not kept,
+    so that nobody's large message costs others theirs. `clock` returns seconds.
 
     Example:
         >>> vault = InMemoryTurnVault()
@@ -37,7 +41,7 @@ class InMemoryTurnVault:
     """
 
     def __init__(
-        self, *, ttl: float = 900, max_chars: int = 10_000_000, clock: Callable[[], float] = time.monotonic
+        self, *, ttl: float = 900, max_chars: int = MAX_CHARS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._ttl = ttl
         self._max_chars = max_chars
@@ -58,8 +62,8 @@ class InMemoryTurnVault:
             held = self._turns.pop(turn, None) or _Turn(now)
             held.expires = now + self._ttl
             self._turns[turn] = held
-            for placeholder, value in values.items():
-                size = len(placeholder) + len(value)
+            for placeholder, value in sorted(values.items(), key=_size):
+                size = _size((placeholder, value))
                 if placeholder not in held.values and held.chars + size <= self._max_chars // TURN_SHARE:
                     held.values[placeholder] = value
                     held.chars += size
@@ -102,6 +106,10 @@ class InMemoryTurnVault:
         held = self._turns.pop(turn, None)
         if held is not None:
             self._chars -= held.chars
+
+
+def _size(item: tuple[str, str]) -> int:
+    return len(item[0]) + len(item[1])
 
 
 @cache

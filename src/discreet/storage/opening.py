@@ -17,7 +17,6 @@ from discreet.settings import Settings, load_settings
 from discreet.storage.embedded import lease_server
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import make_pool
-from discreet.storage.sealing import FieldSealer
 from discreet.storage.spaces import register_space
 from discreet.storage.upkeep import upkeep
 from discreet.storage.wiring import Storage, wire
@@ -42,7 +41,7 @@ async def open_storage(
         UnsupportedServerError: PostgreSQL or pgvector is too old or missing.
         MigrationError: The schema could not be brought up to date.
         EmbeddedServerError: The embedded server can't be started.
-        ConfigurationError: The DSN can't be read, or the settings name an unknown model.
+        ConfigurationError: The DSN can't be read, or the settings name an unknown model or a vault without a key.
 
     Example:
         >>> from discreet.state.records import MemoryRecord
@@ -55,7 +54,7 @@ async def open_storage(
     settings = settings or load_settings()
     embeddings = embeddings or embedding_provider(settings=settings)
     redactor = redactor or default_redactor()
-    sealer = FieldSealer(keys or keys_from_settings(settings))
+    keys = keys or keys_from_settings(settings)
     async with resolve_dsn(dsn, settings) as found:
         await migrate(found)
         pool = make_pool(found, max_size=settings.pool_size)
@@ -63,7 +62,7 @@ async def open_storage(
             with storage_errors():
                 await pool.open(wait=True)
                 space = await register_space(pool, embeddings)
-            wired = wire(pool, found, settings, embeddings=embeddings, space=space, redactor=redactor, sealer=sealer)
+            wired = wire(pool, found, settings, embeddings=embeddings, space=space, redactor=redactor, keys=keys)
             try:
                 async with upkeep(wired.works):
                     yield wired.storage
@@ -85,7 +84,7 @@ def open_storage_sync(
     """Do what `open_storage` does, for programs without an event loop.
 
     The storage belongs to the background loop that the nodes' blocking faces run on, see `discreet.background_loop`. Its
-    `memories`, `log`, `short_term` and `summaries` can be awaited from any loop.
+    `memories`, `log`, `short_term`, `summaries` and `vault` can be awaited from any loop.
 
     Raises:
         StorageError: As `open_storage`.

@@ -23,8 +23,10 @@ SCAN_COUNT = 1_000
 class RedisClient:
     """The few ways in which we talk to Redis. It connects when it is first used."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, answer: float = ANSWER_SECONDS, total: float = TOTAL_SECONDS) -> None:
         """Talk to the server at `url`: redis://, rediss:// (TLS, verified) or unix://.
+
+        `answer` is how many seconds the server may be silent, `total` how many all of one call may take.
 
         Raises:
             MissingDependencyError: redis-py is not installed.
@@ -46,7 +48,7 @@ class RedisClient:
                 max_connections=CONNECTIONS,
                 timeout=CONNECT_SECONDS,
                 socket_connect_timeout=CONNECT_SECONDS,
-                socket_timeout=ANSWER_SECONDS,
+                socket_timeout=answer,
                 # Once, for a connection that the server had closed; a server that hangs is not asked again.
                 retry=Retry(NoBackoff(), 1, supported_errors=(LostConnectionError,)),
                 protocol=2,  # what every version of Redis and Valkey speaks
@@ -61,6 +63,7 @@ class RedisClient:
                 "DISCREET_REDIS_URL turns off that the server is verified. Name its authority by ssl_ca_certs=/path instead."
             )
         self._redis: Any = redis_asyncio.Redis.from_pool(pool)
+        self._total = total
         self._scripts: dict[str, Any] = {}
         self._error: type[Exception] = RedisError
 
@@ -101,7 +104,7 @@ class RedisClient:
     async def _patience(self) -> AsyncIterator[None]:
         """Raise `ShortTermError` for what fails or takes too long. Not chained: the server quotes values in its errors."""
         try:
-            async with asyncio.timeout(TOTAL_SECONDS):
+            async with asyncio.timeout(self._total):
                 yield
         except (self._error, OSError) as error:  # TimeoutError is an OSError
             raise ShortTermError(f"{ShortTermError()} ({type(error).__name__})") from None

@@ -83,3 +83,21 @@ return entries
 """
 )
 """KEYS: any. Returns how many entries they had: states, rounds, claims that run, and answers."""
+
+HOLD = """
+local size = tonumber(redis.call('HGET', KEYS[1], 'size') or 0)
+local before = size
+for at = 3, #ARGV, 2 do
+    local more = #ARGV[at + 1]
+    if redis.call('HEXISTS', KEYS[1], ARGV[at]) == 0 and size + more <= tonumber(ARGV[2]) then
+        redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
+        size = size + more
+    end
+end
+if size > before then
+    redis.call('HSET', KEYS[1], 'size', string.format('%.0f', size))
+end
+return redis.call('PEXPIRE', KEYS[1], ARGV[1])
+"""
+"""KEYS: a turn of the vault. ARGV: ms that it lives on, bytes that it holds at most, then names and sealed values in turn.
+A name keeps the value it had first; a value that would be over the bound is left out."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
-from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore, is_semantic
+from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore, TurnVault, is_semantic
 from discreet.providers import embedding_provider
+from discreet.redaction.vault import default_vault
+from discreet.settings import load_settings
 from discreet.storage.opening import open_storage
+from discreet.storage.shared_vault import BlockingFaces
 from discreet.storage.wiring import Storage
 
 
@@ -19,7 +22,7 @@ class SharedStorage:
     """Opens a storage with the first lease and closes it with the last, one for each event loop.
 
     A server loads its graph before anything may connect, and its checkpointer and store when its loop runs. So a graph
-    gets `memories`, `log`, `short_term` and `summaries`, which work while somebody holds a lease; on a loop that has no
+    gets `memories`, `log`, `short_term`, `summaries` and `vault`, which work while somebody holds a lease; on a loop that has no
     storage of its own, as the one for blocking callers, they use that of another.
     """
 
@@ -31,6 +34,17 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
+
+    @property
+    def vault(self) -> TurnVault:
+        """The turn vault that the settings name. This process's memory needs no lease.
+
+        Raises:
+            ConfigurationError: A setting can't be used.
+        """
+        if load_settings().turn_vault == "memory":
+            return default_vault()
+        return _ForwardingVault(lambda: self._serving.vault)
 
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[Storage]:
@@ -109,6 +123,22 @@ class _ForwardingMemories(_Forwarding):
     def semantic(self) -> bool:
         """What the settings say."""
         return is_semantic(embedding_provider())
+
+
+class _ForwardingVault(BlockingFaces):
+    """The vault of the open storage, for event loops and for threads."""
+
+    def __init__(self, get: Callable[[], TurnVault]) -> None:
+        self._get = get
+
+    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
+        await self._get().ahold(turn, values)
+
+    async def avalues(self, turn: str) -> dict[str, str]:
+        return await self._get().avalues(turn)
+
+    async def adrop(self, turn: str) -> None:
+        await self._get().adrop(turn)
 
 
 process_storage = SharedStorage()

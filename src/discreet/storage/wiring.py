@@ -7,7 +7,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from discreet.ports import ConversationLog, EmbeddingProvider, Memories, RollingSummaries, ShortTermStore, TextRedactor
+from discreet.ports import (
+    ConversationLog,
+    EmbeddingProvider,
+    KeyProvider,
+    Memories,
+    RollingSummaries,
+    ShortTermStore,
+    TextRedactor,
+    TurnVault,
+)
+from discreet.redaction.vault import default_vault
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings
 from discreet.storage.base_store import DiscreetStore
@@ -26,6 +36,7 @@ from discreet.storage.spaces import EmbeddingSpace
 from discreet.storage.store_reading import StoreRules
 from discreet.storage.store_running import StoreRunner
 from discreet.storage.summaries import PostgresRollingSummaries
+from discreet.storage.turn_vault_choice import turn_vault
 from discreet.storage.upkeep import Work, reembed
 
 
@@ -45,6 +56,8 @@ class Storage:
     """Rolling summaries of threads."""
     store: DiscreetStore
     """LangGraph's store, for `compile(store=…)` and langgraph.json."""
+    vault: TurnVault = field(default_factory=default_vault)
+    """What running turns really said, where the settings say."""
     dsn: str = field(repr=False)
     """Where the database is. May hold a password."""
 
@@ -73,9 +86,14 @@ def wire(
     embeddings: EmbeddingProvider,
     space: EmbeddingSpace,
     redactor: TextRedactor,
-    sealer: FieldSealer,
+    keys: KeyProvider | None,
 ) -> Wired:
-    """Put the parts together over an open pool, which belongs to the running event loop."""
+    """Put the parts together over an open pool, which belongs to the running event loop.
+
+    Raises:
+        ConfigurationError: The settings ask for what they don't describe.
+    """
+    sealer = FieldSealer(keys)
     loop = asyncio.get_running_loop()
     frequencies = TokenFrequencies(pool)
     reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
@@ -109,6 +127,7 @@ def wire(
     if settings.large_user_memories:
         works["large_users"] = large_users.keep
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer)
+    vault, closing_vault = turn_vault(pool, settings, keys=keys)
     short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer)
     summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer)
     return Wired(
@@ -119,8 +138,9 @@ def wire(
             short_term=bound_to_loop(short_term, loop),
             summaries=bound_to_loop(summaries, loop),
             store=store,
+            vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
             dsn=dsn,
         ),
         works=works,
-        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing],
+        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing, *closing_vault],
     )

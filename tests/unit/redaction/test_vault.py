@@ -83,6 +83,20 @@ def test_a_large_turn_costs_others_nothing(vault):
     assert vault.values("1") == {MARK: MAIL}
 
 
+def test_a_request_with_the_largest_medium_is_held_and_one_turn_is_not_all():
+    vault = InMemoryTurnVault()
+    vault.hold("1", {"request:input": "x" * 27_000_000, MARK: MAIL})
+    assert set(vault.values("1")) == {"request:input", MARK}
+    vault.hold("2", {"request:input": "x" * 30_000_001, MARK: MAIL})
+    assert set(vault.values("2")) == {MARK}
+
+
+def test_of_what_is_too_much_the_largest_values_go():
+    vault = InMemoryTurnVault(max_chars=400)
+    vault.hold("1", {"huge": "x" * 90, "large": "x" * 50, "small": "x"})
+    assert set(vault.values("1")) == {"large", "small"}
+
+
 async def test_both_faces_see_the_same(vault):
     await vault.ahold("1", {MARK: MAIL})
     assert await vault.avalues("1") == vault.values("1") == {MARK: MAIL}

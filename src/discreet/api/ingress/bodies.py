@@ -8,18 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from discreet.api.ingress.refusals import RefusedError
 from discreet.api.ingress.routes import Kind
+from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor, of_thread
 from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.walker import redact_object
 from discreet.state.request_ref import REQUEST_PARTS, REQUEST_REF, part_key
 
-UserOf = Callable[[object], str]
+UserOf = Callable[[Any], str]
 """From the user_id that was said to the one that is meant."""
 
 NAMES_OF_ITEMS = ("namespace", "namespace_prefix", "prefix", "suffix", "key")
 """What names items of the store. Two placeholders would be one item, so such names are refused."""
+
+SENSITIVE_NAME = "holds a sensitive value; name items by ids of your own"
 
 
 @dataclass
@@ -40,7 +42,7 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
     None. None: the server's own code asks, or the Studio, whom the server checks: that is not decided here then.
 
     Raises:
-        RefusedError: It names items of the store by what has to be redacted.
+        InvalidRequestError: It names items of the store by what has to be redacted.
         ForbiddenError: It names somebody else as the user.
     """
     body = _without_refs(body)
@@ -158,10 +160,10 @@ def _set_user(clean: dict[str, Any], body: Mapping[str, Any], user: UserOf | Non
 
 def _store_body(body: Any, redactor: TextRedactor) -> Any:
     clean = redact_object(body, redactor)
-    if isinstance(body, dict) and any(clean.get(name) != body.get(name) for name in NAMES_OF_ITEMS):
-        raise RefusedError(
-            422, "store_name_sensitive", "A namespace or key holds a sensitive value. Name items by ids of your own."
-        )
+    if isinstance(body, dict) and (
+        names := [name for name in NAMES_OF_ITEMS if name in body and clean.get(name) != body[name]]
+    ):
+        raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
     return clean
 
 

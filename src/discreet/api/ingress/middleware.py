@@ -10,17 +10,17 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.access.users import run_user
+from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
-from discreet.api.ingress.bodies import Cleaned, UserOf, cleaned
+from discreet.api.ingress.bodies import UserOf, cleaned
 from discreet.api.ingress.queries import RAW_QUERY, redacted_query, refuse_sensitive_names
 from discreet.api.ingress.receiving import capped, instead, read_json, with_length
-from discreet.api.ingress.refusals import RefusedError, refuse, refused
+from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, thread_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.services import Authenticates
-from discreet.errors import AccessError, InputError
+from discreet.errors import NotFoundError
 from discreet.ports import TextRedactor, TurnVault
 
 LOOPBACK_ROOT = "/noauth"
@@ -69,17 +69,15 @@ class Ingress:
         started = _Started(send)
         try:
             await self._serve(scope, receive, started)
-        except RefusedError as refusal:
+        except REFUSALS as refusal:
             if started.is_so:  # a body that grew too large while it was answered already
                 raise
-            await refuse(refusal, scope["type"], send)
+            await refuse(refusal, scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         query: bytes = scope.get("query_string", b"")
         clean_query = await asyncio.to_thread(redacted_query, query, self._redactor)
         path = self._checked_path(scope)
-        if scope["type"] == "http":
-            receive = capped(receive, scope["headers"], self._max_body_bytes)
         if is_own(path):
             # Ours reads the real query; what stands in the scope is logged.
             await self._app({**scope, "query_string": clean_query, RAW_QUERY: query}, receive, send)
@@ -93,11 +91,11 @@ class Ingress:
         kind = kind_of(scope["method"], path)
         if kind is Kind.STORE:
             refuse_sensitive_names(query, clean_query)
-        body = await read_json(receive, scope["headers"])
+        body = await read_json(capped(receive, scope["headers"], self._max_body_bytes), scope["headers"])
         if body is None:
             await self._app(scope, instead(b"", receive), send)
             return
-        clean = await self._cleaned(body, kind, thread_of(path), user)
+        clean = await asyncio.to_thread(cleaned, body, kind, thread=thread_of(path), redactor=self._redactor, user=user)
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):
             send = LiveAnswer(send, Restoring(self._vault, list(clean.parts), clean.values))
@@ -109,18 +107,18 @@ class Ingress:
         """Return the path.
 
         Raises:
-            RefusedError: It holds a sensitive value, and would be logged.
+            NotFoundError: It holds a sensitive value, and would be logged.
         """
         path: str = scope["path"]
         if not is_own(path) and any(self._redactor.redact(part) != part for part in unquote(path).split("/") if part):
-            raise RefusedError(404, "not_found", "Not found. Ids in a path must not be personal data.")
+            raise NotFoundError
         return path
 
     async def _user(self, scope: Scope, path: str) -> UserOf | None:
         """Return what names the user of who calls; None for the server's own code, the Studio, and where anybody may.
 
         Raises:
-            RefusedError: Who calls is not known.
+            UnauthorisedError: Who calls is not known.
         """
         headers = _headers(scope)
         own_code = scope.get("root_path", "").startswith(LOOPBACK_ROOT)
@@ -128,17 +126,8 @@ class Ingress:
         if own_code or studio or path in OPEN_PATHS or scope.get("method") == "OPTIONS":
             return None
         client = scope.get("client")
-        try:
-            caller = await self._authenticator.caller(headers, client[0] if client else None)
-        except AccessError as error:
-            raise refused(error) from None
+        caller = await self._authenticator.caller(headers, client[0] if client else None)
         return lambda named: run_user(caller, named, self._authenticator.identity)
-
-    async def _cleaned(self, body: Any, kind: Kind, thread: str | None, user: UserOf | None) -> Cleaned:
-        try:
-            return await asyncio.to_thread(cleaned, body, kind, thread=thread, redactor=self._redactor, user=user)
-        except (AccessError, InputError) as error:
-            raise refused(error) from None
 
     def _socket(self, receive: Receive, send: Send, path: str, user: UserOf | None) -> CommandSocket:
         return CommandSocket(

@@ -10,8 +10,8 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.api.ingress.bodies import NAMES_OF_ITEMS
-from discreet.api.ingress.refusals import RefusedError
+from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
+from discreet.errors import InvalidRequestError, MalformedRequestError
 from discreet.ports import TextRedactor
 
 RAW_QUERY = "discreet.query_string"
@@ -25,14 +25,14 @@ def redacted_query(query: bytes, redactor: TextRedactor) -> bytes:
     """Return a query string that may be logged; the same bytes if there is nothing to hide.
 
     Raises:
-        RefusedError: It is too long or no UTF-8.
+        MalformedRequestError: It is too long or no UTF-8.
     """
     if len(query) > MAX_QUERY_BYTES:
-        raise RefusedError(414, "query_too_large", f"The query string has more than {MAX_QUERY_BYTES:,} bytes.")
+        raise MalformedRequestError(f"The query string has more than {MAX_QUERY_BYTES:,} bytes.")
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
-        raise RefusedError(400, "query_invalid", "The query string is not percent-encoded UTF-8.") from None
+        raise MalformedRequestError("The query string is not percent-encoded UTF-8.") from None
     clean = [(redactor.redact(name), _value(name, value, redactor)) for name, value in pairs]
     return query if clean == pairs else urlencode(clean).encode("ascii")
 
@@ -41,11 +41,11 @@ def refuse_sensitive_names(query: bytes, clean: bytes) -> None:
     """Refuse a query that names an item of the store by what has to be redacted.
 
     Raises:
-        RefusedError: It does.
+        InvalidRequestError: It does.
     """
     changed = set(parse_qsl(query.decode("ascii"))) ^ set(parse_qsl(clean.decode("ascii")))
-    if any(name in NAMES_OF_ITEMS for name, _ in changed):
-        raise RefusedError(422, "store_name_sensitive", "A namespace or key holds a sensitive value.")
+    if names := sorted({name for name, _ in changed if name in NAMES_OF_ITEMS}):
+        raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
 
 
 class OwnRoute(APIRoute):

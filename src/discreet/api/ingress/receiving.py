@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.types import Message, Receive
 
-from discreet.api.ingress.refusals import RefusedError
+from discreet.errors import BodyTooLargeError, MalformedRequestError, MediaTypeError
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -19,10 +19,14 @@ def header(headers: Headers, name: bytes) -> bytes | None:
 
 
 def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
-    """Return a `receive` that refuses more than `limit` bytes, said or sent."""
+    """Return a `receive` that refuses more than `limit` bytes.
+
+    Raises:
+        BodyTooLargeError: As many are announced.
+    """
     said = header(headers, b"content-length")
     if said is not None and (not said.isdigit() or int(said) > limit):
-        raise _too_large(limit)
+        raise BodyTooLargeError(limit)
     taken = 0
 
     async def limited() -> Message:
@@ -30,7 +34,7 @@ def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
         message = await receive()
         taken += len(message.get("body", b""))
         if taken > limit:
-            raise _too_large(limit)
+            raise BodyTooLargeError(limit)
         return message
 
     return limited
@@ -40,16 +44,17 @@ async def read_json(receive: Receive, headers: Headers) -> Any:
     """Return what the body says; None if there is none.
 
     Raises:
-        RefusedError: It is compressed, no JSON, or has numbers that JSON has not.
+        MediaTypeError: It is compressed.
+        MalformedRequestError: It is no JSON.
     """
     if header(headers, b"content-encoding") not in (None, b"identity"):
-        raise RefusedError(415, "encoding_unsupported", "The body is compressed. Send it as it is.")
+        raise MediaTypeError("The body is compressed. Send it as it is.")
     body = bytearray()
     more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise RefusedError(400, "disconnected", "The body ended early.")
+            raise MalformedRequestError
         body += message.get("body", b"")
         more = message.get("more_body", False)
     return None if not body.strip() else loads(bytes(body))
@@ -59,12 +64,12 @@ def loads(text: bytes | str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        RefusedError: It is none.
+        MalformedRequestError: It is none, or has numbers that JSON has not.
     """
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise RefusedError(422, "json_invalid", "The body is not JSON (RFC 8259).") from None
+        raise MalformedRequestError from None
 
 
 def instead(body: bytes, receive: Receive) -> Receive:
@@ -85,12 +90,6 @@ def with_length(headers: Headers, length: int) -> list[tuple[bytes, bytes]]:
     """Return the headers of a request whose body has `length` bytes now."""
     kept = [pair for pair in headers if pair[0].lower() not in {b"content-length", b"transfer-encoding"}]
     return [*kept, (b"content-length", str(length).encode())]
-
-
-def _too_large(limit: int) -> RefusedError:
-    return RefusedError(
-        413, "body_too_large", f"The body has more than {limit:,} bytes. Send less, or raise DISCREET_MAX_BODY_BYTES."
-    )
 
 
 def _no_constant(name: str) -> Any:

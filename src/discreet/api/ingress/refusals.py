@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from starlette.types import Send
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
-from discreet.errors import AccessError, InputError, UnauthorisedError
+from discreet.api.errors import answer_to
+from discreet.errors import AccessError, InputError, RequestError
 
+REFUSALS = (AccessError, RequestError, InputError)
+"""What a request can be refused by."""
 
-class RefusedError(Exception):
-    """A request that goes no further. `message` says what to do, and never repeats what was sent."""
+Refusal = AccessError | RequestError | InputError
 
-    def __init__(self, status: int, code: str, message: str) -> None:
-        self.status, self.code, self.message = status, code, message
-        super().__init__(message)
-
-
-def refused(error: AccessError | InputError) -> RefusedError:
-    """Return what a caller is told whose credentials don't do, or who named a user that can't be."""
-    status = 401 if isinstance(error, UnauthorisedError) else 403 if isinstance(error, AccessError) else 422
-    return RefusedError(status, error.code, str(error))
+POLICY_VIOLATION = 1008
+"""Why a WebSocket is closed (RFC 6455, section 7.4.1)."""
 
 
-async def refuse(refusal: RefusedError, kind: str, send: Send) -> None:
-    """Answer a request (`kind` "http") or a WebSocket that asks to be opened."""
-    if kind == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": refusal.code})
+async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request, or close a WebSocket that asks to be opened."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refusal.code})
         return
+    answer = answer_to(refusal)
+    headers = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
     # `detail` is what the LangGraph server's own answers have, and what its SDK shows.
-    content: dict[str, Any] = {
-        "detail": refusal.message,
-        "error": {"code": refusal.code, "message": refusal.message, "fields": []},
-    }
-    body = json.dumps(content).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if refusal.status == 401:  # noqa: PLR2004  # the status that asks for credentials (RFC 9110, section 11.6.1)
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    content = {"detail": str(refusal), **json.loads(bytes(answer.body))}
+    await JSONResponse(content, answer.status_code, headers)(scope, receive, send)

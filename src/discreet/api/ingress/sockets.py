@@ -10,10 +10,10 @@ from starlette.types import Message, Receive, Send
 from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import Cleaned, UserOf, cleaned
 from discreet.api.ingress.receiving import loads
-from discreet.api.ingress.refusals import RefusedError, refused
+from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.vaulting import hold
-from discreet.errors import AccessError, InputError
+from discreet.errors import BodyTooLargeError
 from discreet.ports import TextRedactor, TurnVault
 
 
@@ -51,7 +51,7 @@ class CommandSocket:
             raw = text if text is not None else (message.get("bytes") or b"")
             try:
                 clean = await self._cleaned(raw)
-            except RefusedError as refusal:
+            except REFUSALS as refusal:
                 await self._refuse(refusal)
             else:
                 return {"type": "websocket.receive", "text": json.dumps(clean.body)}
@@ -64,20 +64,17 @@ class CommandSocket:
 
     async def _cleaned(self, raw: str | bytes) -> Cleaned:
         if len(raw) > self._max_bytes:
-            raise RefusedError(413, "body_too_large", f"The message has more than {self._max_bytes:,} bytes.")
+            raise BodyTooLargeError(self._max_bytes)
         body = loads(raw)
-        try:
-            clean = await asyncio.to_thread(
-                cleaned, body, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
-            )
-        except (AccessError, InputError) as error:
-            raise refused(error) from None
+        clean = await asyncio.to_thread(
+            cleaned, body, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
+        )
         await hold(self._vault, clean)
         if self._restoring is not None:
             self._restoring.refs += clean.parts
             self._restoring.knows(clean.values)
         return clean
 
-    async def _refuse(self, refusal: RefusedError) -> None:
-        error = {"type": "error", "id": None, "error": refusal.code, "message": refusal.message}
+    async def _refuse(self, refusal: Refusal) -> None:
+        error = {"type": "error", "id": None, "error": refusal.code, "message": str(refusal)}
         await self._send({"type": "websocket.send", "text": json.dumps(error)})

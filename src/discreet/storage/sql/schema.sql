@@ -301,3 +301,24 @@ CREATE TABLE discreet.rolling_summary (
 );
 
 CREATE INDEX rolling_summary_user ON discreet.rolling_summary (user_key);
+
+-- The turn vault, where several processes share it: what running turns really said. UNLOGGED, as above. turn_key is a digest
+-- of the turn's name; all that is known of a turn is invisible from expires_at on, and deleted soon after. The row is
+-- locked by whoever adds to the turn.
+CREATE UNLOGGED TABLE discreet.vault_turn (
+    turn_key uuid PRIMARY KEY,
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX vault_turn_expires ON discreet.vault_turn (expires_at);
+
+-- One value of a turn with its name, sealed together; value_key is a digest of the name that only holds within the turn.
+-- There is nothing in a sealed value to compress.
+CREATE UNLOGGED TABLE discreet.vault_value (
+    turn_key uuid NOT NULL REFERENCES discreet.vault_turn ON DELETE CASCADE,
+    value_key uuid NOT NULL,
+    sealed bytea NOT NULL,
+    PRIMARY KEY (turn_key, value_key)
+);
+
+ALTER TABLE discreet.vault_value ALTER COLUMN sealed SET STORAGE EXTERNAL;

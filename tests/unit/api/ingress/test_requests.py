@@ -156,7 +156,7 @@ async def test_an_item_can_not_be_named_by_a_sensitive_value(call, recorder, fie
     body = {"namespace": ["notes"], "key": "1", "value": {}}
     body[field] = [MAIL] if field == "namespace" else MAIL
     reply = await call("PUT", "/store/items", body)
-    assert (reply.status, reply.json["error"]["code"]) == (422, "store_name_sensitive")
+    assert (reply.status, reply.json["error"]["code"]) == (422, "request_invalid")
     assert MAIL not in reply.text
     reply = await call("GET", "/store/items", query=f"namespace=notes&key={MAIL}".encode())
     assert reply.status == 422
@@ -175,7 +175,7 @@ async def test_a_query_with_nothing_to_hide_stays_as_it_is(call, recorder):
 
 @pytest.mark.parametrize("query", [b"a=%ff", b"a=\xff", b"a=" + b"x" * 9000])
 async def test_a_query_that_can_not_be_read_is_refused(call, recorder, query):
-    assert (await call("GET", "/threads", query=query)).status in {400, 414}
+    assert (await call("GET", "/threads", query=query)).status == 400
     assert recorder.requests == []
 
 
@@ -187,7 +187,7 @@ async def test_a_path_with_a_sensitive_value_is_not_found(call, recorder):
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [(b"{", 422), (b'{"a": NaN}', 422), (b"\xff\xfe", 422), (b"[" * 90_000, 422), (b"x" * 200_000, 413)],
+    [(b"{", 400), (b'{"a": NaN}', 400), (b"\xff\xfe", 400), (b"[" * 90_000, 400), (b"x" * 200_000, 413)],
 )
 async def test_a_body_that_can_not_be_read_is_refused(call, recorder, body, status):
     reply = await call("POST", "/threads", body)

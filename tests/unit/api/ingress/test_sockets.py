@@ -57,7 +57,7 @@ async def test_a_command_goes_in_with_placeholders_and_comes_back_with_real_valu
 async def test_a_message_that_can_not_be_read_is_answered_and_goes_no_further(connect):
     got, sent = await connect("{", "x" * 200_000, json.dumps(START))
     assert len(got) == 1
-    assert [json.loads(m["text"])["error"] for m in sent[1:3]] == ["json_invalid", "body_too_large"]
+    assert [json.loads(m["text"])["error"] for m in sent[1:3]] == ["request_malformed", "body_too_large"]
 
 
 async def test_another_user_can_not_be_named(connect):

@@ -1,0 +1,177 @@
+"""Answer what went wrong: one form of JSON, a stable code, and nothing of what the caller sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from discreet.errors import (
+    AccessError,
+    BodyTooLargeError,
+    DiscreetError,
+    InputError,
+    InputTooLargeError,
+    InvalidFilterError,
+    InvalidRequestError,
+    KeyReusedError,
+    MalformedRequestError,
+    MediaTypeError,
+    MemoryRefusedError,
+    NotFoundError,
+    ProviderError,
+    RequestError,
+    SettingRefusedError,
+    StillWorkingError,
+    StorageError,
+    UnauthorisedError,
+)
+
+RETRY_SECONDS = 5
+"""When to ask again after a failure that may pass; a restart of PostgreSQL takes about as long."""
+
+_STATUS: Final[Sequence[tuple[type[DiscreetError], int]]] = (
+    (MalformedRequestError, 400),
+    (UnauthorisedError, 401),
+    (AccessError, 403),
+    (NotFoundError, 404),
+    (KeyReusedError, 409),
+    (StillWorkingError, 409),
+    (BodyTooLargeError, 413),
+    (InputTooLargeError, 413),
+    (MediaTypeError, 415),
+    (RequestError, 422),
+    (InputError, 422),
+    (MemoryRefusedError, 422),
+    (SettingRefusedError, 422),
+    (InvalidFilterError, 422),
+    (StorageError, 503),
+    (ProviderError, 503),
+)
+"""The first class that fits decides. What fits none is a fault of ours, and the server's to answer."""
+
+ANSWERED: Final[tuple[type[Exception], ...]] = (RequestValidationError, *(kind for kind, _ in _STATUS))
+"""What `answer_to` has an answer to."""
+
+_PROBLEMS: Final[Mapping[str, str]] = {
+    "missing": "is needed",
+    "extra_forbidden": "has a field that is not known",
+    "string_type": "must be a text",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "has characters that can't be taken",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a number",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "uuid_type": "must be a UUID",
+    "uuid_parsing": "must be a UUID",
+    "datetime_type": "must be a time as in 2026-01-02T12:34:56Z",
+    "datetime_parsing": "must be a time as in 2026-01-02T12:34:56Z",
+    "datetime_from_date_parsing": "must be a time as in 2026-01-02T12:34:56Z",
+    "datetime_object_invalid": "must be a time as in 2026-01-02T12:34:56Z",
+    "timezone_aware": "must say its time zone, as in 2026-01-02T12:34:56Z",
+    "literal_error": "must be one of {expected}",
+    "list_type": "must be a list",
+    "too_long": "must have at most {max_length} entries",
+    "too_short": "must have at least {min_length} entries",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+}
+"""By pydantic's type of error. Its own messages quote the input here and there."""
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    field: str
+    """Its name; `tags.3` is the fourth of `tags`."""
+    problem: str
+    """What is wrong, without what was sent."""
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    code: str
+    """Stable: what a program may look at."""
+    message: str
+    """For people; its wording may change."""
+    fields: list[FieldProblem] = []
+    """The fields that are wrong, if it is that."""
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every answer that is an error."""
+
+    error: Problem
+
+
+def answer_to(error: Exception) -> JSONResponse:
+    """Return the answer to an error of a class in `ANSWERED`."""
+    if isinstance(error, RequestValidationError):
+        error = InvalidRequestError(list(dict.fromkeys(map(_said_of, error.errors()))))
+    assert isinstance(error, DiscreetError)
+    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    fields = [FieldProblem(field=name, problem=problem) for name, problem in getattr(error, "fields", ())]
+    problem = Problem(code=error.code, message=str(error), fields=fields)
+    return JSONResponse(ErrorAnswer(error=problem).model_dump(), status_code=status, headers=_headers(error, status))
+
+
+async def access_handler(_request: Request, error: Exception) -> JSONResponse:
+    """Answer who may not call, for routes of the app that are none of `make_router`."""
+    return answer_to(error)
+
+
+def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI is told of the errors that a route answers with."""
+    return {status: {"model": ErrorAnswer, "description": _DESCRIPTIONS[status]} for status in statuses}
+
+
+_DESCRIPTIONS: Final[Mapping[int, str]] = {
+    400: "The request can't be read.",
+    401: "Who calls is not known.",
+    403: "It belongs to somebody else, or takes an administrator.",
+    404: "There is nothing of that id, or it is not yours.",
+    409: "The Idempotency-Key belongs to another request, or its first request is still under way.",
+    413: "The body is too large.",
+    415: "The body isn't JSON.",
+    422: "Some fields have values that can't be taken; nothing was stored.",
+    503: "The database or a model can't be reached; ask again later.",
+}
+
+
+def _headers(error: DiscreetError, status: int) -> dict[str, str]:
+    """Return what a client needs besides the body (RFC 9110, sections 10.2.3 and 11.6.1)."""
+    if status == 401:  # noqa: PLR2004 - the number is its name
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, StillWorkingError):
+        return {"Retry-After": "1"}
+    return {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}  # noqa: PLR2004 - as above
+
+
+def _said_of(error: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the field that one of pydantic's errors is about, and what is wrong with it."""
+    kind, where = error["type"], list(error["loc"])
+    if kind == "extra_forbidden":
+        del where[-1]  # a name that the caller made up
+    within, *names = where or ["body"]
+    problem = _PROBLEMS.get(kind, "has a value that can't be taken").format_map(error.get("ctx", {}))
+    return ".".join(map(str, names)) or str(within), problem

@@ -1,0 +1,1 @@
+"""The REST API by subject, one a file."""

@@ -1,0 +1,60 @@
+"""The turn vault in UNLOGGED tables of the database."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from discreet.driver_errors import storage_errors
+from discreet.ports import KeyProvider
+from discreet.storage.pool import Pool
+from discreet.storage.shared_vault import Rows, SharedTurnVault
+from discreet.storage.turn_vault_sql import ADD, DROP, FORGET_EXPIRED, TOUCH, VALUES
+from discreet.storage.vault_values import MAX_TURN_BYTES, TTL_SECONDS
+
+
+class PostgresTurnVault(SharedTurnVault):
+    """Keeps the values of running turns sealed in PostgreSQL: one round trip a method. A crash of the server empties it.
+
+    A turn is invisible `ttl` seconds after it was last added to, and holds at most `max_bytes`, sealed. What the server
+    sees, logs and stores are digests and ciphertext.
+    """
+
+    def __init__(
+        self, pool: Pool, *, keys: KeyProvider | None, ttl: float = TTL_SECONDS, max_bytes: int = MAX_TURN_BYTES
+    ) -> None:
+        """Use `pool`, which belongs to the running event loop and whose owner closes it.
+
+        Raises:
+            ConfigurationError: There is no key.
+        """
+        super().__init__(keys)
+        self._pool = pool
+        self._ttl = float(ttl)
+        self._max_bytes = max_bytes
+
+    async def _add(self, turn_key: UUID, rows: Rows) -> None:
+        given: dict[str, Any] = {"turn_key": turn_key, "ttl": self._ttl}
+        added = {
+            **given,
+            "value_keys": [value_key for value_key, _ in rows],
+            "sealed": [sealed for _, sealed in rows],
+            "max_bytes": self._max_bytes,
+        }
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+                await conn.execute(FORGET_EXPIRED, given)
+                await conn.execute(TOUCH, given)
+                if rows:
+                    await conn.execute(ADD, added)
+
+    async def _found(self, turn_key: UUID) -> Rows:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                await cursor.execute(VALUES, {"turn_key": turn_key})
+                return [(row["value_key"], row["sealed"]) for row in await cursor.fetchall()]
+
+    async def _forget(self, turn_key: UUID) -> None:
+        with storage_errors():
+            async with self._pool.connection() as conn:
+                await conn.execute(DROP, {"turn_key": turn_key})

@@ -1,0 +1,152 @@
+"""What lies in a shared vault tells nothing, and is lost with its key."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from discreet.cli.planted import search_folder
+from discreet.errors import ConfigurationError, StorageUnavailableError
+from discreet.metrics import vault_failures
+from discreet.settings import Settings
+from discreet.storage.pool import make_pool
+from discreet.storage.redis_turn_vault import RedisTurnVault
+from discreet.storage.turn_vault import PostgresTurnVault
+from discreet.storage.turn_vault_choice import turn_vault
+from discreet.testing import InMemoryKeys
+
+shared = pytest.mark.parametrize("place", ["postgres", "redis"], indirect=True)
+MARK = "<EMAIL:7K2QX3MD>"
+
+
+def lost():
+    return vault_failures.labels("EncryptionError")._value.get()
+
+
+@shared
+async def test_no_value_name_or_turn_can_be_read_where_it_lies(kept, token):
+    turn, name, value, medium = (f"{token} {number}" for number in range(4))
+    await kept.vault.ahold(turn, {name: value, "request:input": medium * 1_000, MARK: value})
+    stored = kept.stored()
+    assert len(stored) > 14_000
+    assert not [word for word in (token, "request", "EMAIL", "7K2QX3MD") if word.encode() in stored]
+
+
+@shared
+async def test_an_old_key_still_opens_and_a_missing_one_costs_its_values_only(place, kept, caplog):
+    await kept.vault.ahold("1", {MARK: "ann"})
+    old = place.keys.current()
+    place.keys.rotate()
+    await kept.vault.ahold("1", {MARK: "eve", "new": "bob"})
+    assert await kept.other.avalues("1") == {MARK: "ann", "new": "bob"}
+    place.keys.forget(old.id)
+    before = lost()
+    assert await kept.other.avalues("1") == {"new": "bob"}
+    assert lost() == before + 1
+    assert "turn_vault_unreadable values=1" in caplog.text
+    assert "ann" not in caplog.text
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_a_row_that_was_moved_or_changed_is_lost(place, kept):
+    await kept.vault.ahold("1", {"mine": "ann", "good": "x"})
+    await kept.vault.ahold("2", {"theirs": "eve"})
+    swap = """
+    UPDATE discreet.vault_value v SET sealed = o.sealed FROM discreet.vault_value o
+    WHERE v.turn_key = %s AND o.turn_key = %s
+    """
+    turns = [kept.vault._values.turn_key(turn) for turn in ("2", "1")]
+    with psycopg.connect(place.dsn) as connection:
+        connection.execute(swap, turns)
+    assert await kept.vault.avalues("2") == {}
+    assert await kept.vault.avalues("1") == {"mine": "ann", "good": "x"}
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_neither_files_nor_log_of_the_database_have_anything_readable(place, kept, token):
+    names = {name: f"{token}{name}" for name in ("turn", "key", "value", "medium", "dropped")}
+    with psycopg.connect(place.dsn, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET log_statement = 'all'")
+        connection.execute("SELECT pg_reload_conf()")
+        [folder] = connection.execute("SHOW data_directory").fetchone()
+        try:
+            await kept.vault.ahold(names["turn"], {names["key"]: names["value"], "m": names["medium"] * 50_000})
+            await kept.other.ahold("2", {"d": names["dropped"]})
+            await kept.other.adrop("2")
+            assert len(await kept.vault.avalues(names["turn"])) == 2
+            connection.execute("CREATE TABLE written AS SELECT %s AS control", [f"{token}control"])
+            connection.execute("CHECKPOINT")
+            search = search_folder(Path(folder), {**names, "control": f"{token}control"})
+        finally:
+            connection.execute("ALTER SYSTEM RESET log_statement")
+            connection.execute("SELECT pg_reload_conf()")
+    assert set(search.found) == {"control"}
+    assert search.size > 1_000_000
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_its_tables_never_reach_the_write_ahead_log(place, kept):
+    query = """
+    SELECT c.relname, c.relpersistence, t.relpersistence FROM pg_class c LEFT JOIN pg_class t ON t.oid = c.reltoastrelid
+    WHERE c.relname IN ('vault_turn', 'vault_value') ORDER BY 1
+    """
+    with psycopg.connect(place.dsn) as connection:
+        assert connection.execute(query).fetchall() == [("vault_turn", "u", None), ("vault_value", "u", "u")]
+
+
+@pytest.mark.parametrize("place", ["redis"], indirect=True)
+async def test_redis_forgets_a_turn_by_itself(place, kept):
+    await kept.vault.ahold("1", {MARK: "ann"})
+    with redis.Redis.from_url(place.url) as client:
+        [key] = client.keys()
+        assert key.startswith(b"vault:")
+        assert 890_000 < client.pttl(key) <= 900_000
+
+
+async def test_a_turn_ends_by_the_clock_of_the_server(database, redis_url):
+    """Whatever those of the processes say."""
+    async with make_pool(database, max_size=2) as pool:
+        vaults = [PostgresTurnVault(pool, keys=InMemoryKeys(), ttl=0.2)]
+        vaults.append(RedisTurnVault(redis_url, keys=InMemoryKeys(), ttl=0.2))
+        for vault in vaults:
+            await vault.ahold("1", {MARK: "ann"})
+            async with asyncio.timeout(10):
+                left = await vault.avalues("1")
+                while left:
+                    await asyncio.sleep(0.02)
+                    left = await vault.avalues("1")
+        await vaults[1].close()
+
+
+async def test_without_a_key_there_is_no_shared_vault(database):
+    async with make_pool(database, max_size=2) as pool:
+        for chosen in (
+            Settings(turn_vault="postgres"),
+            Settings(turn_vault="redis", redis_url="redis://127.0.0.1:1/0"),
+        ):
+            with pytest.raises(ConfigurationError, match="discreet key"):
+                turn_vault(pool, chosen, keys=None)
+        with pytest.raises(ConfigurationError, match="DISCREET_REDIS_URL"):
+            turn_vault(pool, Settings(turn_vault="redis"), keys=InMemoryKeys())
+
+
+async def test_a_server_that_is_down_is_one_error_that_says_nothing_of_the_values(database, token):
+    async with make_pool(database, max_size=2) as pool:
+        closed = PostgresTurnVault(pool, keys=InMemoryKeys())
+    for vault in (closed, RedisTurnVault("redis://127.0.0.1:1/0", keys=InMemoryKeys())):
+        for call in (vault.ahold(token, {token: token}), vault.avalues(token), vault.adrop(token)):
+            with pytest.raises(StorageUnavailableError) as caught:
+                await call
+            assert token not in f"{caught.value!r} {caught.value.__cause__!r}"
+            assert caught.value.__suppress_context__
+
+
+@shared
+async def test_a_blocking_call_on_the_vaults_own_loop_is_refused_at_once(kept):
+    for call in (lambda: kept.vault.hold("1", {}), lambda: kept.vault.values("1"), lambda: kept.vault.drop("1")):
+        with pytest.raises(ConfigurationError, match="await"):
+            call()
