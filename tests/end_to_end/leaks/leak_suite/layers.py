@@ -110,6 +110,8 @@ def _configuration(layers: Collection[str], *, webhooks: bool) -> dict[str, obje
             "configurable_headers": {"excludes": ["*"]},
             "logging_headers": {"excludes": ["*"]},
         }
+    else:
+        http |= {"configurable_headers": {"includes": ["*"]}, "logging_headers": {"includes": ["*"]}}
     return {
         "dependencies": ["."],
         "graphs": {"agent": "./server.py:agent", "leaky": "./server.py:leaky"},

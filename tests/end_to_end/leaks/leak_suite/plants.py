@@ -127,11 +127,13 @@ def encodings(text: str) -> Iterator[bytes]:
     for offset in range(3):
         yield _base64(data, offset)
     if "@" in text:
-        yield text.replace("@", "%40").encode()
+        yield quote(text, safe="").encode()
+        yield quote(quote(text, safe=""), safe="").encode()
     if " " in text:
         yield text.replace(" ", "").encode()
         yield quote_plus(text).encode()
         yield quote(text, safe="").encode()
+    yield "".join(f"%{byte:02X}" for byte in data).encode()
 
 
 def _base64(data: bytes, offset: int) -> bytes:

@@ -34,6 +34,7 @@ TALKATIVE = (
     "log_min_messages = 'info'",
     "log_statement = 'all'",
     "log_min_error_statement = 'error'",
+    "log_error_verbosity = 'default'",
     "log_parameter_max_length = -1",
     "log_parameter_max_length_on_error = -1",
 )
@@ -182,7 +183,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], server: Server) -> None:
         if process.poll() is not None:
             raise RuntimeError(f"The server ended with {process.returncode}:\n{server.log.read_text()[-5000:]}")
         try:
-            if httpx.get(f"{server.url}/ok").is_success:
+            if httpx.get(f"{server.url}/ok", verify=False).is_success:
                 return
         except httpx.TransportError:
             time.sleep(0.2)

@@ -22,7 +22,6 @@ HEADERS = (
     "User-Agent",
     "Referer",
     "Cookie",
-    "Baggage",
     "Langsmith-Trace",
     "Langsmith-Project",
     "Traceparent",
@@ -41,6 +40,8 @@ async def headers(visit: Visit) -> None:
     """Send values in headers, those that the server passes on and logs among them."""
     thread = await visit.thread()
     planted = {name: visit.plant(f"header {name}") for name in HEADERS}
+    carried = {part: quote(visit.plant(f"baggage {part}")) for part in ("tags", "project")}
+    planted["Baggage"] = ",".join(f"langsmith-{part}={value}" for part, value in carried.items())
     body = visit.leaky("wait0.3")
     await visit.owner.call("live", "POST", f"/threads/{thread}/runs/wait", body, headers=planted)
     await visit.owner.call("live", "POST", "/runs/wait", body, headers=planted)

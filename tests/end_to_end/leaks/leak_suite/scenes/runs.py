@@ -21,9 +21,10 @@ GRAPH_PLACES = (
     "key of a state channel",
     "list in a state channel",
     "untracked channel",
-    "private channel",
 )
-"""What the steps `work` and `hide` of the leaky graph plant."""
+"""What the step `work` of the leaky graph plants."""
+HIDDEN_PLACE = "private channel"
+"""What the step `hide` plants."""
 
 
 async def template(visit: Visit) -> None:
@@ -54,7 +55,7 @@ async def template(visit: Visit) -> None:
 
 async def waited_for(visit: Visit) -> None:
     """Wait for a run of the leaky graph, with values wherever a body takes some."""
-    visit.planted_by_graph(*GRAPH_PLACES)
+    visit.planted_by_graph(*GRAPH_PLACES, HIDDEN_PLACE)
     thread = await visit.thread()
     body = visit.leaky("work", "hide", "wait0.4", scratch=visit.plant("input channel"))
     body |= {
@@ -75,7 +76,7 @@ async def waited_for(visit: Visit) -> None:
 
 async def in_background(visit: Visit) -> None:
     """Start a run and look at it while it runs, and when it is over."""
-    visit.planted_by_graph(*GRAPH_PLACES)
+    visit.planted_by_graph(*GRAPH_PLACES, HIDDEN_PLACE)
     thread = await visit.thread()
     body = {**visit.leaky("work", "hide", "wait0.6"), "context": {"note": visit.plant("context")}}
     run = await visit.owner.call("live", "POST", f"/threads/{thread}/runs", body)
@@ -106,7 +107,7 @@ async def failing(visit: Visit) -> None:
 
 async def stateless(visit: Visit) -> None:
     """Run without a thread, in each of the four ways; rows are on disk while a run lasts."""
-    visit.planted_by_graph(*GRAPH_PLACES)
+    visit.planted_by_graph(*GRAPH_PLACES, HIDDEN_PLACE)
     work = ("work", "hide", "wait0.4")
     state = await visit.owner.call("live", "POST", "/runs/wait", visit.leaky(*work))
     text = json.dumps(state, ensure_ascii=False)

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from leak_suite.people import Event
-from leak_suite.scenes.runs import GRAPH_PLACES
+from leak_suite.scenes.runs import GRAPH_PLACES, HIDDEN_PLACE
 from leak_suite.visit import Visit
 
 MODES = ("values", "updates", "messages", "messages-tuple", "debug", "events", "tasks", "checkpoints", "custom")
@@ -25,7 +25,7 @@ BROKEN_PLACEHOLDER = re.compile(r"<[A-Z][A-Z_]*(?::[0-9A-Z]*)?$|^(?:[A-Z_]+:)?[0
 
 async def each_mode(visit: Visit) -> None:
     """Stream the leaky graph in each mode by itself."""
-    visit.planted_by_graph(*GRAPH_PLACES)
+    visit.planted_by_graph(*GRAPH_PLACES, HIDDEN_PLACE)
     for mode in MODES:
         thread = await visit.thread()
         body = {**visit.leaky("work", "hide"), "stream_mode": mode, "stream_subgraphs": True}
@@ -65,7 +65,7 @@ FROM_START = {"Last-Event-ID": "-1"}
 
 async def resumable(visit: Visit) -> None:
     """Read a stream again: from its start, from the middle, as somebody else, and that of the whole thread."""
-    visit.planted_by_graph(*GRAPH_PLACES)
+    visit.planted_by_graph(*GRAPH_PLACES, HIDDEN_PLACE)
     thread = await visit.thread()
     body = {**visit.leaky("work", "hide", "wait0.6"), "stream_resumable": True, "stream_mode": list(MODES)}
     whole = asyncio.create_task(_thread_stream(visit, thread))
