@@ -16,6 +16,7 @@ from discreet.nodes.memory_gate import route_after_gate
 from discreet.nodes.tools import make_tools
 from discreet.ports import (
     ConversationLog,
+    LiveSettings,
     MediaSummarizer,
     Memories,
     RollingSummaries,
@@ -49,6 +50,7 @@ def build_graph(
     remember: Remember | None = None,
     keepers: Sequence[Keeper] = (),
     budget: TokenBudget | None = None,
+    memory_settings: LiveSettings | None = None,
     settings: Settings | None = None,
 ) -> StateGraph[ConversationState, Context, InputState, OutputState]:
     """Return the builder; compile it with a checkpointer (and a store) of your own.
@@ -71,7 +73,9 @@ def build_graph(
         remember: What becomes a memory by itself: "summaries" of threads, "turns" word for word, or "nothing". Default:
             summaries where there are `summaries` and `memories`. Turns searched by meaning warn.
         keepers: Where filtered turns go besides, see `discreet.nodes.keepers`.
-        budget: Tokens of each part of a prompt.
+        budget: Tokens of each part of a prompt. Default: 2,000 in all, or what the setting context_window_size leaves.
+        memory_settings: Settings that are changed while the graph is in use, for example `storage.memory_settings`.
+            Default: as `settings` say.
         settings: Default: from the environment.
 
     Raises:
@@ -97,6 +101,7 @@ def build_graph(
         remember=remember,
         keepers=keepers,
         budget=budget,
+        memory_settings=memory_settings,
         settings=settings,
     )
     return _assembled(make_parts(options, model), _by_name(model, settings), tools, system_prompt)

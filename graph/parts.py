@@ -23,6 +23,8 @@ from discreet.nodes.save_input import make_save_input
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave
 from discreet.ports import (
     ConversationLog,
+    FixedSettings,
+    LiveSettings,
     MediaSummarizer,
     Memories,
     RollingSummaries,
@@ -33,6 +35,7 @@ from discreet.ports import (
 )
 from discreet.prompts.budget import TokenBudget
 from discreet.providers import chat_model as model_by_name
+from discreet.providers.environment_values import environment_values
 from discreet.providers.media import ChatModelSummarizer
 from discreet.providers.summaries import summary_provider_for
 from discreet.providers.tokens import count_tokens
@@ -74,7 +77,10 @@ class Options:
     keepers: Sequence[Keeper] = ()
     """Where filtered turns go besides."""
     budget: TokenBudget | None = None
-    """Tokens of each part of a prompt."""
+    """Tokens of each part of a prompt. Default: 2,000 in all, or what the setting context_window_size leaves of them."""
+    memory_settings: LiveSettings | None = None
+    """Settings that are changed while the graph is in use, for example `storage.memory_settings`. Default: as `settings`
+    say."""
     settings: Settings | None = None
     """Default: from the environment."""
 
@@ -104,10 +110,11 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
     mask = TurnMask(redactor=redactor, vault=options.vault or default_vault())
     remember = _what_to_remember(options)
     summariser = _summariser(options, model, redactor, remember)
+    memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
     preload = options.memories is not None and options.preload
     return Parts(
         mask=mask,
-        prompting=Prompting(mask=mask, summariser=summariser, budget=options.budget or TokenBudget()),
+        prompting=Prompting(mask=mask, summariser=summariser, budget=options.budget, memory_settings=memory_settings),
         save_input=make_save_input(
             summarizer=options.summarizer or ChatModelSummarizer(model),
             max_chars=settings.max_input_chars,
@@ -117,7 +124,11 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
             default_user=settings.default_user,
         ),
         memory_gate=_gate(settings) if preload else None,
-        retrieve_memories=_retrieval(options.memories, settings) if options.memories is not None and preload else None,
+        retrieve_memories=(
+            _retrieval(options.memories, settings, memory_settings)
+            if options.memories is not None and preload
+            else None
+        ),
         persist_filtered=make_persist_filtered(
             log=options.log,
             keepers=_keepers(options, summariser, remember),
@@ -192,11 +203,10 @@ def _gate(settings: Settings) -> Node:
     return make_memory_gate(small_model=small, timeout=settings.gate_timeout)
 
 
-def _retrieval(memories: Memories, settings: Settings) -> Node:
+def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSettings) -> Node:
     return make_retrieve_memories(
         memories=memories,
-        limit=settings.retrieve_limit,
-        threshold=settings.retrieve_threshold,
+        memory_settings=memory_settings,
         timeout=settings.retrieve_timeout,
         default_user=settings.default_user,
         shared_apps=settings.shared_apps,

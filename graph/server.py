@@ -18,6 +18,7 @@ graph = build_graph(
     log=process_storage.log,
     short_term=process_storage.short_term,
     summaries=process_storage.summaries,
+    memory_settings=process_storage.memory_settings,
 ).compile(name="discreet")
 
 

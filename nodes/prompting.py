@@ -12,7 +12,7 @@ from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser, window
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
-from discreet.ports import RollingSummary, TokenCounter
+from discreet.ports import FixedSettings, LiveSettings, RollingSummary, TokenCounter
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import TokenBudget
 from discreet.providers.tokens import count_tokens
@@ -28,8 +28,10 @@ class Prompting:
     """Puts the real values of the running turn back."""
     summariser: RollingSummariser | None = None
     """Has the rolling summary of the thread; None: only the last rounds are told."""
-    budget: TokenBudget = field(default_factory=TokenBudget)
-    """Tokens of each part."""
+    budget: TokenBudget | None = None
+    """Tokens of each part, whatever the settings say. None: the default ones, within the settings' context window."""
+    memory_settings: LiveSettings = field(default_factory=FixedSettings)
+    """Have the context window; asked anew for each prompt."""
     count: TokenCounter = count_tokens
     """Counts them."""
 
@@ -71,7 +73,7 @@ class Prompting:
             summary=summary.text,
             system_prompt=instructions,
             last_words=last_words,
-            budget=self.budget,
+            budget=self.budget or TokenBudget(window=self.memory_settings.live.context_window_size),
         )
         observe(prompt)
         return prompt, turn

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
 from langgraph.errors import GraphBubbleUp
 
@@ -13,19 +14,22 @@ from discreet.metrics import retrieve_failures, retrieve_seconds
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import query_text
-from discreet.ports import Memories
+from discreet.ports import FixedSettings, LiveSettings, Memories
 from discreet.prompts.blocks import PAST_TYPES
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
 
 logger = logging.getLogger(__name__)
 
+Number = TypeVar("Number", int, float)
+
 
 def make_retrieve_memories(
     *,
     memories: Memories,
-    limit: int = 5,
-    threshold: float | None = 0.6,
+    limit: int | None = None,
+    threshold: float | None = None,
+    memory_settings: LiveSettings | None = None,
     timeout: float = 2.0,
     default_user: str | None = None,
     shared_apps: Sequence[str] = (),
@@ -40,23 +44,26 @@ def make_retrieve_memories(
 
     Args:
         memories: Where to search.
-        limit: Memories at most; `Context.retrieve_limit` overrides it.
-        threshold: Least calibrated score; `Context.retrieve_threshold` overrides it.
+        limit: Memories at most, whatever else is said. Default: `Context.retrieve_limit`, else `memory_settings`.
+        threshold: Least calibrated score, whatever else is said; 0: none. Default: `Context.retrieve_threshold`, else
+            `memory_settings`.
+        memory_settings: Asked anew for each turn, for example `storage.memory_settings`. Default: 5 memories, from 0.6 on.
         timeout: Seconds.
         default_user: user_id for runs that name none.
         shared_apps: Applications whose memories of the user are found too; by default each keeps its own.
         messages_key: State key of the messages.
         memories_key: State key of the result, a list of `RetrievedMemory`.
     """
+    memory_settings = memory_settings or FixedSettings()
 
     async def search(run: Run, user_id: str, query: str) -> list[ScoredMemory]:
-        context = run.context
+        context, live = run.context, memory_settings.live
         async with asyncio.timeout(timeout):
             return await memories.search(
                 user_id,
                 query,
-                limit=limit if context.retrieve_limit is None else context.retrieve_limit,
-                threshold=threshold if context.retrieve_threshold is None else context.retrieve_threshold,
+                limit=_first(limit, context.retrieve_limit, live.memory_retrieve_limit),
+                threshold=_first(threshold, context.retrieve_threshold, live.memory_retrieve_threshold),
                 filters=MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps)),
             )
 
@@ -79,6 +86,13 @@ def make_retrieve_memories(
         return {memories_key: [retrieved(hit) for hit in found if not _told_anyway(hit.record, run.thread_id)]}
 
     return Node("retrieve_memories", retrieve_memories)
+
+
+def _first(given: Number | None, of_the_run: Number | None, settings: Number) -> Number:
+    """Return what goes before the others: the argument, then the run's context, then the settings."""
+    if given is not None:
+        return given
+    return settings if of_the_run is None else of_the_run
 
 
 def _told_anyway(record: MemoryRecord, thread_id: str | None) -> bool:

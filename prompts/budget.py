@@ -13,10 +13,10 @@ Part = Literal["system", "summary", "facts", "past", "rounds", "input"]
 
 @dataclass(frozen=True, kw_only=True)
 class TokenBudget:
-    """Tokens of each part, 2,000 in all. What a prompt takes is at most their sum wherever that can be.
+    """Tokens of each part, 2,000 in all. What a prompt takes is at most their sum, or `window`, wherever that can be.
 
     Raises:
-        ConfigurationError: A part is no whole number from 0 on.
+        ConfigurationError: A part or the window is no whole number from 0 on.
 
     Example:
         >>> TokenBudget(rounds=4_000).total
@@ -33,13 +33,18 @@ class TokenBudget:
     """The running turn with its tool traffic. Never cut."""
     reserve: int = 200
     """Facts, and what is left of it: past conversations."""
+    window: int | None = None
+    """Tokens of all parts together at most; None: their sum. A smaller window is first felt where an overlong input is."""
 
     def __post_init__(self) -> None:
         for part, tokens in asdict(self).items():
+            if part == "window" and tokens is None:
+                continue
             if type(tokens) is not int or tokens < 0:
                 raise ConfigurationError(f"TokenBudget({part}=…) takes a whole number of tokens from 0 on.")
 
     @property
     def total(self) -> int:
         """The tokens of all parts."""
-        return self.system + self.summary + self.rounds + self.input + self.reserve
+        parts = self.system + self.summary + self.rounds + self.input + self.reserve
+        return parts if self.window is None else min(parts, self.window)

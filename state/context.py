@@ -53,10 +53,10 @@ class Context:
     """Instructions that stand before everything else. Default: the template's own."""
 
     retrieve_limit: Annotated[int, Field(ge=1, le=50)] | None = None
-    """Memories put into the prompt at most. Default: DISCREET_RETRIEVE_LIMIT."""
+    """Memories put into the prompt at most. Default: the setting memory_retrieve_limit."""
 
     retrieve_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Least calibrated score of a memory that shares no word with the question. Default: DISCREET_RETRIEVE_THRESHOLD."""
+    """Least calibrated score of a memory that shares no word with the question. Default: the setting memory_retrieve_threshold."""
 
     def __post_init__(self) -> None:
         if self.user_id is not None:

@@ -29,11 +29,24 @@ by dedup and outside the limit a user has. `reasoning` is stored only when a cal
 MAX_MEMORY_CHARS = 4_000
 """A memory is a short text; the longest LoCoMo turn has 1,200 characters. Longer ones belong in several records."""
 
+MAX_REASONING_CHARS = 100_000
+"""A reasoning is kept for audit and never searched, so it may be long: some fifty pages."""
+
+MAX_FEEDBACK = 100
+"""Ratings and comments of a record: all of them are read whenever it is."""
+
+MAX_REQUEST_ID_CHARS = 200
+"""Longest request_id that records are found by: an index holds them, and takes 2,704 bytes at most."""
+
 MAX_LABELS = 50
 """Tags of a record, and flags."""
 
 Place = tuple[str, int]
 """A thread and a position in it."""
+
+PageMark = tuple[datetime, UUID]
+"""created_at and entry_id of the last record of a page, aware: it says where the next page begins, also once that record
+is gone."""
 
 Text = Annotated[str, AfterValidator(storable)]
 Tag = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -75,6 +88,8 @@ class MemoryRecord(Record):
 
     text: Annotated[Text, Field(min_length=1, max_length=MAX_MEMORY_CHARS)]
     """What is remembered, redacted before it is stored."""
+    reasoning: Annotated[Text, Field(max_length=MAX_REASONING_CHARS)] | None = None
+    """How it was arrived at, where a caller posts that: redacted before it is stored, and not searched."""
     type: MemoryType = "user_fact"
     """What kind of memory it is."""
     entry_id: UUID = Field(default_factory=uuid4)
@@ -103,7 +118,7 @@ class MemoryRecord(Record):
     """Set when the turn hit the tool loop's limit."""
     provenance: Provenance = Provenance()
     """Where it comes from."""
-    feedback: list[dict[str, Any]] = Field(default_factory=list)
+    feedback: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_FEEDBACK)
     """Ratings and comments, oldest first."""
     valid_from: AwareDatetime | None = None
     """Since when it holds; None: since `created_at`."""
@@ -145,6 +160,8 @@ class MemoryFilters(Record):
     """Only memories of this conversation."""
     agent_id: Text | None = None
     """Only memories of this agent."""
+    request_id: Annotated[Text, Field(max_length=MAX_REQUEST_ID_CHARS)] | None = None
+    """Only memories of this turn."""
     types: list[MemoryType] | None = None
     """Only memories of these types."""
     tags: list[Tag] | None = None

@@ -22,9 +22,12 @@ DiscreetError
 │   ├── StillWorkingError
 │   ├── BodyTooLargeError
 │   └── MediaTypeError
+├── RunFailedError                a graph failed; of its own error only the class is told
 ├── SettingRefusedError           a setting kept in the database can't have this value
 ├── MemoryRefusedError            a text that must not become a memory
 │   ├── InvalidRecordError
+│   ├── EntryExistsError
+│   ├── FeedbackLimitError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
 ├── CheckpointError
@@ -218,10 +221,28 @@ class MediaTypeError(RequestError):
     code = "media_type"
 
 
+class RunFailedError(DiscreetError):
+    """The run failed."""
+
+    code = "run_failed"
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The run failed with {kind}. What it said may hold somebody's text and is not shown; a debugger or a log "
+            "handler within the graph's own nodes sees it."
+        )
+
+
 class SettingRefusedError(DiscreetError):
     """A setting can't have this value. Nothing was changed."""
 
     code = "setting_invalid"
+
+    def __init__(self, message: str | None = None, fields: Sequence[tuple[str, str]] = ()) -> None:
+        """Take (setting, problem) pairs besides; neither part may hold what the caller sent."""
+        self.fields = tuple(fields)
+        super().__init__(message)
 
 
 class MemoryRefusedError(DiscreetError):
@@ -234,6 +255,18 @@ class InvalidRecordError(MemoryRefusedError):
     """A memory record has a field that can't be stored."""
 
     code = "memory_invalid"
+
+
+class EntryExistsError(MemoryRefusedError):
+    """There is an entry of that id already. It was not changed; leave `entry_id` out to store another."""
+
+    code = "entry_exists"
+
+
+class FeedbackLimitError(MemoryRefusedError):
+    """The entry has as much feedback as one can have. Nothing was added."""
+
+    code = "feedback_limit"
 
 
 class SecretRefusedError(MemoryRefusedError):

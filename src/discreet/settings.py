@@ -1,6 +1,6 @@
 """All that Discreet reads from the environment, in one place.
 
-Precedence: call argument > `Context` > environment > `.env` in the working directory > default.
+Precedence: call argument > `Context` > database (`state.memory_settings`, some of them) > environment > `.env` in the working directory > default.
 """
 
 from __future__ import annotations
@@ -100,6 +100,10 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(
         default=30_000_000, ge=1_000, description="Largest body of a request that the server takes."
+    )
+    tracing: Literal["off", "hidden"] = Field(
+        default="off",
+        description="What LangSmith may get if its own variables turn tracing on: nothing, or steps and times without any text.",
     )
 
     chat_model: str | None = Field(

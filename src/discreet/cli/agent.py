@@ -29,6 +29,7 @@ async def compiled_graph(
         log=storage.log,
         short_term=storage.short_term,
         summaries=storage.summaries,
+        memory_settings=storage.memory_settings,
         tools=tools,
         settings=settings,
     )

@@ -18,6 +18,7 @@ from discreet.errors import StorageError
 from discreet.providers import embedding_provider
 from discreet.settings import load_settings
 from discreet.storage import Storage, open_storage
+from discreet.storage.embedding_choice import chosen_embeddings
 from discreet.storage.rebuilding import rebuild_search_index
 from discreet.storage.reembedding import Reembedding
 from discreet.storage.sealing import FieldSealer
@@ -68,8 +69,10 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
     start = time.perf_counter()
     settings = load_settings()
     without_upkeep = settings.model_copy(update={"reembed": False, "large_user_memories": 0})
-    embeddings = embedding_provider(settings=settings)
-    async with open_storage(dsn, settings=without_upkeep, embeddings=embeddings) as storage:
+    async with open_storage(dsn, settings=without_upkeep) as storage:
+        embeddings = await chosen_embeddings(
+            storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)
+        )
         with storage_errors():
             space = await register_space(storage.pool, embeddings)
             await activate_space(storage.pool, space)

@@ -5,7 +5,7 @@ from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, Memories
 from discreet.ports.redaction import Masking, TextRedactor, ThreadAware, TurnVault, of_thread
-from discreet.ports.settings import SettingsStore
+from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
 from discreet.ports.short_term import (
     HISTORY_SECONDS,
     SESSION_SECONDS,
@@ -30,8 +30,10 @@ __all__ = [
     "ConversationLog",
     "Done",
     "EmbeddingProvider",
+    "FixedSettings",
     "Key",
     "KeyProvider",
+    "LiveSettings",
     "Masking",
     "Media",
     "MediaSummarizer",

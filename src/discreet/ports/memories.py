@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 from uuid import UUID
 
-from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
+from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory, TurnRecord
 
 
 class Memories(Protocol):
@@ -17,11 +17,14 @@ class Memories(Protocol):
         """Whether search compares meanings too, not words alone."""
         ...
 
-    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
         """Redact, embed and store `records` in one transaction; return them as stored.
+
+        Each becomes a record of its own with `apart`: none is taken for what is known already, and none is replaced.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            EntryExistsError: With `apart` there is a record of that id; nothing was stored.
             StorageError: Nothing was stored.
         """
         ...
@@ -51,9 +54,22 @@ class Memories(Protocol):
         *,
         limit: int = 50,
         filters: MemoryFilters | None = None,
-        older_than: UUID | None = None,
+        older_than: UUID | PageMark | None = None,
+        held: bool = True,
     ) -> list[MemoryRecord]:
-        """Return at most `limit` memories of `user_id`, newest first, after the entry `older_than` if given."""
+        """Return at most `limit` memories of `user_id`, newest first, after the entry `older_than` if given.
+
+        Without `held`, superseded ones too.
+        """
+        ...
+
+    async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
+        """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.
+
+        Raises:
+            FeedbackLimitError: It has `MAX_FEEDBACK` of them; nothing was added.
+            StorageError: Nothing was added.
+        """
         ...
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:

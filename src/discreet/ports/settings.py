@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -10,13 +11,25 @@ from pydantic import JsonValue
 from discreet.state.memory_settings import MemorySettings, SettingChange
 
 
-class SettingsStore(Protocol):
-    """The settings of memory, and who changed them when."""
+class LiveSettings(Protocol):
+    """The settings of memory as they hold at this moment."""
 
     @property
     def live(self) -> MemorySettings:
         """What holds, as this process last saw it; at most seconds old. Never waits."""
         ...
+
+
+@dataclass(frozen=True)
+class FixedSettings:
+    """Settings that nobody changes."""
+
+    live: MemorySettings = field(default_factory=MemorySettings)
+    """What holds."""
+
+
+class SettingsStore(LiveSettings, Protocol):
+    """The settings of memory, and who changed them when."""
 
     async def read(self) -> MemorySettings:
         """Return what holds now.

@@ -70,17 +70,24 @@ class ThreadRedactor:
         values: dict[str, str] = {}
 
         def label(finding: Finding) -> str:
-            value = text[finding.start : finding.end]
-            tag = self._tag(finding.type, value)
-            placeholder = written(finding.type, tag)
-            other = values.get(placeholder) or (known or {}).get(placeholder)
-            if other is not None and _identity(finding.type, other) != _identity(finding.type, value):
-                return issue(finding.type)
-            if tag:
-                values.setdefault(placeholder, value if other is None else other)
-            return issue(finding.type, tag)
+            return self.take(text, finding, values, known)
 
         return Masked(self._redactor.replace(text, label), values)
+
+    def take(self, text: str, finding: Finding, values: dict[str, str], known: Mapping[str, str] | None = None) -> str:
+        """Return the placeholder for a finding in storable `text` as `label` does; its value is added to `values`.
+
+        It stays untagged if its tag is another value's, in `values` or in `known`.
+        """
+        value = text[finding.start : finding.end]
+        tag = self._tag(finding.type, value)
+        placeholder = written(finding.type, tag)
+        other = values.get(placeholder) or (known or {}).get(placeholder)
+        if other is not None and _identity(finding.type, other) != _identity(finding.type, value):
+            return issue(finding.type)
+        if tag:
+            values.setdefault(placeholder, value if other is None else other)
+        return issue(finding.type, tag)
 
     def findings(self, text: str) -> list[Finding]:
         """Return what `redact` replaces, see `Redactor.findings`."""

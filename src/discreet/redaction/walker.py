@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
-from discreet.redaction.shapes import rebuilt
+from discreet.redaction.shapes import Visit, rebuilt
 
 MAX_DEPTH = 50
 """No JSON that people or models write is nested deeper; what is, was made to exhaust the stack."""
@@ -39,7 +39,11 @@ OPAQUE = (((bytes, bytearray, memoryview), BYTES), ((SecretStr, SecretBytes), SE
 """Types that no text can be read from, or must not be."""
 
 
-def redact_object(value: Any, redactor: TextRedactor) -> Any:
+Rebuild = Callable[[Any, Visit], Any]
+"""Returns the redacted copy of a container, made with what redacts its parts; None leaves it to the walker."""
+
+
+def redact_object(value: Any, redactor: TextRedactor, *, rebuild: Rebuild | None = None) -> Any:
     """Return a copy of `value` in which all text went through `redactor`, dict keys included.
 
     A value is also read together with its key, so that the value of `{"password": …}` is found. Numbers that read as a phone
@@ -47,21 +51,22 @@ def redact_object(value: Any, redactor: TextRedactor) -> Any:
     content blocks, artifacts and metadata redacted; dataclasses and pydantic models become dicts of their fields, an
     exception its class name and redacted message. Everything else fails closed: bytes and media payloads become
     `<BYTES>`; other types, what can't be read or put together again, cycles, and what lies more than `MAX_DEPTH` levels
-    deep become `<UNKNOWN>`.
+    deep become `<UNKNOWN>`. `rebuild` is asked first for each container: it knows kinds that the walker doesn't, or knows better.
 
     Example:
         >>> from discreet.redaction import Redactor
         >>> redact_object({"to": ["ann@example.com", 7], "card": 4111111111111111}, Redactor())
         {'to': ['<EMAIL>', 7], 'card': '<CARD>'}
     """
-    return _Walk(redactor).visit(value)
+    return _Walk(redactor, rebuild).visit(value)
 
 
 class _Walk:
     """One traversal. Containers seen before are not walked again, so shared ones can't multiply the work."""
 
-    def __init__(self, redactor: TextRedactor) -> None:
+    def __init__(self, redactor: TextRedactor, rebuild: Rebuild | None) -> None:
         self._redactor = redactor
+        self._known = rebuild
         self._open: set[int] = set()
         self._done: dict[tuple[int, str | None], tuple[Any, Any]] = {}
         """Id of a container and its name -> itself, kept so that the id stays its own, and its copy."""
@@ -109,7 +114,8 @@ class _Walk:
             return issue(UNKNOWN)
         self._open.add(id(value))
         try:
-            copy = self._rebuild(value, name)
+            copy = self._known(value, self.visit) if self._known is not None else None
+            copy = self._rebuild(value, name) if copy is None else copy
         except Exception:  # noqa: BLE001 - fails closed: an object of somebody else's may raise anything when it is read
             copy = issue(UNKNOWN)
         self._open.remove(id(value))

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from discreet.retrieval.dedup import DedupThresholds, Verdict, judge
-from discreet.state.records import MAX_LABELS, MemoryRecord, MemoryType, Place
+from discreet.state.records import MAX_FEEDBACK, MAX_LABELS, MemoryRecord, MemoryType, Place
 
 CONSOLIDATED: Final[frozenset[MemoryType]] = frozenset(
     {"user_fact", "preference", "event", "conversation_insight", "important_moment"}
@@ -158,7 +158,7 @@ def _refreshed(stored: MemoryRecord, said_again: MemoryRecord) -> MemoryRecord:
             "confidence": max(stored.confidence, said_again.confidence),
             "tags": _merged(stored.tags, said_again.tags),
             "conflict_flags": _merged(stored.conflict_flags, said_again.conflict_flags),
-            "feedback": [*stored.feedback, *said_again.feedback],
+            "feedback": [*stored.feedback, *said_again.feedback][-MAX_FEEDBACK:],
         }
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import LiteralString
 from uuid import UUID
 
-from discreet.state.records import MemoryFilters
+from discreet.state.records import MemoryFilters, PageMark
 from discreet.storage.memory_rows import RECORD_COLUMNS
 from discreet.storage.search_sql import Search, conditions_of
 
@@ -25,6 +25,8 @@ _OLDER: LiteralString = """
   )
 """
 
+_OLDER_THAN_MARK: LiteralString = "\n  AND (m.created_at, m.entry_id) < (%(older_at)s, %(older_than)s)"
+
 _NEWEST: LiteralString = "ORDER BY m.created_at DESC, m.entry_id DESC LIMIT %(limit)s"
 
 
@@ -34,11 +36,21 @@ def build_get(user_id: str, entry_id: UUID) -> Search:
     return Search(statement=statement, parameters={"user_id": user_id, "entry_id": entry_id})
 
 
-def build_latest(user_id: str, *, limit: int, filters: MemoryFilters | None, older_than: UUID | None) -> Search:
-    """Return the query for the newest memories, after the entry `older_than` if given."""
-    conditions, values = conditions_of(filters)
-    statement = _READ.format(columns=RECORD_COLUMNS, conditions=conditions)
-    statement += _NEWEST if older_than is None else _OLDER + _NEWEST
-    return Search(
-        statement=statement, parameters={"user_id": user_id, "limit": limit, "older_than": older_than, **values}
-    )
+def build_latest(
+    user_id: str,
+    *,
+    limit: int,
+    filters: MemoryFilters | None,
+    older_than: UUID | PageMark | None,
+    held: bool = True,
+) -> Search:
+    """Return the query for the newest memories, after the entry `older_than` if given; superseded ones without `held`."""
+    conditions, values = conditions_of(filters, held=held)
+    values |= {"user_id": user_id, "limit": limit}
+    if isinstance(older_than, tuple):
+        conditions += _OLDER_THAN_MARK
+        values["older_at"], values["older_than"] = older_than
+    elif older_than is not None:
+        conditions += _OLDER
+        values["older_than"] = older_than
+    return Search(statement=_READ.format(columns=RECORD_COLUMNS, conditions=conditions) + _NEWEST, parameters=values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -14,13 +14,15 @@ from psycopg import AsyncCursor
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
+from discreet.redaction.walker import redact_object
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
-from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
+from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
 from discreet.state.text import storable
 from discreet.storage.browsing import build_get, build_latest
 from discreet.storage.deleting import delete_one, delete_where
+from discreet.storage.feedback import append_feedback
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.hits import HitCounter
 from discreet.storage.large_search import MAX_LIMIT, build_large_search, servable
@@ -66,15 +68,18 @@ class PostgresMemories:
         self._frequencies = frequencies
         self._hits = HitCounter(pool)
 
-    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
         """Redact, embed and store `records` in one transaction; return them as stored, in their order.
 
         A turn replaces the turn at its thread and position, and a known entry_id its record. A fact that is known
         already is refreshed: what comes back then is the stored one. One that is a new state of what is known supersedes
         it, and one that may contradict it is flagged. Over the limit of memories the least useful ones go.
 
+        With `apart` none of this happens but the last: each becomes a record of its own.
+
         Raises:
             InvalidUserError: `user_id` can't be used.
+            EntryExistsError: With `apart` there is a record of that id, or two given have one; nothing was stored.
             ProviderError: The embedding model failed; nothing was stored.
             StorageError: Nothing was stored.
         """
@@ -86,7 +91,7 @@ class PostgresMemories:
         for vector in vectors:
             self._rules.space.check(vector)
         async with self._locked(user_id) as cursor:
-            written = await write_records(cursor, user_id, redacted, vectors, self._rules)
+            written = await write_records(cursor, user_id, redacted, vectors, self._rules, apart=apart)
         for record in redacted:
             memories_saved.labels(type=record.type).inc()
         self._frequencies.add(written.new)
@@ -182,9 +187,12 @@ class PostgresMemories:
         *,
         limit: int = 50,
         filters: MemoryFilters | None = None,
-        older_than: UUID | None = None,
+        older_than: UUID | PageMark | None = None,
+        held: bool = True,
     ) -> list[MemoryRecord]:
         """Return at most `limit` memories of `user_id`, newest first. The last entry_id is the next page's `older_than`.
+
+        Its mark is that too, and serves when the entry is gone. Without `held`, superseded ones are listed too.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -193,7 +201,22 @@ class PostgresMemories:
         """
         user_id = check_user_id(user_id)
         filters = filters and redacted_filters(filters, self._redactor)
-        return await self._read(build_latest(user_id, limit=max(0, limit), filters=filters, older_than=older_than))
+        limit = max(0, limit)
+        return await self._read(build_latest(user_id, limit=limit, filters=filters, older_than=older_than, held=held))
+
+    async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
+        """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            FeedbackLimitError: It has `MAX_FEEDBACK` of them; nothing was added.
+            StorageError: Nothing was added.
+            EncryptionError: It is sealed, and its key is not known.
+        """
+        user_id = check_user_id(user_id)
+        redacted = await asyncio.to_thread(redact_object, dict(feedback), self._redactor)
+        async with self._locked(user_id) as cursor:
+            return await append_feedback(cursor, user_id, entry_id, redacted, self._rules.sealer)
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id.

@@ -24,7 +24,7 @@ RECORD_COLUMNS: LiteralString = """
     m.entry_id, m.type::text AS type, a.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.sealed_text,
     m.user_key, m.request_id, m.thread_id,
     m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback,
-    m.sealed_feedback
+    m.sealed_feedback, m.reasoning, m.sealed_reasoning
 """
 """What `record_from` needs, of `discreet.memory m` and `discreet.app a`."""
 
@@ -94,18 +94,27 @@ def vector_columns(vector: list[float]) -> dict[str, HalfVector | Bit | None]:
 def private_columns(record: MemoryRecord, user_key: int, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns that hold what a person said, sealed where there is a key."""
     text, sealed_text = sealer.split(record.text, *_owner("text", user_key, record.entry_id))
-    feedback = record.feedback
-    sealed_feedback = None
-    if feedback and sealer.seals:
-        written = json.dumps(feedback, ensure_ascii=False)
-        _, sealed_feedback = sealer.split(written, *_owner("feedback", user_key, record.entry_id))
-        feedback = []
+    reasoning, sealed_reasoning = None, None
+    if record.reasoning is not None:
+        owner = _owner("reasoning", user_key, record.entry_id)
+        reasoning, sealed_reasoning = sealer.split(record.reasoning, *owner)
     return {
         "text": text,
         "sealed_text": sealed_text,
-        "feedback": Jsonb(feedback),
-        "sealed_feedback": sealed_feedback,
+        "reasoning": reasoning,
+        "sealed_reasoning": sealed_reasoning,
+        **feedback_columns(record, user_key, sealer),
     }
+
+
+def feedback_columns(record: MemoryRecord, user_key: int, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns that hold the feedback, sealed where there is a key."""
+    feedback, sealed = record.feedback, None
+    if feedback and sealer.seals:
+        written = json.dumps(feedback, ensure_ascii=False)
+        _, sealed = sealer.split(written, *_owner("feedback", user_key, record.entry_id))
+        feedback = []
+    return {"feedback": Jsonb(feedback), "sealed_feedback": sealed}
 
 
 def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
@@ -139,6 +148,10 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     values = {name: row[name] for name in _READ_AS_THEY_ARE}
     values["text"] = text_of(row, sealer)
     values["provenance"] = _NOTHING_KNOWN.model_copy(update=row["provenance"])
+    values["reasoning"] = row["reasoning"]
+    if row["sealed_reasoning"] is not None:
+        owner = _owner("reasoning", row["user_key"], row["entry_id"])
+        values["reasoning"] = sealer.join(None, row["sealed_reasoning"], *owner)
     if row["sealed_feedback"] is not None:
         owner = _owner("feedback", row["user_key"], row["entry_id"])
         values["feedback"] = json.loads(sealer.join(None, row["sealed_feedback"], *owner))

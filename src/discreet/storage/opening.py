@@ -12,9 +12,12 @@ from discreet.driver_errors import storage_errors
 from discreet.encryption import keys_from_settings
 from discreet.ports import EmbeddingProvider, KeyProvider, TextRedactor
 from discreet.providers import embedding_provider
+from discreet.providers.environment_values import environment_values
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
 from discreet.storage.embedded import lease_server
+from discreet.storage.embedding_choice import chosen_embeddings
+from discreet.storage.memory_settings import POLL_SECONDS, PostgresSettingsStore
 from discreet.storage.migrations import migrate
 from discreet.storage.pool import make_pool
 from discreet.storage.spaces import register_space
@@ -34,7 +37,8 @@ async def open_storage(
     """Open the database, bring its schema up to date and yield what works on it.
 
     The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings, the
-    redactor and the keys that texts are sealed under are those that the settings name unless given.
+    redactor and the keys that texts are sealed under are those that the settings name unless given; the embedding model
+    that the database names goes before that of the settings.
 
     Raises:
         StorageUnavailableError: The server can't be reached.
@@ -52,7 +56,8 @@ async def open_storage(
         ...         return found[0].record.text
     """
     settings = settings or load_settings()
-    embeddings = embeddings or embedding_provider(settings=settings)
+    environment = environment_values(settings)
+    named = embeddings or embedding_provider(settings=settings)
     redactor = redactor or default_redactor()
     keys = keys or keys_from_settings(settings)
     async with resolve_dsn(dsn, settings) as found:
@@ -61,10 +66,25 @@ async def open_storage(
         try:
             with storage_errors():
                 await pool.open(wait=True)
-                space = await register_space(pool, embeddings)
-            wired = wire(pool, found, settings, embeddings=embeddings, space=space, redactor=redactor, keys=keys)
+                memory_settings = PostgresSettingsStore(pool, environment=environment)
+                await memory_settings.read()
+                used = embeddings or await chosen_embeddings(memory_settings, settings, otherwise=named)
+                space = await register_space(pool, used)
+            wired = wire(
+                pool,
+                found,
+                settings,
+                embeddings=used,
+                space=space,
+                redactor=redactor,
+                keys=keys,
+                memory_settings=memory_settings,
+            )
             try:
-                async with upkeep(wired.works):
+                async with (
+                    upkeep(wired.works),
+                    upkeep(wired.watching, period=POLL_SECONDS, delay=POLL_SECONDS),
+                ):
                     yield wired.storage
             finally:
                 await wired.close()
@@ -84,7 +104,7 @@ def open_storage_sync(
     """Do what `open_storage` does, for programs without an event loop.
 
     The storage belongs to the background loop that the nodes' blocking faces run on, see `discreet.background_loop`. Its
-    `memories`, `log`, `short_term`, `summaries` and `vault` can be awaited from any loop.
+    `memories`, `log`, `short_term`, `summaries`, `vault` and `memory_settings` can be awaited from any loop.
 
     Raises:
         StorageError: As `open_storage`.

@@ -11,10 +11,11 @@ from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 
 
 def redacted_record(record: MemoryRecord, redactor: TextRedactor) -> MemoryRecord:
-    """Return `record` with its text, tags and feedback redacted."""
+    """Return `record` with its text, reasoning, tags and feedback redacted."""
     return record.model_copy(
         update={
             "text": redactor.redact(record.text),
+            "reasoning": None if record.reasoning is None else redactor.redact(record.reasoning),
             "tags": _redacted_tags(record.tags, redactor),
             "feedback": redact_object(record.feedback, redactor),
         }

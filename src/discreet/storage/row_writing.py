@@ -37,6 +37,8 @@ COLUMN_TYPES: Final[Mapping[LiteralString, str]] = {
     "provenance": "jsonb",
     "feedback": "jsonb",
     "sealed_feedback": "bytea",
+    "reasoning": "text",
+    "sealed_reasoning": "bytea",
 }
 """Of `discreet.memory`, with their types in COPY's binary format."""
 

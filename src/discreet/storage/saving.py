@@ -9,6 +9,8 @@ from uuid import UUID
 
 from psycopg import AsyncCursor
 
+from discreet.errors import EntryExistsError
+from discreet.ports import LiveSettings
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
 from discreet.retrieval.settling import Nearness, Settled, is_compared, settle
@@ -97,10 +99,9 @@ class SaveRules:
 
     space: EmbeddingSpace
     """That the vectors belong to."""
-    thresholds: DedupThresholds
-    """From which similarity on a fact is known already, or a new state of a known one."""
-    limit: int
-    """Memories a person may have."""
+    memory_settings: LiveSettings
+    """From which similarity on a fact is known already, or a new state of a known one, and how many memories a person may
+    have. Each save goes by what holds when it begins."""
     sealer: FieldSealer
     """Of texts and feedback."""
 
@@ -126,26 +127,38 @@ async def write_records(
     records: Sequence[MemoryRecord],
     vectors: Sequence[list[float]],
     rules: SaveRules,
+    *,
+    apart: bool = False,
 ) -> Written:
-    """Store redacted `records` with their `vectors`. The person must be locked."""
+    """Store redacted `records` with their `vectors`, each as a record of its own with `apart`. The person must be locked.
+
+    Raises:
+        EntryExistsError: With `apart` a record would take another's place.
+    """
     person = await person_for(cursor, user_id)
-    return await _Save(cursor, person, rules).write(records, vectors)
+    return await _Save(cursor, person, rules, apart=apart).write(records, vectors)
 
 
 class _Save:
     """One save of one person."""
 
-    def __init__(self, cursor: AsyncCursor[dict[str, Any]], person: Person, rules: SaveRules) -> None:
+    def __init__(self, cursor: AsyncCursor[dict[str, Any]], person: Person, rules: SaveRules, *, apart: bool) -> None:
         self._cursor = cursor
         self._user_key = person.user_key
         self._memories = person.memories
         self._rules = rules
+        live = rules.memory_settings.live
+        self._thresholds = DedupThresholds(same=live.memory_update_threshold, similar=live.memory_dedup_threshold)
+        self._limit = live.max_memories_per_user
+        self._apart = apart
 
     async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
         app_keys = await app_keys_for(self._cursor, {record.app_name for record in records})
         nearness = await self._nearness(records, vectors, app_keys)
         met = {record.entry_id: record for record in await self._met(records, nearness)}
-        settled = settle(records, met.values(), nearness=nearness, thresholds=self._rules.thresholds)
+        if self._apart and (met or len({record.entry_id for record in records}) < len(records)):
+            raise EntryExistsError
+        settled = settle(records, met.values(), nearness=nearness, thresholds=self._thresholds)
         words = await self._write_whole(settled, vectors, app_keys, replaced=met.keys())
         await self._change(settled)
         replaced = [met[entry_id] for entry_id in settled.written if entry_id in met]
@@ -160,7 +173,9 @@ class _Save:
         self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]], app_keys: Mapping[str, int]
     ) -> Nearness:
         """Return how near the new facts are to stored ones and to each other."""
-        space, least = self._rules.space, self._rules.thresholds.least
+        if self._apart:
+            return Nearness()
+        space, least = self._rules.space, self._thresholds.least
         facts = {n: app_keys[record.app_name] for n, record in enumerate(records) if is_compared(record)}
         stored: Near = {}
         if self._memories:
@@ -242,10 +257,10 @@ class _Save:
 
     async def _evict(self, written: Sequence[MemoryRecord], *, memories: int) -> int:
         """Bring the person, who has `memories` of all types, within their limit; return how many went."""
-        if memories <= self._rules.limit or all(record.type in UNCOUNTED for record in written):
+        if memories <= self._limit or all(record.type in UNCOUNTED for record in written):
             return 0
         newest = [record.entry_id for record in written]
-        gone = await evict(self._cursor, self._user_key, limit=self._rules.limit, written=newest)
+        gone = await evict(self._cursor, self._user_key, limit=self._limit, written=newest)
         places = {(thread, position) for thread, position in gone if thread is not None and position is not None}
         await refresh_words(self._cursor, self._user_key, places, self._rules.sealer)
         return len(gone)

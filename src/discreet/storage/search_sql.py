@@ -123,6 +123,7 @@ _CONDITIONS: dict[str, LiteralString] = {
     "after": "AND m.created_at >= %(after)s",
     "before": "AND m.created_at < %(before)s",
     "agent_id": "AND m.agent_id = %(agent_id)s",
+    "request_id": "AND m.request_id = %(request_id)s AND length(m.request_id) <= 200",  # as the index memory_request
     "tags": "AND m.tags @> %(tags)s::text[]",
     "thread_id": "AND m.thread_key = %(thread_key)s",
 }

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import cached_property
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from discreet.errors import StorageUnavailableError
-from discreet.ports import ConversationLog, Memories, RollingSummaries, ShortTermStore, TurnVault, is_semantic
+from discreet.ports import (
+    ConversationLog,
+    Memories,
+    RollingSummaries,
+    SettingsStore,
+    ShortTermStore,
+    TurnVault,
+    is_semantic,
+)
 from discreet.providers import embedding_provider
+from discreet.providers.environment_values import environment_values
 from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
+from discreet.state.memory_settings import MemorySettings
 from discreet.storage.opening import open_storage
 from discreet.storage.shared_vault import BlockingFaces
 from discreet.storage.wiring import Storage
@@ -22,8 +33,9 @@ class SharedStorage:
     """Opens a storage with the first lease and closes it with the last, one for each event loop.
 
     A server loads its graph before anything may connect, and its checkpointer and store when its loop runs. So a graph
-    gets `memories`, `log`, `short_term`, `summaries` and `vault`, which work while somebody holds a lease; on a loop that has no
-    storage of its own, as the one for blocking callers, they use that of another.
+    gets `memories`, `log`, `short_term`, `summaries`, `vault` and `memory_settings`, which work while somebody holds a
+    lease; on a loop that has no storage of its own, as the one for blocking callers, they use that of another. What
+    `memory_settings.live` says without a lease is what the environment says.
     """
 
     def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Storage]] = open_storage) -> None:
@@ -34,6 +46,9 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
+        self.memory_settings = cast(
+            "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
+        )
 
     @property
     def vault(self) -> TurnVault:
@@ -82,12 +97,15 @@ class SharedStorage:
     @property
     def _serving(self) -> Storage:
         """The open storage of this event loop, else one of another: its parts hop there."""
-        own = self._slots.get(asyncio.get_running_loop())
-        if own is None or own.storage is None:
-            for slot in list(self._slots.values()):
-                if slot.storage is not None:
-                    return slot.storage
-        return self.current
+        return self._open or self.current
+
+    @property
+    def _open(self) -> Storage | None:
+        """The same; None if there is none. There may be no event loop either."""
+        slots = list(self._slots.values())
+        with suppress(RuntimeError):  # no loop runs in this thread
+            slots = [self._slots.get(asyncio.get_running_loop(), _Slot()), *slots]
+        return next((slot.storage for slot in slots if slot.storage is not None), None)
 
 
 class _Slot:
@@ -139,6 +157,24 @@ class _ForwardingVault(BlockingFaces):
 
     async def adrop(self, turn: str) -> None:
         await self._get().adrop(turn)
+
+
+class _ForwardingSettings(_Forwarding):
+    """The settings of memory; what holds is asked before anything is open, and where no event loop runs."""
+
+    def __init__(self, get: Callable[[], object], found: Callable[[], Storage | None]) -> None:
+        super().__init__(get)
+        self._found = found
+
+    @property
+    def live(self) -> MemorySettings:
+        """What the open storage saw last, else what the environment says."""
+        storage = self._found()
+        return self._environment if storage is None else storage.memory_settings.live
+
+    @cached_property
+    def _environment(self) -> MemorySettings:
+        return environment_values(load_settings())
 
 
 process_storage = SharedStorage()

@@ -48,12 +48,14 @@ Work = Callable[[], Awaitable[object]]
 
 
 @asynccontextmanager
-async def upkeep(works: Mapping[str, Work], *, period: float = PERIOD_SECONDS) -> AsyncIterator[None]:
-    """Do each of `works`, by name, at once and then every `period` seconds, inside the block. Errors are logged.
+async def upkeep(
+    works: Mapping[str, Work], *, period: float = PERIOD_SECONDS, delay: float = 0.0
+) -> AsyncIterator[None]:
+    """Do each of `works`, by name, after `delay` seconds and then every `period`, inside the block. Errors are logged.
 
     At the end of the block what is under way is cancelled and awaited. Each step of it is one transaction or none.
     """
-    tasks = [asyncio.create_task(_repeat(name, work, period)) for name, work in works.items()]
+    tasks = [asyncio.create_task(_repeat(name, work, period, delay)) for name, work in works.items()]
     try:
         yield
     finally:
@@ -73,7 +75,8 @@ async def _stop(tasks: Iterable[asyncio.Task[None]]) -> None:
         _, running = await asyncio.wait(running, timeout=1)
 
 
-async def _repeat(name: str, work: Work, period: float) -> None:
+async def _repeat(name: str, work: Work, period: float, delay: float) -> None:
+    await asyncio.sleep(delay)
     while True:
         try:
             await work()

@@ -13,12 +13,12 @@ from discreet.ports import (
     KeyProvider,
     Memories,
     RollingSummaries,
+    SettingsStore,
     ShortTermStore,
     TextRedactor,
     TurnVault,
 )
 from discreet.redaction.vault import default_vault
-from discreet.retrieval.dedup import DedupThresholds
 from discreet.settings import Settings
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.conversation_log import PostgresConversationLog
@@ -26,6 +26,7 @@ from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.large_users import LargeUsers
 from discreet.storage.loop_bound import bound_to_loop
 from discreet.storage.memories import PostgresMemories
+from discreet.storage.memory_settings import PostgresSettingsStore
 from discreet.storage.pool import Pool
 from discreet.storage.reembedding import Reembedding
 from discreet.storage.saving import SaveRules
@@ -56,6 +57,8 @@ class Storage:
     """Rolling summaries of threads."""
     store: DiscreetStore
     """LangGraph's store, for `compile(store=…)` and langgraph.json."""
+    memory_settings: SettingsStore
+    """Settings of memory that are changed while servers run."""
     vault: TurnVault = field(default_factory=default_vault)
     """What running turns really said, where the settings say."""
     dsn: str = field(repr=False)
@@ -69,6 +72,8 @@ class Wired:
     storage: Storage
     works: dict[str, Work]
     """What goes on beside it, by name."""
+    watching: dict[str, Work]
+    """What looks every few seconds, by name."""
     closing: list[Callable[[], Awaitable[object]]]
     """What is to be done at the end, in this order, while the pool is open."""
 
@@ -87,6 +92,7 @@ def wire(
     space: EmbeddingSpace,
     redactor: TextRedactor,
     keys: KeyProvider | None,
+    memory_settings: PostgresSettingsStore,
 ) -> Wired:
     """Put the parts together over an open pool, which belongs to the running event loop.
 
@@ -101,12 +107,7 @@ def wire(
     memories = PostgresMemories(
         pool,
         embeddings=embeddings,
-        rules=SaveRules(
-            space=space,
-            thresholds=DedupThresholds(same=settings.update_threshold, similar=settings.dedup_threshold),
-            limit=settings.max_memories_per_user,
-            sealer=sealer,
-        ),
+        rules=SaveRules(space=space, memory_settings=memory_settings, sealer=sealer),
         redactor=redactor,
         frequencies=frequencies,
         fusion=settings.fusion,
@@ -139,8 +140,10 @@ def wire(
             summaries=bound_to_loop(summaries, loop),
             store=store,
             vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
+            memory_settings=bound_to_loop(memory_settings, loop),
             dsn=dsn,
         ),
         works=works,
+        watching={"settings": memory_settings.read},
         closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing, *closing_vault],
     )

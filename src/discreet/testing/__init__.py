@@ -11,6 +11,7 @@ from discreet.testing.hostile_texts import hostile_texts
 from discreet.testing.keys import InMemoryKeys
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
+from discreet.testing.settings import InMemorySettingsStore
 from discreet.testing.short_term import InMemoryShortTermStore
 from discreet.testing.spill import InMemorySpill, InMemorySyncSpill
 from discreet.testing.strict_model import PromptRefusedError, StrictChatModel, check_prompt
@@ -23,6 +24,7 @@ __all__ = [
     "InMemoryKeys",
     "InMemoryMemories",
     "InMemoryRollingSummaries",
+    "InMemorySettingsStore",
     "InMemoryShortTermStore",
     "InMemorySpill",
     "InMemorySyncSpill",

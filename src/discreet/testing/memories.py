@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
+from discreet.errors import EntryExistsError, FeedbackLimitError
 from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
 from discreet.redaction import Redactor
+from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.settling import Nearness, settle
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
-from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory, TurnRecord
+from discreet.state.records import MAX_FEEDBACK, MemoryFilters, MemoryRecord, PageMark, ScoredMemory, TurnRecord
+from discreet.storage.redacting import redacted_record
 from discreet.testing.embeddings import StubEmbeddings
 
 LEXICAL_WEIGHT = 0.5
@@ -56,10 +60,10 @@ class InMemoryMemories:
         self._thresholds = thresholds or DedupThresholds()
         self._kept: defaultdict[str, dict[UUID, _Kept]] = defaultdict(dict)
 
-    async def save(self, user_id: str, records: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        """Redact, embed, consolidate and store `records`."""
+    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
+        """Redact, embed, consolidate and store `records`; with `apart` each becomes a record of its own."""
         kept = self._kept[check_user_id(user_id)]
-        redacted = [r.model_copy(update={"text": self._redactor.redact(r.text)}) for r in records]
+        redacted = [redacted_record(record, self._redactor) for record in records]
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
         nearness = Nearness(
             stored={
@@ -71,6 +75,11 @@ class InMemoryMemories:
                 for n, vector in enumerate(vectors)
             },
         )
+        if apart:
+            new = {record.entry_id for record in redacted}
+            if len(new) < len(redacted) or new & kept.keys():
+                raise EntryExistsError
+            nearness = Nearness()
         met = [old.record for old in kept.values()]
         settled = settle(redacted, met, nearness=nearness, thresholds=self._thresholds)
         for entry_id in settled.changed:
@@ -114,15 +123,33 @@ class InMemoryMemories:
         *,
         limit: int = 50,
         filters: MemoryFilters | None = None,
-        older_than: UUID | None = None,
+        older_than: UUID | PageMark | None = None,
+        held: bool = True,
     ) -> list[MemoryRecord]:
         """Return at most `limit` memories, newest first, after the entry `older_than` if given."""
         kept = self._kept[check_user_id(user_id)]
-        records = sorted((k.record for k in self._matching(user_id, filters)), key=_newest_first)
-        if older_than is not None:
+        records = sorted((k.record for k in self._matching(user_id, filters, held=held)), key=_newest_first)
+        if isinstance(older_than, UUID):
             last = kept.get(older_than)
-            records = [r for r in records if last is not None and _newest_first(r) > _newest_first(last.record)]
+            if last is None:
+                return []
+            older_than = last.record.created_at, older_than
+        if older_than is not None:
+            records = [r for r in records if (r.created_at, r.entry_id) < older_than]
         return records[: max(0, limit)]
+
+    async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
+        """Redact and add feedback to one memory; None if there is none of that id."""
+        kept = self._kept[check_user_id(user_id)].get(entry_id)
+        if kept is None:
+            return None
+        if len(kept.record.feedback) >= MAX_FEEDBACK:
+            raise FeedbackLimitError
+        record = kept.record.model_copy(
+            update={"feedback": [*kept.record.feedback, redact_object(dict(feedback), self._redactor)]}
+        )
+        self._kept[user_id][entry_id] = replace(kept, record=record)
+        return record
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id."""
@@ -162,7 +189,11 @@ def _matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> boo
     """Return whether every filter given lets `record` pass, and if it must be `held`, whether it holds."""
     equal = all(
         wanted in (None, value)
-        for wanted, value in ((filters.thread_id, record.thread_id), (filters.agent_id, record.agent_id))
+        for wanted, value in (
+            (filters.thread_id, record.thread_id),
+            (filters.agent_id, record.agent_id),
+            (filters.request_id, record.request_id),
+        )
     )
     return (
         equal

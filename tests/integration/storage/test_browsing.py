@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
 
-from discreet.errors import InvalidUserError
-from discreet.state.records import MemoryFilters, MemoryRecord
+from discreet.errors import EntryExistsError, FeedbackLimitError, InvalidUserError
+from discreet.state.records import MAX_FEEDBACK, MemoryFilters, MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import InMemoryMemories, StubEmbeddings
 
+MAIL = "ann" + "@" + "example.com"
 DAY = datetime(2026, 1, 10, tzinfo=UTC)
 
 
@@ -58,11 +60,72 @@ async def test_pages_do_not_skip_what_was_said_at_the_same_time(memories):
     assert len({record.entry_id for record in seen}) == len(seen) == 5
 
 
+async def test_a_page_begins_after_its_mark_also_when_the_entry_is_gone(memories):
+    saved = await memories.save("ann", [note(n, created_at=DAY) for n in range(5)])
+    newest = sorted(saved, key=lambda record: record.entry_id, reverse=True)
+    mark = (DAY, newest[2].entry_id)
+    await memories.delete("ann", newest[2].entry_id)
+    assert await memories.latest("ann", older_than=mark) == newest[3:]
+    assert await memories.latest("ann", older_than=newest[2].entry_id) == []
+
+
+async def test_superseded_ones_are_listed_where_they_are_asked_for(memories):
+    old, new = await memories.save("ann", [note(1, valid_to=DAY), note(2)])
+    assert await memories.latest("ann") == [new]
+    assert await memories.latest("ann", held=False) == [new, old]
+
+
+async def test_records_kept_apart_are_neither_merged_nor_replaced(memories):
+    [first] = await memories.save("ann", [note(1)])
+    one, two = await memories.save("ann", [note(1), note(1)], apart=True)
+    assert len({first.entry_id, one.entry_id, two.entry_id}) == 3
+    assert len(await memories.latest("ann")) == 3
+    for refused in ([note(2), note(3, entry_id=one.entry_id)], [note(4, entry_id=uuid4())] * 2):
+        with pytest.raises(EntryExistsError):
+            await memories.save("ann", refused, apart=True)
+    assert len(await memories.latest("ann")) == 3
+    [of_another] = await memories.save("bob", [note(3, entry_id=one.entry_id)], apart=True)
+    assert of_another.entry_id == one.entry_id
+    assert await memories.get("ann", one.entry_id) == one
+
+
+async def test_a_reasoning_is_redacted_kept_whole_and_not_searched(memories):
+    steps = "1) ask " + MAIL + "; 2) wait. " * 5_000
+    [saved] = await memories.save("ann", [note(1, type="reasoning", reasoning=steps)])
+    assert saved.reasoning == steps.replace(MAIL, "<EMAIL>")
+    assert await memories.get("ann", saved.entry_id) == saved
+    assert (await memories.latest("ann"))[0].reasoning == saved.reasoning
+    [hit] = await memories.search("ann", "note")
+    assert hit.record == saved
+    [replaced] = await memories.save("ann", [note(2, entry_id=saved.entry_id)])
+    assert replaced.reasoning is None
+
+
+async def test_feedback_is_added_redacted_and_by_the_owner_only(memories):
+    [saved] = await memories.save("ann", [note(1, feedback=[{"rating": 1}])])
+    added = await memories.add_feedback("ann", saved.entry_id, {"rating": 5, "comment": f"ask {MAIL}"})
+    assert added.feedback == [{"rating": 1}, {"rating": 5, "comment": "ask <EMAIL>"}]
+    assert await memories.get("ann", saved.entry_id) == added
+    assert await memories.add_feedback("bob", saved.entry_id, {"rating": 2}) is None
+    assert await memories.add_feedback("ann", uuid4(), {"rating": 2}) is None
+
+
+async def test_feedback_given_at_once_is_all_kept_up_to_the_limit(memories):
+    [saved] = await memories.save("ann", [note(1, feedback=[{"rating": n} for n in range(MAX_FEEDBACK - 5)])])
+    given = [memories.add_feedback("ann", saved.entry_id, {"rating": -n}) for n in range(8)]
+    results = await asyncio.gather(*given, return_exceptions=True)
+    assert sum(isinstance(result, FeedbackLimitError) for result in results) == 3
+    kept = await memories.get("ann", saved.entry_id)
+    assert len(kept.feedback) == MAX_FEEDBACK
+    assert len({item["rating"] for item in kept.feedback[-5:]}) == 5
+
+
 FILTERS = {
     "application": {"app_name": "shop"},
     "shared applications": {"app_name": "shop", "shared_apps": ["bank"]},
     "thread": {"thread_id": "t1"},
     "agent": {"agent_id": "helper"},
+    "request": {"request_id": "req-1"},
     "types": {"types": ["event", "preference"]},
     "tags": {"tags": ["pets"]},
     "after": {"after": DAY + timedelta(days=2)},
@@ -72,7 +135,7 @@ FILTERS = {
 RECORDS = [
     {"app_name": "shop", "tags": ["pets", "home"]},
     {"app_name": "bank", "thread_id": "t1", "type": "event"},
-    {"agent_id": "helper", "type": "preference"},
+    {"agent_id": "helper", "type": "preference", "request_id": "req-1"},
     {"tags": ["pets"], "valid_to": DAY + timedelta(days=4)},
     {"valid_from": DAY},
 ]
@@ -81,6 +144,7 @@ EXPECTED = {
     "shared applications": [1, 0],
     "thread": [1],
     "agent": [2],
+    "request": [2],
     "types": [2, 1],
     "tags": [0],
     "after": [4, 2],
@@ -124,6 +188,7 @@ async def test_a_user_id_that_can_key_nothing_is_refused(memories, user_id):
         memories.delete_many(user_id, MemoryFilters()),
         memories.search(user_id, "x"),
         memories.save(user_id, [note(1)]),
+        memories.add_feedback(user_id, uuid4(), {"rating": 1}),
     ):
         with pytest.raises(InvalidUserError):
             await call

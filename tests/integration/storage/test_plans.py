@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import psycopg
@@ -14,6 +14,8 @@ from pgvector import HalfVector, SparseVector
 from discreet.settings import Settings
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import open_storage
+from discreet.storage.browsing import build_latest
+from discreet.storage.keys import digest
 from discreet.storage.search_sql import build_search
 from discreet.testing import StubEmbeddings
 
@@ -146,6 +148,44 @@ async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, dim
 async def test_a_search_with_any_filter_reads_one_persons_rows(crowd, filters):
     scan, *_ = await reads_of_memories(crowd, search_for(filters=filters))
     assert scan["Actual Rows"] + scan["Rows Removed by Filter"] == MEMORIES
+
+
+@pytest.fixture(scope="module")
+def archive(make_database, migrated_template) -> Iterator[str]:
+    """Return a database with one person's 50,000 entries of 1,000 sessions, two for each request."""
+    with make_database(template=migrated_template) as dsn:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            fill(connection, people=1, memories=50_000, dims=DIMS)
+            connection.execute(AS_ENTRIES, {"threads": [digest(f"thread {n}") for n in range(1_001)]})
+            connection.execute("VACUUM ANALYZE")
+        yield dsn
+
+
+AS_ENTRIES = """
+UPDATE discreet.memory
+SET type = 'reasoning', request_id = 'req ' || position / 2, position = NULL, thread_id = 'thread ' || position / 50,
+    thread_key = (%(threads)s::uuid[])[position / 50 + 1]
+"""
+
+
+LISTED = {
+    "all": (None, None, 50),
+    "a request": (MemoryFilters(request_id="req 77"), None, 2),
+    "a session": (MemoryFilters(thread_id="thread 900"), None, 50),
+    "a page": (None, (datetime.now(UTC) - timedelta(days=20), uuid4()), 50),
+    "an agent": (MemoryFilters(agent_id="agent 3"), None, 50),
+    "a day": (MemoryFilters(after=datetime.now(UTC) - timedelta(days=9), before=datetime.now(UTC)), None, 50),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+async def test_the_newest_entries_are_read_from_an_index_in_their_order(archive, name):
+    filters, mark, expected = LISTED[name]
+    [scan] = await reads_of_memories(
+        archive, build_latest("p1", limit=50, filters=filters, older_than=mark, held=False)
+    )
+    assert scan["Actual Rows"] == expected
+    assert scan.get("Rows Removed by Filter", 0) <= 1_000
 
 
 async def search(storage):

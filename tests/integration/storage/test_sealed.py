@@ -38,8 +38,14 @@ def turn(position, text):
 async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
     token = "zanzibarine"
     async with opened(database, Keyring([make_key()])) as storage:
-        record = MemoryRecord(text=f"Keeps a parrot called {token}", feedback=[{"comment": f"{token} it is"}])
+        record = MemoryRecord(
+            text=f"Keeps a parrot called {token}",
+            reasoning=f"1) {token} 2) a parrot",
+            feedback=[{"comment": f"{token} it is"}],
+        )
         [saved] = await storage.memories.save("ann", [record])
+        assert (saved.text, saved.reasoning, saved.feedback) == (record.text, record.reasoning, record.feedback)
+        saved = await storage.memories.add_feedback("ann", saved.entry_id, {"comment": f"{token} indeed"})
         await storage.log.append(
             TurnRecord(
                 request_id="r",
@@ -51,7 +57,7 @@ async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
                 ended_at=NOW,
             )
         )
-        assert (saved.text, saved.feedback) == (record.text, record.feedback)
+        assert saved.feedback == [*record.feedback, {"comment": f"{token} indeed"}]
         [hit] = await storage.memories.search("ann", "parrot")
         assert hit.record == saved
         assert await storage.memories.get("ann", saved.entry_id) == saved

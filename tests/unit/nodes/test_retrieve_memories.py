@@ -76,7 +76,7 @@ async def test_the_context_overrides_limit_and_threshold(run_node, memories):
             asked.update(options)
             return []
 
-    node = make_retrieve_memories(memories=Recording(), limit=5, threshold=0.6)
+    node = make_retrieve_memories(memories=Recording())
     await run_node(node, ASK, user_id="ann", retrieve_limit=2, retrieve_threshold=0.0)
     assert (asked["limit"], asked["threshold"]) == (2, 0.0)
 

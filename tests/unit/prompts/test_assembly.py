@@ -75,6 +75,25 @@ def test_the_budgets_of_the_parts_are_those_of_the_decision():
     assert TokenBudget().total == 2_000
 
 
+@pytest.mark.parametrize(("window", "total"), [(None, 2_000), (2_001, 2_000), (1_999, 1_999), (0, 0)])
+def test_a_window_is_the_total_where_it_is_smaller(window, total):
+    assert TokenBudget(window=window).total == total
+    with pytest.raises(ConfigurationError, match="window"):
+        TokenBudget(window=-1)
+
+
+@pytest.mark.parametrize("window", range(400, 2_100, 100))
+def test_a_prompt_stays_within_its_window(window):
+    prompt = prompted(
+        earlier=[message for n in range(12) for message in (HumanMessage(f"{n} " + "word " * 80), AIMessage("Yes."))],
+        memories=[memory("fact " * 40), memory("past " * 40, "turn")],
+        summary="They spoke. " * 40,
+        budget=TokenBudget(window=window),
+    )
+    assert prompt.total <= window
+    assert prompt.total > window - 500 or window > 1_900
+
+
 @pytest.mark.parametrize("bad", [{"rounds": -1}, {"input": 1.5}, {"reserve": True}, {"summary": "200"}])
 def test_a_budget_that_cannot_be_is_refused(bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):

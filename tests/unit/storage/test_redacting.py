@@ -12,10 +12,16 @@ MAIL = "ann" + "@" + "example.com"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_text_tags_and_feedback_are_redacted():
-    record = MemoryRecord(text=f"Write to {MAIL}", tags=[MAIL, "mail"], feedback=[{"comment": [MAIL], "rating": 5}])
+def test_text_reasoning_tags_and_feedback_are_redacted():
+    record = MemoryRecord(
+        text=f"Write to {MAIL}",
+        reasoning=f"{MAIL}, so",
+        tags=[MAIL, "mail"],
+        feedback=[{"comment": [MAIL], "rating": 5}],
+    )
     redacted = redacted_record(record, Redactor())
     assert redacted.text == "Write to <EMAIL>"
+    assert redacted.reasoning == "<EMAIL>, so"
     assert redacted.tags == ["<EMAIL>", "mail"]
     assert redacted.feedback == [{"comment": ["<EMAIL>"], "rating": 5}]
     assert redacted.entry_id == record.entry_id

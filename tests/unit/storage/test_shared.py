@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 
 from discreet.errors import StorageUnavailableError
+from discreet.state.memory_settings import MemorySettings
 from discreet.state.records import MemoryRecord
 from discreet.storage.shared import SharedStorage
 from discreet.storage.wiring import Storage
@@ -12,6 +13,7 @@ from discreet.testing import (
     InMemoryConversationLog,
     InMemoryMemories,
     InMemoryRollingSummaries,
+    InMemorySettingsStore,
     InMemoryShortTermStore,
 )
 
@@ -33,6 +35,7 @@ class Opener:
             short_term=InMemoryShortTermStore(),
             summaries=InMemoryRollingSummaries(),
             store=None,
+            memory_settings=InMemorySettingsStore(MemorySettings(memory_retrieve_limit=9)),
             dsn="",
         )
         self.closed += 1
@@ -73,6 +76,32 @@ async def test_memories_and_log_work_while_somebody_holds_a_lease(opener):
         assert storage.log.turns == []
     with pytest.raises(StorageUnavailableError, match=r"langgraph\.json"):
         await shared.memories.delete("ann", uuid4())
+
+
+def test_settings_are_known_before_anything_is_open_and_without_an_event_loop(opener, monkeypatch):
+    monkeypatch.setenv("DISCREET_RETRIEVE_LIMIT", "4")
+    shared = SharedStorage(opener)
+    assert shared.memory_settings.live.memory_retrieve_limit == 4
+
+    async def changed():
+        async with shared.lease():
+            before = shared.memory_settings.live.memory_retrieve_limit
+            await shared.memory_settings.change({"memory_retrieve_limit": 3}, by="ann")
+            elsewhere = await asyncio.to_thread(lambda: shared.memory_settings.live.memory_retrieve_limit)
+            other_loop = await asyncio.to_thread(asyncio.run, seen())
+            return before, elsewhere, other_loop, shared.memory_settings.live.memory_retrieve_limit
+
+    async def seen():
+        return shared.memory_settings.live.memory_retrieve_limit
+
+    assert asyncio.run(changed()) == (9, 3, 3, 3)
+    assert shared.memory_settings.live.memory_retrieve_limit == 4
+
+
+async def test_settings_can_be_changed_while_somebody_holds_a_lease_only(opener):
+    shared = SharedStorage(opener)
+    with pytest.raises(StorageUnavailableError):
+        await shared.memory_settings.change({"memory_retrieve_limit": 3}, by="ann")
 
 
 def test_each_event_loop_has_a_storage_of_its_own(opener):

@@ -28,6 +28,21 @@ async def test_work_is_repeated_and_its_errors_are_logged_by_their_cause(caplog)
     assert "row" not in caplog.text
 
 
+async def test_work_with_a_delay_does_not_begin_at_once():
+    begun = asyncio.Event()
+
+    async def work():
+        begun.set()
+
+    async with asyncio.timeout(10):
+        async with upkeep({"later": work}, delay=3_600.0):
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert not begun.is_set()
+        async with upkeep({"later": work}, delay=0.01):
+            await begun.wait()
+
+
 @pytest.mark.parametrize("swallowed", [0, 1])
 async def test_the_end_of_the_block_awaits_the_end_of_the_work_even_if_it_misses_being_told(swallowed):
     begun, ended = asyncio.Event(), []

@@ -322,3 +322,50 @@ CREATE UNLOGGED TABLE discreet.vault_value (
 );
 
 ALTER TABLE discreet.vault_value ALTER COLUMN sealed SET STORAGE EXTERNAL;
+
+-- Settings of memory that are changed while servers run: those that have a value here. The others come from the
+-- environment of each process. Processes look every few seconds; a change locks ('discreet.settings', 4), so that what
+-- is checked together is written together.
+CREATE TABLE discreet.setting (
+    name text PRIMARY KEY,
+    value jsonb NOT NULL,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+-- Who changed what when. SQL's null: not set here. change_id grows with time: it is given under the lock.
+CREATE TABLE discreet.setting_change (
+    change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    old jsonb,
+    new jsonb,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+CREATE INDEX setting_change_name ON discreet.setting_change (name, change_id);
+
+CREATE FUNCTION discreet.refuse_to_rewrite() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is only ever added to', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$;
+
+CREATE TRIGGER setting_change_is_only_added_to
+BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+-- How an entry was arrived at, where a caller posts that: redacted, sealed if there is a key, and not searched.
+ALTER TABLE discreet.memory
+    ADD COLUMN reasoning text,
+    ADD COLUMN sealed_reasoning bytea,
+    ADD CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL);
+
+-- What was said in one turn. Longer ids, which an index entry might not hold, are not found by.
+CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE length(request_id) <= 200;
+
+-- A person's entries by time, and those of one session: what is listed newest first, page by page. Without them a page of
+-- 50,000 entries took 50 to 110 ms instead of 0.1.
+CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
+CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;

@@ -98,6 +98,15 @@ async def test_its_tables_never_reach_the_write_ahead_log(place, kept):
         assert connection.execute(query).fetchall() == [("vault_turn", "u", None), ("vault_value", "u", "u")]
 
 
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_what_is_added_at_once_is_one_transaction(place, kept):
+    """It keeps the turn's row locked until its values are there, see `discreet.storage.turn_vault_sql`."""
+    await kept.vault.ahold("1", {MARK: "ann", "b": "bob"})
+    query = "SELECT xmin::text FROM discreet.vault_turn UNION SELECT xmin::text FROM discreet.vault_value"
+    with psycopg.connect(place.dsn) as connection:
+        assert len(connection.execute(query).fetchall()) == 1
+
+
 @pytest.mark.parametrize("place", ["redis"], indirect=True)
 async def test_redis_forgets_a_turn_by_itself(place, kept):
     await kept.vault.ahold("1", {MARK: "ann"})

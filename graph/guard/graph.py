@@ -1,0 +1,135 @@
+"""A compiled graph whose runs go under guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import aclosing, closing
+from typing import Any, cast
+
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
+
+from discreet.graph.guard.callback_events import CallbackEvents
+from discreet.graph.guard.events import Shape, StreamEvents
+from discreet.graph.guard.requests import Call
+from discreet.graph.guard.run import Guard, GuardedRun
+from discreet.ports import TextRedactor, TurnVault
+from discreet.redaction.configured import default_redactor
+from discreet.redaction.vault import default_vault
+
+TASK = "__pregel_task_id"
+"""Key of `configurable` that is there when a graph runs as a node of another."""
+
+
+def guarded(
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+    *,
+    vault: TurnVault | None = None,
+    redactor: TextRedactor | None = None,
+) -> GuardedGraph:
+    """Return a copy of `graph` for a server: its nodes get what a request said, and whoever looks on gets placeholders.
+
+    A run whose config names a request (`REQUEST_REF`) gets the raw parts back from `vault`. All that a run yields, in
+    every mode and version, is redacted with the redactor of its thread, and the values that went are in the vault under
+    the request's name before an event is out. Exceptions lose what they say, unless they are Discreet's own. Without a
+    request, input is taken as it is. `print_mode` and `debug`, which print raw values, do nothing.
+
+    A custom stream writer's texts are redacted one by one: a value that a node itself cuts in two is not seen.
+
+    Example:
+        >>> from discreet.graph import build_graph
+        >>> graph = guarded(build_graph(chat_model="offline").compile(name="discreet"))
+        >>> graph.invoke({"messages": [("user", "I am ann@example.com")]})["messages"][0].content
+        'I am <EMAIL>'
+    """
+    guard = Guard(vault=vault or default_vault(), redactor=redactor or default_redactor())
+    attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
+    return GuardedGraph(guard=guard, **{**attributes, "debug": False})
+
+
+class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """A compiled graph whose runs go under guard. `copy` and what is made by it keep the guard."""
+
+    def __init__(self, *, guard: Guard, **attributes: Any) -> None:
+        """Take the attributes of the graph to guard, as `copy` does."""
+        super().__init__(**attributes)
+        self.guard = guard
+
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
+        """Do what the graph's own `astream` does, under guard."""
+        call, shape = self._prepared(input, config, options)
+        del input, config, options  # a traceback shows the variables of this frame
+        run = self.guard.run(call)
+        await run.abegin()
+        source = super().astream(run.call.input, run.call.config, **run.call.options)
+        async with aclosing(run.aevents(cast("Any", source), StreamEvents(run.objects, shape))) as events:
+            async for event in events:
+                yield event
+        run.raise_failure()
+
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:  # noqa: A002  # as above
+        """Do what the graph's own `stream` does, under guard."""
+        call, shape = self._prepared(input, config, options)
+        del input, config, options
+        run = self.guard.run(call)
+        run.begin()
+        source = super().stream(run.call.input, run.call.config, **run.call.options)
+        with closing(run.events(cast("Any", source), StreamEvents(run.objects, shape))) as events:
+            yield from events
+        run.raise_failure()
+
+    def astream_events(self, input: Any, config: Any = None, *, version: Any = "v2", **options: Any) -> Any:  # noqa: A002  # as above
+        """Do what the graph's own `astream_events` does, under guard.
+
+        Version 3 is made of what `astream` yields. The events of the others come from callbacks all over the graph.
+        """
+        if version == "v3":
+            return super().astream_events(input, config, version=version, **options)
+        return self._callback_events(Call(input, config, {**options, "version": version}))
+
+    async def _callback_events(self, call: Call) -> AsyncGenerator[Any]:
+        run = self.guard.run(call)
+        await run.abegin()
+        # The call as it came: `astream` puts the raw parts in, and the first event shows the input that is given here.
+        source = super().astream_events(call.input, call.config, **call.options)
+        async with aclosing(run.aevents(cast("Any", source), CallbackEvents(run.objects))) as events:
+            async for event in events:
+                yield event
+        run.raise_failure()
+
+    def get_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
+        """Return the state redacted. Checkpointers of others hold it as it was."""
+        return self._snapshot(config, super().get_state(config, subgraphs=subgraphs))
+
+    async def aget_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
+        """Do what `get_state` does."""
+        return await self._asnapshot(config, await super().aget_state(config, subgraphs=subgraphs))
+
+    def get_state_history(self, config: Any, **options: Any) -> Iterator[StateSnapshot]:
+        """Yield the states redacted, newest first."""
+        for state in super().get_state_history(config, **options):
+            yield self._snapshot(config, state)
+
+    async def aget_state_history(self, config: Any, **options: Any) -> AsyncIterator[StateSnapshot]:
+        """Do what `get_state_history` does."""
+        async for state in super().aget_state_history(config, **options):
+            yield await self._asnapshot(config, state)
+
+    def _snapshot(self, config: Any, state: StateSnapshot) -> StateSnapshot:
+        run = self.guard.run(Call(None, config))
+        return cast("StateSnapshot", StreamEvents(run.objects, Shape("values")).snapshot(state))
+
+    async def _asnapshot(self, config: Any, state: StateSnapshot) -> StateSnapshot:
+        run: GuardedRun = self.guard.run(Call(None, config))
+        redact = StreamEvents(run.objects, Shape("values")).snapshot
+        return cast("StateSnapshot", await run.redacted(redact, state))
+
+    def _prepared(self, input: Any, config: Any, options: Mapping[str, Any]) -> tuple[Call, Shape]:  # noqa: A002  # as above
+        """Return the call, with the modes that the graph itself would choose, and the shape of what it yields."""
+        call = Call(input, config, {**options, "print_mode": (), "debug": False})
+        modes = call.options.get("stream_mode")
+        if modes is None:
+            modes = "values" if TASK in call.configurable else self.stream_mode
+            call.options["stream_mode"] = modes
+        subgraphs = bool(call.options.get("subgraphs"))
+        return call, Shape(modes, subgraphs=subgraphs, version=call.options.get("version") or "v1")

@@ -1,0 +1,148 @@
+"""`discreet settings`: what the database says of memory, and who changed it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.table import Table
+
+from discreet.access.identity import load_identities
+from discreet.cli.session import login_name
+from discreet.driver_errors import storage_errors
+from discreet.providers.environment_values import EMBEDDING, environment_values, sources
+from discreet.settings import Settings, load_settings
+from discreet.state.memory_settings import MemorySettings
+from discreet.storage import resolve_dsn
+from discreet.storage.memory_settings import PostgresSettingsStore
+from discreet.storage.migrations import migrate
+from discreet.storage.pool import make_pool
+
+T = TypeVar("T")
+
+
+def run_list(dsn: str | None, *, as_json: bool) -> None:
+    """Print every setting with its value and where that comes from.
+
+    Raises:
+        StorageError: The database can't be used.
+    """
+    settings = load_settings()
+
+    async def read(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
+        return await store.read(), await store.overridden()
+
+    values, overridden = _with_store(dsn, settings, read)
+    told = sources(settings, overridden)
+    rows = [
+        {"name": name, "value": value, "source": told[name], "description": _description(name)}
+        for name, value in values.model_dump(mode="json").items()
+    ]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    table = Table("setting", "value", "from", "what it is")
+    for row in rows:
+        table.add_row(str(row["name"]), _shown(row["value"]), str(row["source"]), str(row["description"]))
+    Console().print(table)
+
+
+def run_set(dsn: str | None, name: str, value: str) -> None:
+    """Set one, and print what holds.
+
+    Raises:
+        SettingRefusedError: The name is unknown, or the value can't be used.
+        StorageError: Nothing was changed.
+    """
+    _change(dsn, name, _read(name, value))
+
+
+def run_unset(dsn: str | None, name: str) -> None:
+    """Give one back to the environment, and print what holds.
+
+    Raises:
+        SettingRefusedError: The name is unknown, or what holds then can't be used.
+        StorageError: Nothing was changed.
+    """
+    _change(dsn, name, None)
+
+
+def run_history(dsn: str | None, *, name: str | None, limit: int, before: int | None, as_json: bool) -> None:
+    """Print the latest changes.
+
+    Raises:
+        StorageError: The database can't be used.
+    """
+    found = _with_store(dsn, load_settings(), lambda store: store.history(name=name, limit=limit, before=before))
+    if as_json:
+        for number, change in found:
+            print(json.dumps({"number": number, **change.model_dump(mode="json")}, ensure_ascii=False))
+        return
+    table = Table("number", "when", "setting", "was", "is", "by")
+    for number, change in found:
+        when = change.changed_at.astimezone().isoformat(" ", "seconds")
+        table.add_row(str(number), when, change.name, _shown(change.old), _shown(change.new), change.changed_by)
+    Console().print(table)
+
+
+def _change(dsn: str | None, name: str, value: JsonValue) -> None:
+    settings = load_settings()
+    by = f"cli:{load_identities(settings).of(login_name())}"
+
+    async def change(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
+        return await store.change({name: value}, by=by), await store.overridden()
+
+    values, overridden = _with_store(dsn, settings, change)
+    print(f"{name} is {_shown(getattr(values, name))} ({sources(settings, overridden)[name]}).")
+    if name in EMBEDDING:
+        print("Servers take it when they start again.")
+
+
+def _read(name: str, written: str) -> JsonValue:
+    """Return what was written: JSON, else the text. What is a text by its kind is one, also where it looks like a number."""
+    try:
+        value: JsonValue = json.loads(written)
+    except ValueError:
+        return written
+    field = MemorySettings.model_fields.get(name)
+    is_text = field is not None and isinstance(field.default, str)
+    return written if is_text and not isinstance(value, str) else value
+
+
+def _shown(value: object) -> str:
+    """Return a value for people. None: the database says nothing."""
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _description(name: str) -> str:
+    return MemorySettings.model_fields[name].description or ""
+
+
+def _with_store(dsn: str | None, settings: Settings, work: Callable[[PostgresSettingsStore], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with _opened(dsn, settings) as store:
+            return await work(store)
+
+    return asyncio.run(run())
+
+
+@asynccontextmanager
+async def _opened(dsn: str | None, settings: Settings) -> AsyncIterator[PostgresSettingsStore]:
+    """Yield the settings of a database without the rest of a storage, which would begin to work in it."""
+    environment = environment_values(settings)
+    async with resolve_dsn(dsn, settings) as found:
+        await migrate(found)
+        pool = make_pool(found, max_size=1)
+        try:
+            with storage_errors():
+                await pool.open(wait=True)
+            yield PostgresSettingsStore(pool, environment=environment)
+        finally:
+            await pool.close()

@@ -1,0 +1,109 @@
+"""One process takes a request in, or begins its turn, and another one goes on: the real values go with it, and lie nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from discreet.cli.planted import search_folder
+from discreet.encryption import make_key, write_key
+from discreet.redaction.placeholder_key import make_placeholder_key
+from discreet.state.request_ref import REQUEST_REF
+
+STEP = Path(__file__).with_name("half_a_turn.py")
+
+
+@pytest.fixture
+def process(database, redis_url, tmp_path):
+    """Return what runs one step in a process of its own and returns what that hands on."""
+    service = {
+        **os.environ,
+        "DISCREET_POSTGRES_DSN": database,
+        "DISCREET_REDIS_URL": redis_url,
+        "DISCREET_DATA_DIR": str(tmp_path / "data"),
+        "DISCREET_SPILL": "true",
+        "DISCREET_ENCRYPTION_KEYS": write_key(make_key()),
+        "DISCREET_PLACEHOLDER_KEY": make_placeholder_key(),
+    }
+
+    def run(step, handed, *, vault, **environment):
+        done = subprocess.run(
+            [sys.executable, STEP, step],
+            env={**service, "DISCREET_TURN_VAULT": vault, **environment},
+            input=json.dumps(handed),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture
+def lies_readable(database, redis_url):
+    """Return what tells where a text lies readable: in the files of the database, or in Redis."""
+
+    def search(text):
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS written AS SELECT %s AS control", [f"control {database}"])
+            connection.execute("CHECKPOINT")
+            [folder] = connection.execute("SHOW data_directory").fetchone()
+        with redis.Redis.from_url(redis_url) as client:
+            there = [key for key in client.scan_iter() if text.encode() in key + client.dump(key)]
+        found = search_folder(Path(folder), {"text": text, "control": f"control {database}"}).found
+        assert "control" in found
+        return [*found.get("text", ()), *there]
+
+    return search
+
+
+@pytest.mark.parametrize("vault", ["postgres", "redis"])
+def test_a_worker_gets_the_request_that_another_process_took_in(process, lies_readable, token, vault):
+    mail = f"{token}@example.com"
+    said = f"Xin chào, 你好, напиши на {mail}"
+    body = process("take", said, vault=vault)
+    assert token not in json.dumps(body)
+    got = process("work", body, vault=vault)
+    assert got["input"] == {"text": said}
+    assert mail in got["values"]
+    assert lies_readable(token) == []
+
+
+def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeholders(process, token):
+    body = process("take", f"Write to {token}@example.com", vault="postgres")
+    guessed = {**body, "config": {"configurable": {REQUEST_REF: "guessed"}}}
+    lost = [
+        process("work", body, vault="memory"),
+        process("work", body, vault="postgres", DISCREET_ENCRYPTION_KEYS=write_key(make_key())),
+        process("work", guessed, vault="postgres"),
+    ]
+    assert lost == [{"input": body["input"], "values": []}] * 3
+    assert body["input"]["text"].startswith("Write to <EMAIL:")
+
+
+@pytest.mark.parametrize("vault", ["postgres", "redis"])
+def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(process, lies_readable, token, vault):
+    mail = f"{token}@example.com"
+    asked = process("begin", f"Please write to {mail}", vault=vault)
+    assert asked == {"asked": ["send it?"], "received": []}
+    assert lies_readable(token) == []
+    done = process("resume", "yes", vault=vault)
+    assert done == {"received": [[mail, "yes"]], "heard": [f"Please write to {mail}"], "said": "Done."}
+    assert lies_readable(token) == []
+
+
+def test_approved_elsewhere_with_vaults_in_memory_it_gets_the_placeholder(process, token):
+    process("begin", f"Please write to {token}@example.com", vault="memory")
+    [[to, answer]] = process("resume", "yes", vault="memory")["received"]
+    assert to.startswith("<EMAIL:")
+    assert answer == "yes"
