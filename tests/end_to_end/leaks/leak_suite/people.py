@@ -113,7 +113,7 @@ class Person:
                 async for part in response.aiter_bytes():
                     data += part
         self.replies.said.append(Reply(kind, f"{method} {route_of(path)}", status or 499, data))
-        return list(events(data[: data.rfind(b"\n\n") + 1]))
+        return list(events(data, finished=False))
 
     @asynccontextmanager
     async def socket(self, kind: Kind, path: str) -> AsyncIterator[Socket]:
@@ -175,9 +175,10 @@ def make_token(subject: str, secret: str) -> str:
     return jwt.encode({"sub": subject, "exp": int(time.time()) + 3600}, secret, algorithm="HS256")
 
 
-def events(data: bytes) -> Iterable[Event]:
-    """Yield the events of a stream of server-sent events."""
-    for block in data.replace(b"\r\n", b"\n").split(b"\n\n"):
+def events(data: bytes, *, finished: bool = True) -> Iterable[Event]:
+    """Yield the events of a stream of server-sent events; of one that was left, the last may be half an event."""
+    blocks = data.replace(b"\r\n", b"\n").split(b"\n\n")
+    for block in blocks if finished else blocks[:-1]:
         fields: dict[str, str] = {}
         for line in block.decode().split("\n"):
             name, separator, value = line.partition(":")

@@ -53,8 +53,9 @@ async def over_websocket(visit: Visit) -> None:
             await socket.command(1, "subscription.subscribe", channels=CHANNELS)
             started = await socket.command(2, "run.start", **visit.leaky("work", "ask"))
             visit.expect("a run starts over a WebSocket", holds=started.get("type") == "success")
-            interrupt = await _interrupt(visit, thread)
-            answer = {"interrupt_id": interrupt, "response": f"It is {visit.plant('response')}."}
+            asked = await socket.until(lambda message: message.get("method") == "input.requested")
+            answer = {"interrupt_id": asked["params"]["data"]["interrupt_id"], "response": f"It is {visit.plant('response')}."}
+            answer["namespace"] = asked["params"]["namespace"]
             await socket.command(3, "input.respond", **answer)
             await socket.command(4, visit.plant("unknown command"))
             await socket.until(lambda message: "You said" in json.dumps(message))

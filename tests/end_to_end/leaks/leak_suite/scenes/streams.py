@@ -104,7 +104,7 @@ async def pauses(visit: Visit) -> None:
         await visit.read_thread(thread)
         await visit.owner.call("later", "POST", "/threads/search", {"status": "interrupted", "limit": 50})
         command = {
-            "resume": f"It is {visit.plant(f'resume value, {way}')}.",
+            "resume": f"It is {visit.plant(f'resume value, {way}', 'email')}.",
             "update": {"scratch": visit.plant(f"update of a command, {way}")},
         }
         resumed = {"assistant_id": "leaky", "command": command, "stream_subgraphs": True}
@@ -116,7 +116,7 @@ async def pauses(visit: Visit) -> None:
             came = await visit.owner.stream("live", "POST", path, resumed)
             text = json.dumps([event.data for event in came], ensure_ascii=False)
         await visit.other.call("foreign", "POST", f"/threads/{thread}/runs/wait", resumed)
-        visit.expect(f"the graph got the real answer, {way}", holds=visit.plant(f"resume value, {way}") in text)
+        visit.expect(f"the graph got the real answer, {way}", holds=visit.plant(f"resume value, {way}", "email") in text)
         await visit.read_thread(thread)
     thread = await visit.thread()
     goto = {"goto": [{"node": "seek", "input": {"private": visit.plant("goto"), "route": visit.route}}]}
