@@ -10,16 +10,21 @@ from contextlib import asynccontextmanager
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
+from discreet.graph.guard import guarded
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.shared import process_storage
 
-graph = build_graph(
-    memories=process_storage.memories,
-    log=process_storage.log,
-    short_term=process_storage.short_term,
-    summaries=process_storage.summaries,
-    memory_settings=process_storage.memory_settings,
-).compile(name="discreet")
+graph = guarded(
+    build_graph(
+        memories=process_storage.memories,
+        log=process_storage.log,
+        short_term=process_storage.short_term,
+        summaries=process_storage.summaries,
+        memory_settings=process_storage.memory_settings,
+        vault=process_storage.vault,
+    ).compile(name="discreet"),
+    vault=process_storage.vault,
+)
 
 
 @asynccontextmanager

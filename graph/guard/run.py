@@ -16,11 +16,10 @@ from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import CleanDigests, RunTexts
 from discreet.nodes.masking import failed
 from discreet.ports import TextRedactor, TurnVault, of_thread
+from discreet.state.request_ref import values_ref
 
 INLINE_CHARS: Final = 4_000
 """Characters that are redacted on the event loop itself, in about 2 ms; more goes to a thread."""
-
-REQUEST_PART: Final = "request:"
 
 
 class Redacts(Protocol):
@@ -65,16 +64,18 @@ class GuardedRun:
     async def abegin(self) -> None:
         """Get the raw parts of the request back, and the values that the vault has."""
         if self._ref is not None:
+            vault = self._guard.vault
             try:
-                self._begin(await self._guard.vault.avalues(self._ref))
+                self._begin(await vault.avalues(self._ref), await vault.avalues(values_ref(self._ref)))
             except Exception as error:  # noqa: BLE001  # the run goes on with placeholders, whatever a foreign vault raises
                 failed("values", error)
 
     def begin(self) -> None:
         """Do what `abegin` does, blocking."""
         if self._ref is not None:
+            vault = self._guard.vault
             try:
-                self._begin(self._guard.vault.values(self._ref))
+                self._begin(vault.values(self._ref), vault.values(values_ref(self._ref)))
             except Exception as error:  # noqa: BLE001  # as above
                 failed("values", error)
 
@@ -92,6 +93,11 @@ class GuardedRun:
         if self._failure is None or isinstance(self._failure, Exception):
             for each in await self._aredacted(lambda _: redacts.rest(), None):
                 yield each
+        if self._failure is None and self._ref is not None:  # a run that failed may be tried again
+            try:
+                await self._guard.vault.adrop(self._ref)
+            except Exception as error:  # noqa: BLE001  # its TTL ends it
+                failed("drop", error)
 
     def events(self, events: Generator[Any], redacts: Redacts) -> Generator[Any]:
         """Do what `aevents` does, blocking."""
@@ -126,7 +132,7 @@ class GuardedRun:
         new = self.objects.texts.taken()
         if new and self._ref is not None:
             try:
-                await self._guard.vault.ahold(self._ref, new)
+                await self._guard.vault.ahold(values_ref(self._ref), new)
             except Exception as error:  # noqa: BLE001  # placeholders stay
                 failed("hold", error)
         return shown
@@ -135,13 +141,13 @@ class GuardedRun:
         new = self.objects.texts.taken()
         if new and self._ref is not None:
             try:
-                self._guard.vault.hold(self._ref, new)
+                self._guard.vault.hold(values_ref(self._ref), new)
             except Exception as error:  # noqa: BLE001  # as above
                 failed("hold", error)
 
-    def _begin(self, held: Mapping[str, str]) -> None:
-        self.objects = self._objects({key: each for key, each in held.items() if not key.startswith(REQUEST_PART)})
-        self.call = resolved(self.call, held)
+    def _begin(self, parts: Mapping[str, str], values: Mapping[str, str]) -> None:
+        self.objects = self._objects(values)
+        self.call = resolved(self.call, parts)
 
     def _objects(self, known: Mapping[str, str]) -> RunObjects:
         thread = self.call.thread_id
