@@ -12,7 +12,7 @@ from discreet.state.context import check_user_id
 NOT_YOURS = "The request names another user. Leave user_id out, or name yourself."
 
 
-def run_user(caller: Caller, named: str | None, identity: Callable[[str], str]) -> str:
+def run_user(caller: Caller, named: object, identity: Callable[[str], str]) -> str:
     """Return the identity whose memories a run of `caller` works with, if its request names `named` as the user.
 
     `identity` makes a subject opaque. Callers may name themselves by either. Those who may name others

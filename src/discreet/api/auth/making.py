@@ -1,0 +1,36 @@
+"""Make the `auth` of a LangGraph server."""
+
+from __future__ import annotations
+
+from langgraph_sdk.auth import Auth
+
+from discreet.api.auth.assistants import AssistantHandlers
+from discreet.api.auth.callers import Callers, Ctx, Value
+from discreet.api.auth.crons import CronHandlers
+from discreet.api.auth.store import StoreHandlers
+from discreet.api.auth.threads import RunExists, ThreadHandlers, run_exists
+from discreet.api.services import Authenticates
+
+
+def make_auth(authenticator: Authenticates, *, run_exists: RunExists = run_exists) -> Auth:
+    """Return the `auth` of a server where everybody has their own threads, runs, assistants, crons and items.
+
+    What no handler knows is refused: an action that a newer server has may touch what is somebody's.
+
+    Args:
+        authenticator: Tells who calls.
+        run_exists: Whether a thread has a run. Default: ask the server.
+    """
+    auth = Auth()
+    callers = Callers(authenticator)
+    auth.authenticate(callers.authenticate)
+    auth.on(_refuse)
+    ThreadHandlers(callers, run_exists).register(auth)
+    AssistantHandlers(callers).register(auth)
+    CronHandlers(callers).register(auth)
+    StoreHandlers(callers).register(auth)
+    return auth
+
+
+async def _refuse(ctx: Ctx, value: Value) -> bool:  # noqa: ARG001  # the server calls by name
+    return False
