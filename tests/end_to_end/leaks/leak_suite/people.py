@@ -17,6 +17,10 @@ from websockets.asyncio.client import connect
 
 from leak_suite.plants import Plants
 
+SWITCHED = 101
+"""Status of a WebSocket that was opened (RFC 9110, section 15.2.2)."""
+FIRST_FAILURE = 300
+
 VARIABLE = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|[^/]*%[^/]*)")
 
 Kind = Literal["live", "later", "foreign"]
@@ -32,6 +36,14 @@ class Reply:
     status: int
     data: bytes
     headers: bytes = b""
+
+    @property
+    def gives(self) -> bool:
+        """Whether it lets somebody do or see something: streams and commands tell what went wrong with status 200."""
+        refused = (
+            not self.data or b"error" in self.data[:40] or (self.status == SWITCHED and b"event_id" not in self.data)
+        )
+        return self.status < FIRST_FAILURE and not refused
 
 
 @dataclass
@@ -51,7 +63,7 @@ class Replies:
 
     def given_away(self) -> set[str]:
         """Return what somebody else was let do with things that are not theirs."""
-        return {reply.what for reply in self.said if reply.kind == "foreign" and reply.status < 300}
+        return {reply.what for reply in self.said if reply.kind == "foreign" and reply.gives}
 
 
 @dataclass(frozen=True)

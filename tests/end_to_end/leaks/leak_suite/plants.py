@@ -30,7 +30,7 @@ def _token(plants: Plants, number: int) -> str:
 
 
 def _phone(plants: Plants, number: int) -> str:
-    return f"+44 {plants.phone} {number % 10**4:04}"
+    return f"+49 {plants.phone}{number % 10**3:03}"
 
 
 def _card(plants: Plants, number: int) -> str:
@@ -83,7 +83,7 @@ class Plants:
     def __post_init__(self) -> None:
         source = random.Random(self.seed)
         self.word = "q" + "".join(source.choices(LETTERS, k=9))
-        self.phone = f"7911 {source.randrange(10, 100)}"
+        self.phone = f"1512 {source.randrange(1000, 10000)}"
         self.card = f"453{source.randrange(10**7, 10**8)}"
         self.bank = f"{source.randrange(10**9, 10**10)}"
         self._seen: dict[bytes, tuple[int, set[str]]] = {}

@@ -54,7 +54,10 @@ async def over_websocket(visit: Visit) -> None:
             started = await socket.command(2, "run.start", **visit.leaky("work", "ask"))
             visit.expect("a run starts over a WebSocket", holds=started.get("type") == "success")
             asked = await socket.until(lambda message: message.get("method") == "input.requested")
-            answer = {"interrupt_id": asked["params"]["data"]["interrupt_id"], "response": f"It is {visit.plant('response')}."}
+            answer = {
+                "interrupt_id": asked["params"]["data"]["interrupt_id"],
+                "response": f"It is {visit.plant('response')}.",
+            }
             answer["namespace"] = asked["params"]["namespace"]
             await socket.command(3, "input.respond", **answer)
             await socket.command(4, visit.plant("unknown command"))

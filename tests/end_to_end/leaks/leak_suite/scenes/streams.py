@@ -19,6 +19,9 @@ RESTORED = {
 }
 """What the owner sees in a stream of that mode, as it is."""
 
+CHATTER = "Then tell me more about the birds at the lake. " * 40
+"""Streamed text comes some hundred characters late."""
+
 BROKEN_PLACEHOLDER = re.compile(r"<[A-Z][A-Z_]*(?::[0-9A-Z]*)?$|^(?:[A-Z_]+:)?[0-9A-Z]{8}>")
 """A text that ends inside a placeholder, or begins inside one."""
 
@@ -42,7 +45,7 @@ async def tokens(visit: Visit) -> None:
     visit.planted_by_graph("tool result")
     for assistant in ("agent", "leaky"):
         thread = await visit.thread()
-        text = f"Say {visit.plant('input')}, route {visit.route}: and {visit.plant('second value')} please."
+        text = f"Say {visit.plant('input')}, route {visit.route}: and {visit.plant('second value')} please. {CHATTER}"
         body: dict[str, Any] = {"assistant_id": assistant, "input": visit.message(text), "stream_resumable": True}
         body |= {"stream_mode": ["messages-tuple", "values"]}
         came = await visit.owner.stream("live", "POST", f"/threads/{thread}/runs/stream", body)
@@ -116,7 +119,9 @@ async def pauses(visit: Visit) -> None:
             came = await visit.owner.stream("live", "POST", path, resumed)
             text = json.dumps([event.data for event in came], ensure_ascii=False)
         await visit.other.call("foreign", "POST", f"/threads/{thread}/runs/wait", resumed)
-        visit.expect(f"the graph got the real answer, {way}", holds=visit.plant(f"resume value, {way}", "email") in text)
+        visit.expect(
+            f"the graph got the real answer, {way}", holds=visit.plant(f"resume value, {way}", "email") in text
+        )
         await visit.read_thread(thread)
     thread = await visit.thread()
     goto = {"goto": [{"node": "seek", "input": {"private": visit.plant("goto"), "route": visit.route}}]}
