@@ -11,6 +11,7 @@ from langgraph.types import StateSnapshot
 
 from discreet.graph.guard.callback_events import CallbackEvents
 from discreet.graph.guard.events import Shape, StreamEvents
+from discreet.graph.guard.logs import quieten
 from discreet.graph.guard.requests import Call
 from discreet.graph.guard.run import Guard, GuardedRun
 from discreet.ports import TextRedactor, TurnVault
@@ -34,6 +35,8 @@ def guarded(
     the request's name before an event is out. Exceptions lose what they say, unless they are Discreet's own. Without a
     request, input is taken as it is. `print_mode` and `debug`, which print raw values, do nothing.
 
+    LangGraph's own log lines about errors of nodes lose what the errors say, in the whole process.
+
     A custom stream writer's texts are redacted one by one: a value that a node itself cuts in two is not seen.
 
     Example:
@@ -42,6 +45,7 @@ def guarded(
         >>> graph.invoke({"messages": [("user", "I am ann@example.com")]})["messages"][0].content
         'I am <EMAIL>'
     """
+    quieten()
     guard = Guard(vault=vault or default_vault(), redactor=redactor or default_redactor())
     attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
     return GuardedGraph(guard=guard, **{**attributes, "debug": False})

@@ -16,6 +16,7 @@ from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import CleanDigests, RunTexts
 from discreet.nodes.masking import failed
 from discreet.ports import TextRedactor, TurnVault, of_thread
+from discreet.redaction.placeholders import TAGGED
 from discreet.state.request_ref import values_ref
 
 INLINE_CHARS: Final = 4_000
@@ -146,6 +147,8 @@ class GuardedRun:
                 failed("hold", error)
 
     def _begin(self, parts: Mapping[str, str], values: Mapping[str, str]) -> None:
+        if not parts and not values and TAGGED.search(str(self.call.input)):
+            failed("values", LookupError())  # a request was redacted, and what it said is gone
         self.objects = self._objects(values)
         self.call = resolved(self.call, parts)
 

@@ -113,10 +113,6 @@ class RunTexts:
         new, self._new = self._new, {}
         return new
 
-    def knows(self, placeholder: str) -> bool:
-        """Whether the value of a placeholder is known."""
-        return placeholder in self._known
-
     def learn(self, values: Mapping[str, str]) -> None:
         """Take values that others have found; they count as taken."""
         for placeholder, value in values.items():

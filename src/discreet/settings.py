@@ -186,6 +186,44 @@ def _variable(location: str) -> str:
     return f"{prefix}{location}".upper() if location in Settings.model_fields else location.upper()
 
 
+class Tracing(BaseSettings):
+    """What LangSmith's tracing is told by the environment, and by a `.env` that a server is started with."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
+
+    langsmith_tracing: str | None = None
+    langsmith_tracing_v2: str | None = None
+    langchain_tracing_v2: str | None = None
+    langchain_tracing: str | None = None
+    langsmith_api_key: SecretStr | None = None
+    langchain_api_key: SecretStr | None = None
+    langsmith_hide_inputs: str | None = None
+    langchain_hide_inputs: str | None = None
+    langsmith_hide_outputs: str | None = None
+    langchain_hide_outputs: str | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether runs are traced. LangGraph's server traces as soon as there is a key and nobody says otherwise."""
+        said = (self.langsmith_tracing, self.langsmith_tracing_v2, self.langchain_tracing_v2, self.langchain_tracing)
+        given = [each for each in said if each is not None]
+        if not given:
+            return bool(self.langsmith_api_key or self.langchain_api_key)
+        return any(each.strip().lower() not in {"false", "0", "no", "off", "f", "n"} for each in given)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether inputs and outputs stay here. LangSmith's client takes nothing but `true` for a yes."""
+        inputs = self.langsmith_hide_inputs or self.langchain_hide_inputs
+        outputs = self.langsmith_hide_outputs or self.langchain_hide_outputs
+        return inputs == outputs == "true"
+
+
+def load_tracing() -> list[Tracing]:
+    """Return what holds for a process that reads `.env` and for one that does not: a server and a script."""
+    return [Tracing(), Tracing(_env_file=None)]
+
+
 def child_environment(**values: str) -> dict[str, str]:
     """Return this process's environment for a child process, with `values` where it does not set them itself."""
     return {**values, **os.environ}

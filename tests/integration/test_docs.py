@@ -35,6 +35,11 @@ async def test_the_short_term_page(empty_database):
     assert await page["main"](empty_database) == ("Hello Ann.", True)
 
 
+async def test_the_settings_page(empty_database):
+    (page,) = snippets("settings.md")
+    assert await page["main"](empty_database) == (5, 8, ["memory_retrieve_limit: None -> 8"])
+
+
 def test_the_redaction_page(caplog):
     basics, vault, shapes, recogniser = snippets("redaction.md")
     assert basics["redacted"] == "Tôi là Lan, email <EMAIL>, gọi <PHONE> lúc 12:30 ngày 17/05/2024."

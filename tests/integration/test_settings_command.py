@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from discreet.access.identity import is_identity
 from discreet.cli import app
 from discreet.errors import SettingRefusedError
+from discreet.providers import embedding_provider
 from discreet.state.memory_settings import MemorySettings
 
 
@@ -64,6 +65,13 @@ def test_values_are_json_or_a_text(command, name, written, value):
 
 def test_what_an_embedding_model_takes_is_said(command):
     assert "when they start again" in command("set", "embedding_provider", "local").stdout
+
+
+def test_memories_are_embedded_anew_by_the_model_of_the_database(command, monkeypatch):
+    monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
+    command("set", "embedding_provider", "local")
+    result = CliRunner().invoke(app, ["reembed", "--json"])
+    assert json.loads(result.stdout)["space"] == embedding_provider("local").name
 
 
 @pytest.mark.parametrize(

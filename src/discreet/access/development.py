@@ -39,7 +39,7 @@ def make_token(
     return jwt.encode(claims, secret.encode(), SYMMETRIC)
 
 
-def token_for(settings: Settings, subject: str, *, admin: bool = False) -> str:
+def token_for(settings: Settings, subject: str, *, admin: bool = False, ttl: timedelta = TTL) -> str:
     """Return a token that a server with these settings takes, or `discreet dev` in this folder if they have no secret.
 
     Raises:
@@ -54,7 +54,7 @@ def token_for(settings: Settings, subject: str, *, admin: bool = False) -> str:
         )
     else:
         secret = development_secret(settings)
-    return make_token(secret, subject, admin=admin, issuer=settings.jwt_issuer, audience=settings.jwt_audience)
+    return make_token(secret, subject, admin=admin, ttl=ttl, issuer=settings.jwt_issuer, audience=settings.jwt_audience)
 
 
 def development_secret(settings: Settings) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -10,10 +11,28 @@ from starlette.exceptions import HTTPException
 from starlette.types import Lifespan
 
 from discreet.api.errors import access_handler
+from discreet.api.routes.entries import make_entries_router
+from discreet.api.routes.feedback import make_feedback_router
+from discreet.api.routes.health import make_health_router
+from discreet.api.routes.listing import make_listing_router
+from discreet.api.routes.metrics import make_metrics_router
+from discreet.api.routes.searching import make_searching_router
+from discreet.api.routes.sessions import make_sessions_router
 from discreet.api.services import Services
 from discreet.errors import AccessError
 
 TITLE = "Discreet"
+
+ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
+    make_entries_router,
+    make_listing_router,
+    make_feedback_router,
+    make_searching_router,
+    make_sessions_router,
+    make_health_router,
+    make_metrics_router,
+)
+"""What the application is made of, one subject each."""
 
 
 def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
@@ -37,5 +56,5 @@ def include(app: FastAPI, routers: Iterable[APIRouter]) -> None:
         app.router.routes.extend(router.routes)
 
 
-def _routers(_services: Services) -> Iterable[APIRouter]:
-    return ()
+def _routers(services: Services) -> Iterable[APIRouter]:
+    return [make(services) for make in ROUTERS]

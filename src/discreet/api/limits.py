@@ -44,6 +44,8 @@ async def with_form(request: Request, limit: int) -> Request:
 def _check_type(request: Request, *taken: str) -> None:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in taken:
         raise MediaTypeError
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise MediaTypeError("The body is compressed. Send it as it is.")
 
 
 async def _read(request: Request, limit: int) -> tuple[Request, bytes]:

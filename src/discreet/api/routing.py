@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from discreet.access.caller import Caller
 from discreet.api.dependencies import make_dependencies
 from discreet.api.errors import ANSWERED, answer_to, answers
+from discreet.api.ingress.queries import RAW_QUERY
 from discreet.api.limits import with_form, with_json
 from discreet.api.services import Services
 
@@ -55,15 +56,19 @@ def _route_class(max_body_bytes: int, authenticate: Authenticate | None) -> type
             handle = super().get_route_handler()
 
             async def answer(request: Request) -> Response:
+                if (query := request.scope.get(RAW_QUERY)) is not None:  # what stands in the scope is logged
+                    request = Request({**request.scope, "query_string": query}, request.receive)
                 try:
                     if authenticate is not None:
                         await authenticate(request)
                     if self.body_field is not None:
                         read = with_form if isinstance(self.body_field.field_info, Form) else with_json
                         request = await read(request, max_body_bytes)
-                    return await handle(request)
+                    response = await handle(request)
                 except ANSWERED as error:
-                    return answer_to(error)
+                    response = answer_to(error)
+                response.headers["Cache-Control"] = "no-store"  # somebody's own
+                return response
 
             return answer
 

@@ -43,11 +43,28 @@ def dev(
     port: Annotated[
         int | None, typer.Option(help="Port on 127.0.0.1. Default: the first free one from 2024 on.", min=1, max=65535)
     ] = None,
+    token_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SUBJECT", help="Print a token for SUBJECT; may be given for several. Default: developer."
+        ),
+    ] = None,
 ) -> None:
     """Start the embedded database and `langgraph dev`, without any outbound call."""
     from discreet.cli.dev import run_dev
 
-    raise typer.Exit(run_dev(port=port))
+    raise typer.Exit(run_dev(port=port, subjects=token_for or ()))
+
+
+@app.command()
+def doctor(
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check the settings and what they name. Nothing is changed. Exit code 1 if something is wrong."""
+    from discreet.cli.doctor import run_doctor
+
+    raise typer.Exit(run_doctor(dsn, as_json=as_json))
 
 
 @app.command()
@@ -179,6 +196,18 @@ def settings_history(
     from discreet.cli.settings import run_history
 
     run_history(dsn, name=name, limit=limit, before=before, as_json=as_json)
+
+
+@app.command()
+def token(
+    subject: Annotated[str, typer.Argument(help="Who the token names: a user id of your choice.")],
+    admin: Annotated[bool, typer.Option("--admin", help="May change settings and see the admin page.")] = False,
+    days: Annotated[float, typer.Option(help="How long it is good.", min=0)] = 30,
+) -> None:
+    """Print a token for `discreet dev` in this folder, or for servers with this DISCREET_JWT_SECRET."""
+    from discreet.cli.token import run_token
+
+    run_token(subject, admin=admin, days=days)
 
 
 def main() -> None:

@@ -6,11 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 
+from discreet.access.development import configured, development_secret, token_for
 from discreet.cli.session import opened_storage
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.settings import child_environment, load_settings
@@ -30,14 +32,15 @@ QUIET = {
     "LANGSMITH_TRACING": "false",
 }
 
-STUDIO_USER = "studio"
-"""Who speaks when the Studio names nobody."""
+DEVELOPER = "developer"
+"""Who a token is made for if nobody says for whom."""
 
 
-def run_dev(*, port: int | None) -> int:
+def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
 
-    Without `port` it is the first free one from 2024 on.
+    Without `port` it is the first free one from 2024 on. Unless the settings say how callers are known, or that they need not
+    be, tokens for `subjects` are printed that it takes.
 
     Raises:
         ConfigurationError: There is no langgraph.json here, or the port is taken.
@@ -52,11 +55,35 @@ def run_dev(*, port: int | None) -> int:
     port = _chosen_port(port)
     with opened_storage(console):
         console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
+        access = _access(port, subjects, console)
         command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
         command += ["--no-reload", "--host", HOST, "--port", str(port)]
-        environment = child_environment(**QUIET, DISCREET_DEFAULT_USER=load_settings().default_user or STUDIO_USER)
+        environment = child_environment(**QUIET, **access)
         with subprocess.Popen(command, env=environment) as server:  # noqa: S603  # our own arguments
             return _wait(server)
+
+
+def _access(port: int, subjects: Sequence[str], console: Console) -> dict[str, str]:
+    """Return what tells the server who may call. Tokens are printed here, and so are in no log of the server."""
+    settings = load_settings()
+    if settings.allow_anonymous and not subjects:
+        console.print("Requests from this machine need no token (DISCREET_ALLOW_ANONYMOUS).")
+        return {}
+    if configured(settings) and not subjects:
+        console.print("Requests need a token or an API key, as your settings say.")
+        return {}
+    for subject in subjects or (DEVELOPER,):
+        console.print(f"Token of {subject}, who is one user:", markup=False)
+        print(token_for(settings, subject, admin=subject == DEVELOPER))
+    console.print(
+        f"Use one: curl -H 'Authorization: Bearer …' http://{HOST}:{port}/threads/search -d '{{}}'", markup=False
+    )
+    console.print(
+        f'   get_client(url="http://{HOST}:{port}", headers={{"Authorization": "Bearer …"}}, api_key=None)',
+        markup=False,
+    )
+    console.print("More users: discreet token SUBJECT. The Studio needs no token, and is a user of its own.")
+    return {} if configured(settings) else {"DISCREET_JWT_SECRET": development_secret(settings)}
 
 
 def _chosen_port(port: int | None) -> int:

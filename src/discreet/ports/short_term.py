@@ -11,8 +11,9 @@ SESSION_SECONDS = 300.0
 HISTORY_SECONDS = 86_400.0
 """Everything else of a session is kept for a day after the last message."""
 
-WorkKind = Literal["request", "audio"]
-"""What may be delivered twice: a message, known by a keyed hash of its text; a recording, known by its own."""
+WorkKind = Literal["request", "audio", "call"]
+"""What may be delivered twice: a message, known by a keyed hash of its text; a recording, known by its own; a call of the
+REST API, known by a keyed hash of its Idempotency-Key."""
 
 
 @dataclass(frozen=True, kw_only=True)

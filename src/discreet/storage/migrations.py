@@ -73,6 +73,17 @@ async def migrate(dsn: str, *, lock_seconds: float = LOCK_SECONDS) -> list[str]:
     return applied
 
 
+async def unapplied(conn: AsyncConnection[TupleRow]) -> list[str]:
+    """Return the names of the migrations that this database lacks, in their order; nothing is changed.
+
+    Raises:
+        MigrationError: A released file was changed after it had been applied.
+    """
+    migrations, applied = released(), await _applied(conn)
+    _pending([migration for migration in migrations if migration.name in applied], applied)
+    return [migration.name for migration in migrations if migration.name not in applied]
+
+
 async def _apply_next(conn: AsyncConnection[TupleRow], migrations: list[Migration], lock_seconds: float) -> str | None:
     """Apply the first missing migration; None when there is none."""
     deadline = asyncio.get_running_loop().time() + lock_seconds

@@ -50,6 +50,8 @@ def work_keys(work: Work) -> WorkKeys:
             return WorkKeys(lock=f"processed:{user}:{ref}", result=f"processed:{user}:{ref}:result")
         case "audio":
             return WorkKeys(lock=f"lock:audio:{user}#audio:{ref}", result=f"audio:{user}:{ref}:result")
+        case "call":
+            return WorkKeys(lock=f"call:{user}:{ref}", result=f"call:{user}:{ref}:result")
         case _:
             assert_never(work.kind)
 
@@ -57,7 +59,7 @@ def work_keys(work: Work) -> WorkKeys:
 def user_prefixes(user_id: str) -> tuple[str, ...]:
     """Return what all keys of a user, and no others, begin with."""
     user = _user(user_id)
-    return f"session:{user}:", f"processed:{user}:", f"audio:{user}:", f"lock:audio:{user}#"
+    return f"session:{user}:", f"processed:{user}:", f"audio:{user}:", f"call:{user}:", f"lock:audio:{user}#"
 
 
 def user_pattern(user_id: str) -> str:

@@ -76,7 +76,8 @@ async def _stop(tasks: Iterable[asyncio.Task[None]]) -> None:
 
 
 async def _repeat(name: str, work: Work, period: float, delay: float) -> None:
-    await asyncio.sleep(delay)
+    if delay:
+        await asyncio.sleep(delay)
     while True:
         try:
             await work()

@@ -79,6 +79,7 @@ def test_a_worker_gets_the_request_that_another_process_took_in(process, lies_re
     assert lies_readable(token) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_lacks_the_vault_its_keys_or_the_name_goes_on_with_placeholders(process, token):
     body = process("take", f"Write to {token}@example.com", vault="postgres")
     guessed = {**body, "config": {"configurable": {REQUEST_REF: "guessed"}}}
@@ -102,6 +103,7 @@ def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(pr
     assert lies_readable(token) == []
 
 
+@pytest.mark.slow
 def test_approved_elsewhere_with_vaults_in_memory_it_gets_the_placeholder(process, token):
     process("begin", f"Please write to {token}@example.com", vault="memory")
     [[to, answer]] = process("resume", "yes", vault="memory")["received"]

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from discreet.cli.planted import search_folder
-from discreet.errors import ConfigurationError, StorageUnavailableError
+from discreet.errors import ConfigurationError, StorageError, StorageUnavailableError
 from discreet.metrics import vault_failures
 from discreet.settings import Settings
 from discreet.storage.pool import make_pool
@@ -66,26 +66,26 @@ async def test_a_row_that_was_moved_or_changed_is_lost(place, kept):
     assert await kept.vault.avalues("1") == {"mine": "ann", "good": "x"}
 
 
-@pytest.mark.parametrize("place", ["postgres"], indirect=True)
-async def test_neither_files_nor_log_of_the_database_have_anything_readable(place, kept, token):
+async def test_neither_files_nor_log_of_the_database_have_anything_readable(database, token):
+    """With a server that logs every statement and its parameters, as an administrator may have it."""
     names = {name: f"{token}{name}" for name in ("turn", "key", "value", "medium", "dropped")}
-    with psycopg.connect(place.dsn, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET log_statement = 'all'")
-        connection.execute("SELECT pg_reload_conf()")
-        [folder] = connection.execute("SHOW data_directory").fetchone()
-        try:
-            await kept.vault.ahold(names["turn"], {names["key"]: names["value"], "m": names["medium"] * 50_000})
-            await kept.other.ahold("2", {"d": names["dropped"]})
-            await kept.other.adrop("2")
-            assert len(await kept.vault.avalues(names["turn"])) == 2
-            connection.execute("CREATE TABLE written AS SELECT %s AS control", [f"{token}control"])
-            connection.execute("CHECKPOINT")
-            search = search_folder(Path(folder), {**names, "control": f"{token}control"})
-        finally:
-            connection.execute("ALTER SYSTEM RESET log_statement")
-            connection.execute("SELECT pg_reload_conf()")
+    chatty = ("log_statement=all", "log_parameter_max_length=-1", "log_error_verbosity=default")
+    logging = " ".join(f"-c {option}" for option in chatty)
+    async with make_pool(psycopg.conninfo.make_conninfo(database, options=logging), max_size=2) as pool:
+        vault = PostgresTurnVault(pool, keys=InMemoryKeys())
+        await vault.ahold(names["turn"], {names["key"]: names["value"], "m": names["medium"] * 50_000})
+        await vault.ahold("2", {"d": names["dropped"]})
+        await vault.adrop("2")
+        assert len(await vault.avalues(names["turn"])) == 2
+        async with pool.connection() as connection:
+            await connection.execute("CREATE TABLE written (control text)")
+            await connection.execute("INSERT INTO written VALUES (%s)", [f"{token}control"])
+            await connection.execute("CHECKPOINT")
+            row = await (await connection.execute("SHOW data_directory")).fetchone()
+    search = search_folder(Path(row["data_directory"]).parent, {**names, "control": f"{token}control"})
     assert set(search.found) == {"control"}
-    assert search.size > 1_000_000
+    where = {part for found in search.found["control"] for part in Path(found).parts}
+    assert where >= {"base", "pg_wal", "server.log"}  # the control is found where the values are not
 
 
 @pytest.mark.parametrize("place", ["postgres"], indirect=True)
@@ -152,6 +152,23 @@ async def test_a_server_that_is_down_is_one_error_that_says_nothing_of_the_value
                 await call
             assert token not in f"{caught.value!r} {caught.value.__cause__!r}"
             assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_a_statement_that_is_refused_adds_nothing_and_breaks_no_connection(place, kept, token):
+    away = "ALTER TABLE discreet.vault_value RENAME TO vault_value_away"
+    back = "ALTER TABLE discreet.vault_value_away RENAME TO vault_value"
+    await kept.vault.ahold("1", {MARK: "ann"})
+    with psycopg.connect(place.dsn, autocommit=True) as connection:
+        connection.execute(away)
+        for _ in range(6):  # more than the pool has connections
+            with pytest.raises(StorageError) as caught:
+                await kept.vault.ahold("2", {token: token})
+            assert token not in str(caught.value)
+        assert connection.execute("SELECT count(*) FROM discreet.vault_turn").fetchone() == (1,)
+        connection.execute(back)
+    await kept.vault.ahold("2", {"b": "bob"})
+    assert [await kept.vault.avalues(turn) for turn in ("1", "2")] == [{MARK: "ann"}, {"b": "bob"}]
 
 
 @shared

@@ -1,0 +1,109 @@
+"""Search entries by meaning and by words."""
+
+# Annotations are evaluated here: FastAPI would look for what they name among the module's names.
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+from discreet.access import Caller
+from discreet.api.dependencies import make_dependencies
+from discreet.api.entries import Entry
+from discreet.api.errors import answers
+from discreet.api.routing import make_router
+from discreet.api.services import Services
+from discreet.api.users import user_of
+from discreet.api.values import Id, Labels, Moment, Words
+from discreet.state.records import MemoryFilters, MemoryType
+
+MAX_FOUND = 50
+
+
+class SearchFilters(BaseModel):
+    """Narrow a search; every filter given must hold."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    session_id: Id | None = None
+    """Of this conversation."""
+    agent_id: Id | None = None
+    """Of this agent."""
+    request_id: Id | None = None
+    """Of this request."""
+    type: Annotated[list[MemoryType], Field(max_length=10)] = []
+    """Of any of these types."""
+    tags: Labels = []
+    """That carry all these tags."""
+    after: Moment | None = None
+    """Written at or after this time."""
+    before: Moment | None = None
+    """Written before this time."""
+    app_name: Id = "default"
+    """Of this application."""
+
+
+class Question(BaseModel):
+    """A search."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    q: Annotated[Words, Field(max_length=20_000)]
+    """What to look for; of a long text, its beginning. A blank one finds nothing."""
+    user_id: str | None = None
+    """Whose entries: yours, if you leave it out."""
+    limit: Annotated[int, Strict(), Field(ge=1, le=MAX_FOUND)] | None = None
+    """Entries at most; as the settings say, if you leave it out."""
+    threshold: Annotated[float, Strict(), Field(ge=0, le=1)] | None = None
+    """Least similarity of an entry that shares no word with `q`; as the settings say, if you leave it out."""
+    filters: SearchFilters = SearchFilters()
+    """Which entries."""
+
+
+class Hit(BaseModel):
+    """An entry that was found."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    entry: Entry
+    score: float
+    """Higher is nearer; comparable within one answer."""
+    similarity: float
+    """Of meaning, 0 to 1; comparable between answers while the embedding model stays."""
+
+
+class Hits(BaseModel):
+    """What a search found."""
+
+    results: list[Hit]
+
+
+def make_searching_router(services: Services) -> APIRouter:
+    """Return the route."""
+    router = make_router(services, prefix="/memory", tags=["memory"])
+    known = make_dependencies(services).caller
+
+    @router.post("/search", summary="Search entries", responses=answers(400, 403, 413, 415, 422))
+    async def search(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
+        user = user_of(services, caller, question.user_id)
+        live, wanted = services.memory_settings.live, question.filters
+        found = await services.memories.search(
+            user.identity,
+            question.q,
+            limit=live.memory_retrieve_limit if question.limit is None else question.limit,
+            threshold=live.memory_retrieve_threshold if question.threshold is None else question.threshold,
+            filters=MemoryFilters(
+                app_name=wanted.app_name,
+                thread_id=wanted.session_id,
+                agent_id=wanted.agent_id,
+                request_id=wanted.request_id,
+                types=wanted.type or None,
+                tags=wanted.tags or None,
+                after=wanted.after,
+                before=wanted.before,
+            ),
+        )
+        hits = [Hit(entry=Entry.of(hit.record, user), score=hit.score, similarity=hit.similarity) for hit in found]
+        return Hits(results=hits)
+
+    return router

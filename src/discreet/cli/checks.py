@@ -1,0 +1,171 @@
+"""What `discreet doctor` can tell from the settings alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.access.identity import load_identities
+from discreet.encryption import MAKE_ONE, keys_from_settings
+from discreet.errors import DiscreetError
+from discreet.providers import chat_model, embedding_provider
+from discreet.providers.offline import OfflineChatModel
+from discreet.redaction.placeholder_key import load_placeholder_key
+from discreet.settings import Settings, load_tracing
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    """`fail`: something will not work, or will not be private. `warn`: right for some, who have to know."""
+    say: str
+    """What was found, and what to do. No secret, and nothing that a person said."""
+
+
+def settings_checks(settings: Settings) -> list[Check]:
+    """Return what the settings tell, in the order in which it matters."""
+    checks = {
+        "encryption keys": _encryption_keys,
+        "placeholder key": _placeholder_key,
+        "identity key": _identity_key,
+        "turn vault": _turn_vault,
+        "chat model": _chat_model,
+        "embedding model": _embedding_model,
+        "tracing": _tracing,
+        "credentials": _credentials,
+    }
+    return [guarded(name, check, settings) for name, check in checks.items()]
+
+
+def guarded(name: str, check: Callable[[Settings], Check], settings: Settings) -> Check:
+    """Return what `check` finds; what it raises is a failure."""
+    try:
+        return check(settings)
+    except DiscreetError as error:
+        return Check(name, "fail", str(error))
+    except Exception as error:  # noqa: BLE001  # a provider's client refuses its settings by errors of its own
+        return Check(name, "fail", f"It can't be set up ({type(error).__name__}). Check the provider's own settings.")
+
+
+def shares(settings: Settings) -> bool:
+    """Return whether these are settings of a service of several processes."""
+    return settings.turn_vault != "memory" or settings.spill
+
+
+def _encryption_keys(settings: Settings) -> Check:
+    if keys_from_settings(settings) is not None:
+        return Check("encryption keys", "ok", "Set. Keep them apart from the database and its backups.")
+    if shares(settings):
+        return Check(
+            "encryption keys",
+            "fail",
+            f"A shared turn vault and DISCREET_SPILL need DISCREET_ENCRYPTION_KEYS, the same in all processes. {MAKE_ONE}",
+        )
+    return Check(
+        "encryption keys",
+        "warn",
+        f"Texts lie redacted in the database, and not sealed. Set DISCREET_ENCRYPTION_KEYS. {MAKE_ONE}",
+    )
+
+
+def _placeholder_key(settings: Settings) -> Check:
+    name, make = "placeholder key", "Set DISCREET_PLACEHOLDER_KEY; `discreet key --placeholder` makes one."
+    if settings.placeholder_key is not None:
+        load_placeholder_key(settings)
+        return Check(name, "ok", "Set. It has to be the same in all processes.")
+    if shares(settings):
+        return Check(name, "fail", f"Several processes need the same one, or each marks a value in its own way. {make}")
+    if settings.postgres_dsn is not None:
+        return Check(name, "warn", f"In a file of this data folder: processes with another folder have another. {make}")
+    return Check(name, "ok", "In a file of the data folder, made when it is first needed.")
+
+
+def _identity_key(settings: Settings) -> Check:
+    name, make = "identity key", "Set DISCREET_IDENTITY_KEY; `discreet key --identity` makes one."
+    if settings.identity_key is not None:
+        load_identities(settings)
+        return Check(name, "ok", "Set. It has to be the same in all servers, for good.")
+    if not (_methods(settings) or settings.allow_anonymous):
+        return Check(name, "ok", "Not used: nobody is let in.")
+    if shares(settings):
+        return Check(name, "fail", f"Several servers need the same one, or people don't find what is theirs. {make}")
+    if settings.postgres_dsn is not None:
+        return Check(name, "warn", f"In a file of this data folder: servers with another folder have another. {make}")
+    return Check(name, "ok", "In a file of the data folder, made when it is first needed.")
+
+
+def _turn_vault(settings: Settings) -> Check:
+    name = "turn vault"
+    if settings.turn_vault == "redis" and settings.redis_url is None:
+        return Check(name, "fail", "DISCREET_TURN_VAULT=redis needs DISCREET_REDIS_URL.")
+    if settings.turn_vault != "memory":
+        if keys_from_settings(settings) is None:
+            return Check(name, "fail", f"DISCREET_TURN_VAULT={settings.turn_vault} needs encryption keys. {MAKE_ONE}")
+        return Check(
+            name, "ok", f"Real values of running turns are shared by all processes, sealed, in {settings.turn_vault}."
+        )
+    means = (
+        "Real values of running turns are in the memory of the process that took them in. With more than one API or worker "
+        "process the others' models and tools get placeholders: set DISCREET_TURN_VAULT=postgres then."
+    )
+    return Check(name, "ok" if settings.postgres_dsn is None else "warn", means)
+
+
+def _chat_model(settings: Settings) -> Check:
+    model = chat_model(settings=settings)
+    if isinstance(model, OfflineChatModel):
+        return Check(
+            "chat model", "warn", "The offline model: for trying out. Set OPENAI_API_KEY or DISCREET_CHAT_MODEL."
+        )
+    return Check("chat model", "ok", f"{settings.chat_model or type(model).__name__}. It was not asked anything.")
+
+
+def _embedding_model(settings: Settings) -> Check:
+    return Check("embedding model", "ok", f"{embedding_provider(settings=settings).name}. It was not asked anything.")
+
+
+def _tracing(_settings: Settings) -> Check:
+    traced = [tracing for tracing in load_tracing() if tracing.on]
+    if not traced:
+        return Check("tracing", "ok", "Off.")
+    if all(tracing.hidden for tracing in traced):
+        return Check(
+            "tracing",
+            "warn",
+            "On, with inputs and outputs hidden; LangSmith still gets errors, tags and names of runs as they are. Discreet's "
+            "server sends no text, see DISCREET_TRACING; programs of your own do.",
+        )
+    return Check(
+        "tracing",
+        "fail",
+        "LangSmith's variables, or a key of it alone, send runs there with what people say. Set LANGSMITH_TRACING=false, or "
+        "LANGSMITH_HIDE_INPUTS=true and LANGSMITH_HIDE_OUTPUTS=true. Discreet's server sends no text all the same, see "
+        "DISCREET_TRACING; programs of your own do.",
+    )
+
+
+def _credentials(settings: Settings) -> Check:
+    found = _methods(settings)
+    if settings.allow_anonymous:
+        also = f" besides {' and '.join(found)}" if found else ""
+        return Check(
+            "credentials", "warn", f"Requests of this machine need none{also}: DISCREET_ALLOW_ANONYMOUS is on."
+        )
+    if found:
+        return Check("credentials", "ok", f"By {' and '.join(found)}.")
+    return Check(
+        "credentials",
+        "warn",
+        "None: a server refuses everybody. Set DISCREET_JWKS_URL, DISCREET_JWT_SECRET or DISCREET_API_KEYS, or on your own "
+        "machine DISCREET_ALLOW_ANONYMOUS=true. Programs that use the library alone need none.",
+    )
+
+
+def _methods(settings: Settings) -> list[str]:
+    """Return by what people are let in."""
+    methods = {"bearer tokens": settings.jwt_secret or settings.jwks_url, "API keys": settings.api_keys}
+    return [name for name, given in methods.items() if given]

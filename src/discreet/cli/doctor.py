@@ -1,0 +1,52 @@
+"""`discreet doctor`: look at the settings and at what they name, and say what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from discreet.cli.checks import Check, settings_checks
+from discreet.cli.reach import database_checks, redis_check
+from discreet.errors import ConfigurationError
+from discreet.settings import load_settings
+
+COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+def run_doctor(dsn: str | None, *, as_json: bool) -> int:
+    """Print a line for each check; return 1 if one has failed, else 0. Where it is no terminal, tabs are between fields."""
+    checks = asyncio.run(diagnose(dsn))
+    failed = any(check.state == "fail" for check in checks)
+    if as_json:
+        print(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}))
+    elif sys.stdout.isatty():
+        Console().print(_table(checks))
+    else:
+        print("\n".join(f"{check.state}\t{check.name}\t{check.say}" for check in checks))
+    return 1 if failed else 0
+
+
+async def diagnose(dsn: str | None = None) -> list[Check]:
+    """Return all checks. Nothing is changed, and no model is asked."""
+    try:
+        settings = load_settings()
+    except ConfigurationError as error:
+        return [Check("settings", "fail", str(error))]
+    database, redis = await asyncio.gather(database_checks(dsn, settings), redis_check(settings))
+    return [*database, redis, *await asyncio.to_thread(settings_checks, settings)]
+
+
+def _table(checks: list[Check]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for check in checks:
+        table.add_row(Text(check.state, style=COLOURS[check.state]), Text(check.name), Text(check.say))
+    return table

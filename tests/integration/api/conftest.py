@@ -1,0 +1,102 @@
+"""The REST API over a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from discreet.access import Caller
+from discreet.api.services import Services
+from discreet.errors import UnauthorisedError
+from discreet.redaction import Redactor
+from discreet.settings import Settings
+from discreet.state.memory_settings import MemorySettings
+from discreet.storage import Storage, open_storage
+from discreet.testing import StubEmbeddings
+
+
+class TokenAuthenticator:
+    """Knows who has which token: everybody who was given one by `headers_of`."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Caller] = {}
+
+    def headers_of(self, name: str, **rights: bool) -> dict[str, str]:
+        """Return the headers that `name` sends."""
+        token = f"{name}-token-{secrets.token_hex(8)}"
+        self._known[f"Bearer {token}"] = Caller(subject=name, identity=self.identity(name), **rights)
+        return {"Authorization": f"Bearer {token}"}
+
+    async def caller(self, headers: Mapping[str, str], client_host: str | None) -> Caller:
+        caller = self._known.get(headers.get("authorization", ""))
+        if caller is None:
+            raise UnauthorisedError
+        return caller
+
+    def identity(self, subject: str) -> str:
+        return f"u_{hashlib.sha256(subject.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+@pytest.fixture
+def authenticator() -> TokenAuthenticator:
+    return TokenAuthenticator()
+
+
+@pytest.fixture
+def make_services(authenticator):
+    """Return what makes services over a storage."""
+
+    def make(storage: Storage) -> Services:
+        return Services(
+            memories=storage.memories,
+            short_term=storage.short_term,
+            memory_settings=SimpleNamespace(live=MemorySettings()),
+            authenticator=authenticator,
+            redactor=Redactor(),
+            settings=Settings(_env_file=None),
+        )
+
+    return make
+
+
+@contextmanager
+def storage_of_a_thread(dsn: str) -> Iterator[Storage]:
+    """Yield a storage whose event loop runs in a thread of its own: clients have loops of their own, one a call."""
+    opened: dict[str, Storage] = {}
+    ready, over = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def hold() -> None:
+        async with open_storage(dsn, embeddings=StubEmbeddings(dims=64)) as storage:
+            opened["storage"] = storage
+            ready.set()
+            await over.wait()
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(hold())
+        finally:
+            ready.set()
+            loop.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    ready.wait()
+    try:
+        yield opened["storage"]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+
+
+@pytest.fixture
+def storage(database: str) -> Iterator[Storage]:
+    with storage_of_a_thread(database) as opened:
+        yield opened

@@ -1,0 +1,105 @@
+"""The doctor at real servers: what it finds, what it leaves as it is, and its exit code."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.encryption import make_key, write_key
+from discreet.redaction.placeholder_key import make_placeholder_key
+from discreet.storage.migrations import released
+
+PASSWORD = "tops" + "ecret"
+
+
+@pytest.fixture
+def doctor(monkeypatch):
+    """Return what runs `discreet doctor --json` and returns its exit code and its checks by name."""
+
+    def run(*arguments, **environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        result = CliRunner().invoke(app, ["doctor", "--json", *arguments])
+        told = json.loads(result.stdout)
+        assert told["ok"] == (result.exit_code == 0)
+        assert PASSWORD not in result.output
+        return result.exit_code, {check["name"]: check for check in told["checks"]}
+
+    return run
+
+
+def test_a_service_that_is_well(doctor, database, redis_url):
+    code, checks = doctor(
+        DISCREET_POSTGRES_DSN=database,
+        DISCREET_REDIS_URL=redis_url,
+        DISCREET_TURN_VAULT="redis",
+        DISCREET_ENCRYPTION_KEYS=write_key(make_key()),
+        DISCREET_PLACEHOLDER_KEY=make_placeholder_key(),
+        DISCREET_IDENTITY_KEY=make_placeholder_key(),
+        DISCREET_JWKS_URL="https://example.com/jwks",
+        OPENAI_API_KEY="any",
+    )
+    assert code == 0
+    assert {check["state"] for check in checks.values()} == {"ok"}
+    assert list(checks)[:4] == ["database", "pgvector", "schema", "redis"]
+    assert checks["redis"]["say"] == "It answers."
+
+
+def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_database):
+    code, checks = doctor("--dsn", empty_database)
+    assert code == 1
+    assert (checks["pgvector"]["state"], checks["schema"]["state"]) == ("warn", "fail")
+    assert "discreet migrate" in checks["schema"]["say"]
+    with psycopg.connect(empty_database) as connection:
+        assert connection.execute("SELECT to_regclass('discreet.migrations')").fetchone() == (None,)
+
+
+def test_a_database_that_lacks_the_last_migration_only(doctor, database):
+    last = released()[-1].name
+    with psycopg.connect(database) as connection:
+        connection.execute("DELETE FROM discreet.migrations WHERE name = %s", [last])
+    code, checks = doctor("--dsn", database)
+    assert code == 1
+    assert checks["schema"]["say"].startswith(f"Lacks {last}: ")
+
+
+def test_a_migration_that_was_changed_is_a_failure(doctor, database):
+    with psycopg.connect(database) as connection:
+        connection.execute("UPDATE discreet.migrations SET checksum = 'x' WHERE name LIKE '0002%'")
+    code, checks = doctor("--dsn", database)
+    assert (code, checks["schema"]["state"]) == (1, "fail")
+    assert "0002" in checks["schema"]["say"]
+
+
+def test_servers_that_are_down_are_found_at_once_and_no_password_is_shown(doctor):
+    code, checks = doctor(
+        DISCREET_POSTGRES_DSN=f"postgresql://ann:{PASSWORD}@127.0.0.1:1/none",
+        DISCREET_REDIS_URL=f"redis://:{PASSWORD}@127.0.0.1:1/0",
+    )
+    assert code == 1
+    assert (checks["database"]["state"], checks["redis"]["state"]) == ("fail", "fail")
+    assert "pgvector" not in checks
+    assert "tracing" in checks
+
+
+def test_addresses_that_cannot_be_read_are_failures(doctor):
+    code, checks = doctor(DISCREET_POSTGRES_DSN=f"host=x password={PASSWORD} nonsense", DISCREET_REDIS_URL="nonsense")
+    assert (code, checks["database"]["state"], checks["redis"]["state"]) == (1, "fail", "fail")
+
+
+def test_a_setting_that_cannot_be_used_is_one_failure(doctor):
+    code, checks = doctor(DISCREET_POOL_SIZE="none")
+    assert (code, list(checks)) == (1, ["settings"])
+    assert "DISCREET_POOL_SIZE" in checks["settings"]["say"]
+
+
+def test_for_people_it_is_a_line_a_check(database):
+    result = CliRunner().invoke(app, ["doctor", "--dsn", database])
+    assert result.exit_code == 0
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert lines[0][:2] == ["ok", "database"]
+    assert {state for state, _, _ in lines} == {"ok", "warn"}

@@ -1,0 +1,74 @@
+"""What holds for every route: who may call it, and what OpenAPI tells of it."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from schemathesis import openapi
+
+from discreet.api.app import make_app
+
+OPEN = {"/memory/health"}
+CONTRACT = {
+    ("POST", "/memory/store"),
+    ("GET", "/memory/query"),
+    ("GET", "/memory/entry/{entry_id}"),
+    ("DELETE", "/memory/entry/{entry_id}"),
+    ("POST", "/memory/feedback"),
+    ("POST", "/memory/search"),
+    ("POST", "/memory/session/{session_id}/end"),
+    ("GET", "/memory/health"),
+    ("GET", "/memory/metrics"),
+}
+
+
+@pytest.fixture
+def app(services):
+    return make_app(services)
+
+
+def operations(app):
+    return [
+        (method, path, operation)
+        for path, methods in app.openapi()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def test_the_contract_is_served(app):
+    assert {(method, route.path) for route in app.routes for method in route.methods} >= CONTRACT
+
+
+async def test_no_route_but_health_answers_a_stranger(app):
+    """Also with what it would take, and with credentials that are none."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://testserver") as client:
+        for route in app.routes:
+            assert isinstance(route, APIRoute)
+            path = re.sub(r"\{\w+\}", str(uuid4()), route.path)
+            for method in route.methods:
+                for headers in ({}, {"Authorization": "Bearer none"}, {"X-API-Key": "none"}):
+                    answer = await client.request(method, path, json={"short_answer": "x"}, headers=headers)
+                    assert (answer.status_code == 401) == (route.path not in OPEN), (method, path)
+                    assert ("www-authenticate" in answer.headers) == (answer.status_code == 401)
+
+
+def test_the_openapi_is_valid_and_names_the_credentials(app):
+    openapi.from_dict(app.openapi()).validate()
+    for method, path, operation in operations(app):
+        schemes = {name for scheme in operation.get("security", []) for name in scheme}
+        assert schemes == (set() if path in OPEN else {"HTTPBearer", "APIKeyHeader"}), (method, path)
+
+
+def test_every_error_is_documented_in_the_form_that_it_has(app):
+    for method, path, operation in operations(app):
+        answers = operation["responses"]
+        assert path in OPEN or {"401", "503"} <= answers.keys(), (method, path)
+        assert "requestBody" not in operation or {"400", "413", "415", "422"} <= answers.keys(), (method, path)
+        for status, answer in answers.items():
+            if status.startswith(("4", "5")) and path not in OPEN:
+                schema = answer["content"]["application/json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}, (method, path, status)
