@@ -82,6 +82,9 @@ class StreamEvents:
         mode, payload, wrap = self._shape.opened(event)
         if _is_message(payload) and mode in ("messages", None):
             return [wrap(each) for each in self._message(payload, wrap)]
+        if mode == "custom" and isinstance(payload, BaseMessageChunk):
+            self._last["custom", payload.id] = (None, wrap)
+            return [wrap(each) for each in self._chunks.feed(("custom", payload.id), payload)]
         if mode == "tools" and isinstance(payload, Mapping):
             return [wrap(each) for each in self._tool(payload, wrap)]
         redacted = wrap(self.payload(mode, payload))
@@ -94,12 +97,13 @@ class StreamEvents:
         rest = []
         for key in self._chunks.open():
             meta, wrap = self._last[key]
-            rest += [wrap((message, meta)) for message in self._chunks.end(key, last=False)]
+            messages = self._chunks.end(key, last=False)
+            rest += [wrap(each) if isinstance(key, tuple) else wrap((each, meta)) for each in messages]
         for key in self._blocks.open():
             meta, wrap = self._last[key]
             rest += [wrap((event, meta)) for event in self._blocks.end(key)]
         for call in list(self._tools):
-            _, wrap = self._last[call]
+            _, wrap = self._last["tool", call]
             rest += [wrap(each) for each in self._tool_rest(call)]
         return rest
 
@@ -137,7 +141,9 @@ class StreamEvents:
         }
 
     def _task(self, task: Mapping[str, Any]) -> Any:
-        redacted = self._objects.fields(task, TASK | {"interrupts", "state", "metadata"})
+        redacted = self._objects.fields(task, TASK | {"interrupts", "state", "metadata", "error"})
+        if "error" in task:
+            redacted["error"] = self._objects.error(task["error"])
         if "interrupts" in task:
             redacted["interrupts"] = [self._objects.fields(each, frozenset({"id"})) for each in task["interrupts"]]
         if "metadata" in task:
@@ -172,7 +178,7 @@ class StreamEvents:
     def _snapshot_task(self, task: Any) -> Any:
         state = self.config(task.state) if isinstance(task.state, Mapping) else task.state
         return task._replace(
-            error=self._objects.redact(task.error),
+            error=self._objects.error(task.error),
             interrupts=self._objects.redact(task.interrupts),
             state=self.snapshot(state) if hasattr(state, "_replace") else state,
             result=self._objects.redact(task.result),
@@ -189,7 +195,7 @@ class StreamEvents:
 
     def _tool(self, payload: Mapping[str, Any], wrap: Wrap) -> list[Any]:
         call = str(payload.get("tool_call_id"))
-        self._last[call] = (None, wrap)
+        self._last["tool", call] = (None, wrap)
         if payload.get("event") == "tool-output-delta" and isinstance(payload.get("delta"), str):
             stream = self._tools.setdefault(call, self._objects.texts.stream())
             text = stream.feed(payload["delta"])

@@ -9,6 +9,7 @@ from typing import Any, cast
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
+from discreet.errors import ConfigurationError
 from discreet.graph.guard.callback_events import CallbackEvents
 from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
@@ -48,7 +49,7 @@ def guarded(
     quieten()
     guard = Guard(vault=vault or default_vault(), redactor=redactor or default_redactor())
     attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
-    return GuardedGraph(guard=guard, **{**attributes, "debug": False})
+    return GuardedGraph(guard=guard, **attributes)
 
 
 class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
@@ -56,7 +57,7 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def __init__(self, *, guard: Guard, **attributes: Any) -> None:
         """Take the attributes of the graph to guard, as `copy` does."""
-        super().__init__(**attributes)
+        super().__init__(**{**attributes, "debug": False})
         self.guard = guard
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
@@ -90,6 +91,14 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if version == "v3":
             return super().astream_events(input, config, version=version, **options)
         return self._callback_events(Call(input, config, {**options, "version": version}))
+
+    def astream_log(self, *_: Any, **__: Any) -> Any:
+        """Refuse.
+
+        Raises:
+            ConfigurationError: Always. The log of a run is made of raw values, and the server has no use for it.
+        """
+        raise ConfigurationError("A guarded graph gives out no log of its runs. Use astream or astream_events.")
 
     async def _callback_events(self, call: Call) -> AsyncGenerator[Any]:
         run = self.guard.run(call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ SEALED: Final = frozenset(
     {"signature", "thought_signature", "thoughtsignature", "encrypted_content", "encrypted_index"}
 )
 """What providers sign or encrypt of a model's reasoning. Nobody but the provider can read it, so nobody can redact it."""
+ERROR_CLASS: Final = re.compile(r"[A-Za-z_]\w*(?=\()")
+"""With what the `repr` of an exception begins."""
+
 SEALED_BLOCKS: Final = frozenset({"redacted_thinking"})
 
 
@@ -64,6 +68,13 @@ class RunObjects:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*(visit(item, name) for name, item in zip(value._fields, value, strict=True)))
         return None
+
+    def error(self, error: Any) -> Any:
+        """Return what is told of the error of a task: of one that a checkpointer has written as text, its class."""
+        if not isinstance(error, str):
+            return self.redact(error)
+        named = ERROR_CLASS.match(error)
+        return str(RunFailedError(named[0])) if named else self.redact(error)
 
     def _error(self, error: BaseException) -> str:
         """Return what is told of an exception in an event, in the words of `told`."""

@@ -22,6 +22,9 @@ from discreet.state.request_ref import values_ref
 INLINE_CHARS: Final = 4_000
 """Characters that are redacted on the event loop itself, in about 2 ms; more goes to a thread."""
 
+INLINE_JSON_CHARS: Final = 200_000
+"""Characters of JSON that are read on the event loop itself, in about 1 ms; an image takes a thread."""
+
 
 class Redacts(Protocol):
     """Redacts the events of one run, of one kind of stream."""
@@ -67,7 +70,11 @@ class GuardedRun:
         if self._ref is not None:
             vault = self._guard.vault
             try:
-                self._begin(await vault.avalues(self._ref), await vault.avalues(values_ref(self._ref)))
+                parts, values = await vault.avalues(self._ref), await vault.avalues(values_ref(self._ref))
+                if sum(map(len, parts.values())) > INLINE_JSON_CHARS:
+                    await asyncio.to_thread(self._begin, parts, values)
+                else:
+                    self._begin(parts, values)
             except Exception as error:  # noqa: BLE001  # the run goes on with placeholders, whatever a foreign vault raises
                 failed("values", error)
 

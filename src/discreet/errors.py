@@ -229,8 +229,8 @@ class RunFailedError(DiscreetError):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         super().__init__(
-            f"The run failed with {kind}. What it said may hold somebody's text and is not shown; a debugger or a log "
-            "handler within the graph's own nodes sees it."
+            f"The run failed with {kind}. What it said may hold somebody's text and is not shown. Catch it in the node to "
+            "see more."
         )
 
 

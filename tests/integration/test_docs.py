@@ -24,6 +24,13 @@ async def test_the_checkpointer_page(empty_database):
     assert policy["policy"].channels == {"locale": KEEP, "topic": REDACT}
 
 
+async def test_the_access_page():
+    client, program = snippets("access.md")  # the client needs a server: tests/end_to_end/ownership
+    caller, same = await program["main"]("s" * 32)
+    assert (caller.subject, caller.admin, caller.names_users, same) == ("ann@example.com", False, False, True)
+    assert "main" in client
+
+
 async def test_the_memories_page(empty_database):
     (page,) = snippets("memories.md")
     found = await page["main"](empty_database)

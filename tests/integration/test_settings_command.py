@@ -22,7 +22,7 @@ def command(database, tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
     monkeypatch.setenv("DISCREET_DEDUP_THRESHOLD", "0.8")
     monkeypatch.setenv("LOGNAME", "ann.lindqvist")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
 
     def run(*arguments):
         result = CliRunner().invoke(app, ["settings", *arguments])
@@ -114,7 +114,9 @@ def test_tables_are_for_people(command):
     for arguments in (["list"], []):
         shown = command(*arguments).stdout
         assert "Memories put into a prompt at most." in shown
+        assert all(name in shown for name in MemorySettings.model_fields)
         assert "database" in shown
     shown = command("history").stdout
     assert "memory_retrieve_limit" in shown
-    assert " - " in shown
+    assert "- → 9" in shown
+    assert "cli:" in shown

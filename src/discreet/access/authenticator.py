@@ -64,6 +64,10 @@ class Authenticator:
         """Return what the database knows `subject` by."""
         return self._identities.of(subject)
 
+    def key_for(self, purpose: str) -> bytes:
+        """Return 32 bytes that are the same on all servers with this identity key, and for this purpose only."""
+        return self._identities.key_for(purpose)
+
     def studio(self) -> Caller:
         """Return the one who uses LangGraph Studio on a development server: a user like any other, and nobody else."""
         return self._named(STUDIO)

@@ -35,12 +35,17 @@ class Identities:
     """
 
     def __init__(self, key: bytes) -> None:
-        self._key = HKDF(SHA256(), length=32, salt=None, info=b"discreet identity 1").derive(key)
+        self._master = key
+        self._key = self.key_for("identity")
 
     def of(self, subject: str) -> str:
         """Return the identity of `subject`: `u_` and 40 letters, the same wherever the key is the same."""
         digest = hmac.digest(self._key, subject.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return "u_" + digest[:DIGEST_BYTES].hex().translate(LETTERS)
+
+    def key_for(self, purpose: str) -> bytes:
+        """Return 32 bytes for something else that all servers have to agree on; they tell nothing of other keys."""
+        return HKDF(SHA256(), length=32, salt=None, info=f"discreet {purpose} 1".encode()).derive(self._master)
 
 
 def is_identity(text: str) -> bool:

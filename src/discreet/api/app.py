@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Lifespan
 
+from discreet.api.admin import make_admin_router
 from discreet.api.errors import access_handler
 from discreet.api.routes.entries import make_entries_router
 from discreet.api.routes.feedback import make_feedback_router
@@ -18,6 +19,7 @@ from discreet.api.routes.listing import make_listing_router
 from discreet.api.routes.metrics import make_metrics_router
 from discreet.api.routes.searching import make_searching_router
 from discreet.api.routes.sessions import make_sessions_router
+from discreet.api.routes.settings import make_settings_router
 from discreet.api.services import Services
 from discreet.errors import AccessError
 
@@ -29,8 +31,10 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_feedback_router,
     make_searching_router,
     make_sessions_router,
+    make_settings_router,
     make_health_router,
     make_metrics_router,
+    make_admin_router,
 )
 """What the application is made of, one subject each."""
 

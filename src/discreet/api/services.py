@@ -37,3 +37,5 @@ class Services:
     authenticator: Authenticates
     redactor: TextRedactor
     settings: Settings
+    session_key: bytes | None = None
+    """32 bytes that sessions of the admin page are signed with, the same in every process. None: they end with this one."""

@@ -158,5 +158,8 @@ def require_hidden_text(settings: Settings, redactor: TextRedactor) -> bool:
             "Set DISCREET_TRACING=hidden for traces without text, or LANGSMITH_TRACING=false to be rid of this line."
         )
     # A sampling rate of 0 is a second lock; no info is asked of a server that nothing is sent to.
-    langsmith.configure(enabled=False, client=TextlessClient(redactor, silent=True, info={}, tracing_sampling_rate=0.0))
+    langsmith.configure(
+        enabled=False,
+        client=TextlessClient(redactor, silent=True, info={}, tracing_sampling_rate=0.0, auto_batch_tracing=False),
+    )
     return False

@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from pydantic import JsonValue
+from rich.box import HORIZONTALS
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
+from rich.table import Column, Table
 
 from discreet.access.identity import load_identities
 from discreet.cli.session import login_name
@@ -46,9 +48,9 @@ def run_list(dsn: str | None, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows, ensure_ascii=False))
         return
-    table = Table("setting", "value", "from", "what it is")
+    table = Table(Column("setting", min_width=32), Column("value", overflow="fold"), "from", box=HORIZONTALS)
     for row in rows:
-        table.add_row(str(row["name"]), _shown(row["value"]), str(row["source"]), str(row["description"]))
+        table.add_row(f"[bold]{row['name']}[/]\n{row['description']}", escape(_shown(row["value"])), row["source"])
     Console().print(table)
 
 
@@ -83,10 +85,11 @@ def run_history(dsn: str | None, *, name: str | None, limit: int, before: int | 
         for number, change in found:
             print(json.dumps({"number": number, **change.model_dump(mode="json")}, ensure_ascii=False))
         return
-    table = Table("number", "when", "setting", "was", "is", "by")
+    table = Table("number", "what, when, and by whom", box=HORIZONTALS)
     for number, change in found:
-        when = change.changed_at.astimezone().isoformat(" ", "seconds")
-        table.add_row(str(number), when, change.name, _shown(change.old), _shown(change.new), change.changed_by)
+        when = change.changed_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        what = f"[bold]{change.name}[/]: {escape(_shown(change.old))} → {escape(_shown(change.new))}"
+        table.add_row(str(number), f"{what}\n{when} by {escape(change.changed_by)}")
     Console().print(table)
 
 

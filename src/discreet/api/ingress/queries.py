@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
-
-from fastapi.routing import APIRoute
-from starlette.requests import Request
-from starlette.responses import Response
 
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
 from discreet.errors import InvalidRequestError, MalformedRequestError
 from discreet.ports import TextRedactor
 
 RAW_QUERY = "discreet.query_string"
-"""Where the scope of a request to a route of ours has the query as it was sent."""
+"""Where the scope of a request to a route of ours has the query as it was sent. See `discreet.api.routing`."""
 
 MAX_QUERY_BYTES = 8_000
 """As much as common proxies take of a request line."""
@@ -46,22 +40,6 @@ def refuse_sensitive_names(query: bytes, clean: bytes) -> None:
     changed = set(parse_qsl(query.decode("ascii"))) ^ set(parse_qsl(clean.decode("ascii")))
     if names := sorted({name for name, _ in changed if name in NAMES_OF_ITEMS}):
         raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
-
-
-class OwnRoute(APIRoute):
-    """A route of ours, which gets the query as it was sent."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return FastAPI's handler over another scope; the one that is logged stays."""
-        handle: Callable[[Request], Awaitable[Response]] = super().get_route_handler()
-
-        async def with_query(request: Request) -> Response:
-            raw = request.scope.get(RAW_QUERY)
-            if raw is not None:
-                request = Request({**request.scope, "query_string": raw}, request.receive)
-            return await handle(request)
-
-        return with_query
 
 
 def _value(name: str, value: str, redactor: TextRedactor) -> str:

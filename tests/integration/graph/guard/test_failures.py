@@ -178,9 +178,17 @@ async def test_events_of_a_failed_task_tell_its_class_only(server: Any) -> None:
     with pytest.raises(RunFailedError):
         await _exhaust(served.graph.astream(None, served.config, stream_mode=["debug", "checkpoints"]), events)
     state = await served.graph.aget_state(served.config)
-    told = repr((events, state.tasks))
-    assert "ValueError" in told
-    assert "example.com" not in told
+    assert "RunFailedError" not in repr(state.tasks)
+    assert "ValueError" in str(state.tasks[0].error)
+    assert "lithium" not in str(state.tasks[0].error)
+    errors = [
+        event[1]["payload"]["error"] for event in events if event[0] == "debug" and "error" in event[1]["payload"]
+    ]
+    errors += [
+        task["error"] for mode, each in events if mode == "checkpoints" for task in each["tasks"] if "error" in task
+    ]
+    assert len(errors) > 1
+    assert all(error is None or ("ValueError" in error and "lithium" not in error) for error in errors)
 
 
 @pytest.fixture

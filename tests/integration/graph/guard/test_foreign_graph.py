@@ -9,6 +9,8 @@ import pytest
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langgraph.types import Command
 
+from discreet.errors import ConfigurationError
+from discreet.graph.guard import guarded
 from discreet.redaction import resolve
 
 MODES = ["values", "updates", "custom", "debug", "tasks", "checkpoints", "messages", "tools"]
@@ -182,3 +184,16 @@ async def test_a_stream_that_is_given_up_closes_the_graph(talking: Any) -> None:
     stream = talking.graph.astream(HELLO, talking.config, stream_mode=MODES)
     await anext(stream)
     await stream.aclose()
+
+
+def test_a_log_of_a_run_is_refused(talking: Any) -> None:
+    with pytest.raises(ConfigurationError, match="astream_events"):
+        talking.graph.astream_log(HELLO, talking.config)
+
+
+def test_a_guarded_graph_is_guarded_anew_and_prints_nothing(
+    serve: Any, raw: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = guarded(serve().graph.copy({"debug": True}))
+    list(again.stream({"messages": [("user", raw[0])]}, {"configurable": {"thread_id": "p"}}, print_mode="values"))
+    assert capsys.readouterr().out == ""

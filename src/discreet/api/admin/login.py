@@ -1,0 +1,90 @@
+"""Sign in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from fastapi import Response
+
+from discreet.access.caller import Caller
+from discreet.api.admin.attempts import Attempts
+from discreet.api.admin.errors import PageError
+from discreet.api.admin.site import COOKIE, Site, Visit
+from discreet.api.services import Authenticates
+from discreet.errors import UnauthorisedError
+
+logger = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Before a refusal: who types does not notice, who tries many does."""
+
+CREDENTIALS = ("authorization", "x-api-key")
+"""Headers that say who calls. What is pasted takes their place."""
+
+
+class LoginPages:
+    """The pages that need no session."""
+
+    def __init__(self, site: Site, authenticator: Authenticates) -> None:
+        self._site = site
+        self._authenticator = authenticator
+        self._attempts = Attempts()
+
+    async def show(self, visit: Visit) -> Response:
+        """Show the form; whoever is signed in needs none."""
+        if visit.session.identity is not None:
+            return self._site.redirect(visit, "/settings")
+        return self._form(visit)
+
+    async def sign_in(self, visit: Visit) -> Response:
+        """Check the token or key; only administrators get a session."""
+        credential = visit.form.get("credential", "").strip()
+        address = visit.request.client.host if visit.request.client else "unknown"
+        if seconds := self._attempts.begin(address):
+            logger.warning("admin.login_refused reason=too_many seconds=%d", seconds)
+            response = self._form(visit, status=429, error=f"Too many attempts. Try again in {seconds} seconds.")
+            response.headers["Retry-After"] = str(seconds)
+            return response
+        caller = await self._caller(credential, visit)
+        if caller is None or not caller.admin:
+            logger.warning("admin.login_refused reason=%s", "unknown" if caller is None else "no_admin")
+            await asyncio.sleep(PAUSE_SECONDS)
+        if caller is None:
+            error = (
+                "This token or key is not known here, or it has expired." if credential else "Paste a token or a key."
+            )
+            return self._form(visit, status=401, error=error)
+        if not caller.admin:
+            text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
+            raise PageError(403, "You are no administrator", text)
+        self._attempts.succeeded(address)
+        logger.info("admin.signed_in identity=%s", caller.identity)
+        response = self._site.redirect(visit, "/settings")
+        self._site.set_cookie(visit, response, self._site.sessions.begin(caller.identity))
+        return response
+
+    async def sign_out(self, visit: Visit) -> Response:
+        """End the session, here and in the browser."""
+        self._site.sessions.end(visit.session)
+        response = self._site.redirect(visit, "/login")
+        response.delete_cookie(COOKIE, path=visit.base, secure=visit.secure, httponly=True, samesite="strict")
+        return response
+
+    async def _caller(self, credential: str, visit: Visit) -> Caller | None:
+        """Return whose `credential` it is, be it a token or a key. A server for one person alone may need none."""
+        host = visit.request.client.host if visit.request.client else None
+        token = credential[7:].strip() if credential[:7].lower() == "bearer " else credential
+        ways = ({"authorization": f"Bearer {token}"}, {"x-api-key": credential}) if credential else ({},)
+        others = {name: value for name, value in visit.request.headers.items() if name not in CREDENTIALS}
+        for headers in ways:
+            try:
+                return await self._authenticator.caller(others | headers, host)
+            except UnauthorisedError:
+                continue
+        return None
+
+    def _form(self, visit: Visit, *, status: int = 200, error: str | None = None) -> Response:
+        response = self._site.render(visit, "login.html", status=status, error=error)
+        self._site.set_cookie(visit, response, visit.session)
+        return response

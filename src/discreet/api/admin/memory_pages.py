@@ -1,0 +1,158 @@
+"""One user's memories: find, look at, edit and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fastapi import Response
+
+from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters, user_path
+from discreet.api.admin.errors import no_such_page
+from discreet.api.admin.memory_form import MemoryForm, form_of, posted_form
+from discreet.api.admin.site import Site, Visit
+from discreet.api.admin.views import View
+from discreet.api.services import Services
+from discreet.errors import InvalidUserError, MemoryRefusedError
+from discreet.state.context import check_user_id
+from discreet.state.records import MemoryRecord
+
+MEMORIES_A_PAGE = 20
+
+DONE = {
+    "saved": "The memory is saved.",
+    "redacted": "The memory is saved. Something in it looked sensitive and was replaced by a placeholder.",
+    "deleted": "The memory is deleted.",
+}
+"""What a page says of the one before; the address has the key."""
+
+
+class MemoryPages:
+    """The pages about one user's memories."""
+
+    def __init__(self, site: Site, services: Services) -> None:
+        self._site = site
+        self._services = services
+        self._memories = services.memories
+
+    async def ask(self, visit: Visit) -> Response:
+        """Ask whose memories are meant."""
+        return self._site.render(visit, "users.html", subject="", error="")
+
+    async def open(self, visit: Visit) -> Response:
+        """Go to the memories of a subject. Addresses name what the database knows them by, never the subject."""
+        subject = visit.form.get("subject", "").strip()
+        try:
+            user = check_user_id(self._services.authenticator.identity(check_user_id(subject)))
+        except InvalidUserError:
+            error = "A subject has 1 to 200 printable characters."
+            return self._site.render(visit, "users.html", status=422, subject=subject, error=error)
+        view = self._site.views.seal(View(subject=subject), visit.session)
+        return self._site.redirect(visit, f"{user_path(user)}/memories?view={view}")
+
+    async def show(self, visit: Visit) -> Response:
+        """Show the newest memories, or the best for what is searched for."""
+        browser = Browser(self._site, self._services, visit)
+        if browser.view.query:
+            return self._list(visit, browser, await self._search(browser))
+        older_than = visit.request.query_params.get("older_than")
+        records = await self._memories.latest(
+            browser.user,
+            limit=MEMORIES_A_PAGE + 1,
+            filters=filters_of(browser.view),
+            older_than=entry_id_of(older_than) if older_than else None,
+        )
+        return self._list(visit, browser, records[:MEMORIES_A_PAGE], more=len(records) > MEMORIES_A_PAGE)
+
+    async def find(self, visit: Visit) -> Response:
+        """Search or filter; the address that shows the result holds what was typed sealed."""
+        browser = Browser(self._site, self._services, visit)
+        typed, errors = read_filters(visit.form)
+        if errors:
+            return self._list(visit, browser, [], typed=visit.form, errors=errors)
+        typed["query"] = await browser.redacted(typed["query"])
+        view = View(subject=browser.view.subject, **typed)
+        return self._site.redirect(visit, browser.address("/memories", view))
+
+    async def _search(self, browser: Browser) -> list[MemoryRecord]:
+        found = await self._memories.search(
+            browser.user,
+            browser.view.query,
+            limit=MEMORIES_A_PAGE,
+            threshold=self._services.memory_settings.live.memory_retrieve_threshold,
+            filters=filters_of(browser.view),
+        )
+        return [hit.record for hit in found]
+
+    def _list(
+        self,
+        visit: Visit,
+        browser: Browser,
+        records: list[MemoryRecord],
+        *,
+        more: bool = False,
+        typed: Mapping[str, str] | None = None,
+        errors: Mapping[str, str] | None = None,
+    ) -> Response:
+        view, asked = browser.view, visit.request.query_params
+        shown = {"query": view.query, "type": view.type, "tag": view.tag, "on": view.on.isoformat() if view.on else ""}
+        values = browser.values(
+            typed=shown | dict(typed or {}),
+            errors=errors or {},
+            records=records,
+            more=more,
+            first="older_than" not in asked,
+            done=DONE.get(asked.get("done", "")),
+            threshold=self._services.memory_settings.live.memory_retrieve_threshold,
+            max_query=MAX_QUERY_CHARS,
+        )
+        return self._site.render(visit, "memories.html", status=422 if errors else 200, **values)
+
+    async def show_one(self, visit: Visit) -> Response:
+        """Show all that is known of one memory."""
+        browser, record = await self._one(visit)
+        done = DONE.get(visit.request.query_params.get("done", ""))
+        return self._site.render(visit, "memory.html", **browser.values(record=record, done=done))
+
+    async def edit(self, visit: Visit) -> Response:
+        """Show the form of one memory."""
+        browser, record = await self._one(visit)
+        return self._edit(visit, browser, record, form_of(record))
+
+    async def save(self, visit: Visit) -> Response:
+        """Replace the memory by what was typed; when it was said stays."""
+        browser, record = await self._one(visit)
+        form = posted_form(visit.form)
+        edited = form.record(record)
+        if edited is None:
+            return self._edit(visit, browser, record, form, status=422)
+        try:
+            (saved,) = await self._memories.save(browser.user, [edited])
+        except MemoryRefusedError as error:
+            form.errors["text"] = str(error)
+            return self._edit(visit, browser, record, form, status=422)
+        done = "saved" if (saved.text, saved.tags) == (edited.text, edited.tags) else "redacted"
+        return self._site.redirect(visit, browser.address(f"/memories/{record.entry_id}", done=done))
+
+    def _edit(
+        self, visit: Visit, browser: Browser, record: MemoryRecord, form: MemoryForm, *, status: int = 200
+    ) -> Response:
+        return self._site.render(visit, "memory_edit.html", status=status, **browser.values(record=record, form=form))
+
+    async def ask_delete(self, visit: Visit) -> Response:
+        """Ask whether the memory is to go."""
+        browser, record = await self._one(visit)
+        return self._site.render(visit, "memory_delete.html", **browser.values(record=record))
+
+    async def delete(self, visit: Visit) -> Response:
+        """Delete the memory."""
+        browser = Browser(self._site, self._services, visit)
+        if not await self._memories.delete(browser.user, browser.entry_id()):
+            raise no_such_page()
+        return self._site.redirect(visit, browser.address("/memories", done="deleted"))
+
+    async def _one(self, visit: Visit) -> tuple[Browser, MemoryRecord]:
+        browser = Browser(self._site, self._services, visit)
+        record = await self._memories.get(browser.user, browser.entry_id())
+        if record is None:
+            raise no_such_page()
+        return browser, record

@@ -1,0 +1,65 @@
+"""The pages of the administrator under /memory/admin, as one router."""
+
+from __future__ import annotations
+
+import secrets
+
+from fastapi import APIRouter, Request, Response
+
+from discreet.api.admin.login import LoginPages
+from discreet.api.admin.memory_pages import MemoryPages
+from discreet.api.admin.recall_pages import RecallPages
+from discreet.api.admin.sessions import KEY_BYTES, Sessions
+from discreet.api.admin.setting_pages import SettingPages
+from discreet.api.admin.site import PREFIX, Page, Site, Visit
+from discreet.api.admin.views import Views
+from discreet.api.services import Services
+
+
+def make_admin_router(services: Services) -> APIRouter:
+    """Return the routes of the admin page. None of them is in the OpenAPI.
+
+    Raises:
+        ConfigurationError: The `session_key` of `services` is too short.
+    """
+    key = services.session_key or secrets.token_bytes(KEY_BYTES)
+    site = Site(sessions=Sessions(key), views=Views(key))
+    router = APIRouter(prefix=PREFIX, include_in_schema=False)
+
+    def add(path: str, page: Page, method: str = "GET", *, public: bool = False) -> None:
+        endpoint = site.endpoint(page, public=public)
+        router.add_api_route(path, endpoint, methods=[method], response_model=None, name=f"admin {method} {path}")
+
+    async def home(visit: Visit) -> Response:
+        return site.redirect(visit, "/settings")
+
+    for path in ("", "/"):
+        add(path, home)
+    login = LoginPages(site, services.authenticator)
+    add("/login", login.show, public=True)
+    add("/login", login.sign_in, "POST", public=True)
+    add("/logout", login.sign_out, "POST")
+    settings = SettingPages(site, services.memory_settings)
+    add("/settings", settings.show)
+    add("/settings", settings.save, "POST")
+    add("/history", settings.history)
+    memories = MemoryPages(site, services)
+    add("/users", memories.ask)
+    add("/users", memories.open, "POST")
+    one = "/users/{user}/memories/{entry_id}"
+    add("/users/{user}/memories", memories.show)
+    add("/users/{user}/memories", memories.find, "POST")
+    add(one, memories.show_one)
+    add(f"{one}/edit", memories.edit)
+    add(f"{one}/edit", memories.save, "POST")
+    add(f"{one}/delete", memories.ask_delete)
+    add(f"{one}/delete", memories.delete, "POST")
+    recall = RecallPages(site, services)
+    add("/users/{user}/recall", recall.show)
+    add("/users/{user}/recall", recall.ask, "POST")
+
+    async def asset(request: Request) -> Response:
+        return await site.asset(request)
+
+    router.add_api_route("/static/{name}", asset, methods=["GET"], response_model=None, name="admin static")
+    return router

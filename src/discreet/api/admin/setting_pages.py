@@ -1,0 +1,71 @@
+"""The settings, and who changed them when."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from fastapi import Response
+
+from discreet.api.admin.setting_fields import in_groups, setting_fields
+from discreet.api.admin.settings_form import SettingsForm, fresh_form, submitted_form
+from discreet.api.admin.site import Site, Visit
+from discreet.errors import SettingRefusedError
+from discreet.ports import SettingsStore
+
+CHANGES_A_PAGE = 25
+
+
+class SettingPages:
+    """The pages about settings."""
+
+    def __init__(self, site: Site, store: SettingsStore) -> None:
+        self._site = site
+        self._store = store
+        self._fields = setting_fields()
+        self._saving = asyncio.Lock()  # what is compared with the form is what it is saved over, in this process
+
+    async def show(self, visit: Visit) -> Response:
+        """Show what holds."""
+        form = fresh_form(self._fields, await self._store.read(), await self._store.overridden())
+        return self._page(visit, form, saved=visit.request.query_params.get("saved") == "1")
+
+    async def save(self, visit: Visit) -> Response:
+        """Change what was changed in the form, or show it again with what is wrong; nothing typed is lost."""
+        async with self._saving:
+            current, overridden = await self._store.read(), await self._store.overridden()
+            form = submitted_form(self._fields, visit.form, current, overridden)
+            if not form.wrong:
+                try:
+                    if form.changes:
+                        await self._store.change(form.changes, by=visit.identity)
+                    return self._site.redirect(visit, "/settings?saved=1" if form.changes else "/settings")
+                except SettingRefusedError as error:
+                    form.refuse(str(error))
+        return self._page(visit, form, status=409 if any("Somebody else" in x.error for x in form.wrong) else 422)
+
+    def _page(self, visit: Visit, form: SettingsForm, *, status: int = 200, saved: bool = False) -> Response:
+        groups = [(title, [form.lines[name] for name in names]) for title, names in in_groups(self._fields)]
+        return self._site.render(visit, "settings.html", status=status, form=form, groups=groups, saved=saved)
+
+    async def history(self, visit: Visit) -> Response:
+        """Show the latest changes, or those before a number, of all settings or of one."""
+        asked = visit.request.query_params
+        name = asked.get("name") if asked.get("name") in self._fields else None
+        before = _number(asked.get("before", ""))
+        rows = await self._store.history(name=name, limit=CHANGES_A_PAGE + 1, before=before)
+        shown = rows[:CHANGES_A_PAGE]
+        return self._site.render(
+            visit,
+            "history.html",
+            changes=[change for _, change in shown],
+            fields=self._fields,
+            name=name,
+            first=before is None,
+            older=shown[-1][0] if len(rows) > len(shown) else None,
+        )
+
+
+def _number(text: str) -> int | None:
+    """Return the number of a change, a bigint in the database; None if `text` is none."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None

@@ -1,0 +1,54 @@
+"""What langgraph.json names: the application in front of the LangGraph server, and its auth handlers. Wiring only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from discreet.access.authenticator import default_authenticator
+from discreet.api.app import make_app
+from discreet.api.auth import ClosedPaths, make_auth
+from discreet.api.ingress import Ingress
+from discreet.api.services import Services
+from discreet.api.tracing import require_hidden_text
+from discreet.redaction.configured import default_redactor
+from discreet.settings import load_settings
+from discreet.storage.shared import process_storage
+
+
+@asynccontextmanager
+async def _open_storage(_app: FastAPI) -> AsyncIterator[None]:
+    """Hold the storage open while the server runs."""
+    async with process_storage.lease():
+        yield
+
+
+settings = load_settings()
+authenticator = default_authenticator()
+redactor = default_redactor()
+require_hidden_text(settings, redactor)
+
+app = make_app(
+    Services(
+        memories=process_storage.memories,
+        short_term=process_storage.short_term,
+        memory_settings=process_storage.memory_settings,
+        authenticator=authenticator,
+        redactor=redactor,
+        settings=settings,
+        session_key=authenticator.key_for("admin session"),
+    ),
+    lifespan=_open_storage,
+)
+app.add_middleware(
+    Ingress,
+    authenticator=authenticator,
+    redactor=redactor,
+    vault=process_storage.vault,
+    restore=settings.restore_replies,
+    max_body_bytes=settings.max_body_bytes,
+)
+app.add_middleware(ClosedPaths)
+auth = make_auth(authenticator)

@@ -1,0 +1,185 @@
+"""The admin page on a real server with a real database, and a real browser that looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+from discreet.access.authenticator import Authenticator
+from discreet.api.admin import login, make_admin_router
+from discreet.api.services import Services
+from discreet.redaction import Redactor
+from discreet.settings import Settings
+from discreet.state.records import MemoryRecord, Provenance
+from discreet.storage import open_storage
+from discreet.testing import StubEmbeddings
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # Chromium refuses its sandbox to root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,CertificateTransparencyComponentUpdater",
+    "--metrics-recording-only",
+    "--no-pings",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing but this machine has an address
+)
+SUBJECT = "ann@example.com"
+SAID = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+MEMORIES = [
+    MemoryRecord(text="Ann keeps two African Grey parrots", type="preference", importance=8, tags=["pets"]),
+    MemoryRecord(text="Chị ấy dị ứng với đậu phộng và thích phở bò", importance=9, tags=["sức khỏe"]),
+    MemoryRecord(text="Живёт в Москве и работает медсестрой", tags=["работа"]),
+    MemoryRecord(text="她住在上海，喜欢喝绿茶", type="preference", tags=["饮食"]),
+    MemoryRecord(text="<script>document.title = 'broken'</script>", type="event"),
+    MemoryRecord(text="A-very-long-word-without-any-space-" + "x" * 200, type="event"),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server, and who may come in."""
+
+    url: str
+    admin_key: str
+    other_key: str
+
+
+@pytest.fixture(scope="session")
+def browser_paths() -> tuple[str, str]:
+    """Return where Chromium and its driver are; they are installed if need be."""
+    found = subprocess.run([sys.executable, ROOT / "tools" / "browser.py"], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        pytest.fail(found.stderr, pytrace=False)
+    browser, driver = found.stdout.split("\n")[:2]
+    return browser, driver
+
+
+@pytest.fixture(scope="session")
+def chromium(browser_paths: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Return a browser for the whole session."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser_paths[0]
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SE_OFFLINE", "true")
+        driver = webdriver.Chrome(options, Service(browser_paths[1]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def page(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """Return the browser without cookies; its console must have no complaint at the end but of refused requests."""
+    chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    yield chromium
+    complaints = [each["message"] for each in chromium.get_log("browser") if each["level"] in {"SEVERE", "WARNING"}]
+    assert [each for each in complaints if "the server responded with a status of 4" not in each] == []
+
+
+@pytest.fixture
+def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Return a server with some memories of one user."""
+    monkeypatch.setattr(login, "PAUSE_SECONDS", 0)
+    keys = {name: secrets.token_urlsafe(24) for name in ("boss", "clerk")}
+    settings = Settings(
+        _env_file=None,
+        data_dir=tmp_path / "data",
+        api_keys=tuple(f"{name}:{hashlib.sha256(key.encode()).hexdigest()}" for name, key in keys.items()),
+        admins=("boss",),
+        identity_key=base64.b64encode(secrets.token_bytes(32)).decode(),
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI):
+        async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=256)) as storage:
+            services = Services(
+                memories=storage.memories,
+                short_term=storage.short_term,
+                memory_settings=storage.memory_settings,
+                authenticator=Authenticator(settings),
+                redactor=Redactor(),
+                settings=settings,
+            )
+            await _fill(services)
+            app.include_router(make_admin_router(services))
+            yield
+
+    with _serve(FastAPI(lifespan=lifespan)) as port:
+        yield Place(f"http://127.0.0.1:{port}/memory/admin", keys["boss"], keys["clerk"])
+
+
+async def _fill(services: Services) -> None:
+    user = services.authenticator.identity(SUBJECT)
+    provenance = Provenance(source="extraction", model="small-model")
+    feedback = [{"rating": 4, "comment": "right"}]
+    for number, record in enumerate(MEMORIES):
+        said = {"created_at": SAID + timedelta(days=number), "provenance": provenance, "feedback": feedback}
+        await services.memories.save(user, [record.model_copy(update=said)])
+    turns = [
+        MemoryRecord(
+            text=f"Turn number {n}", type="turn", thread_id="t", position=n, created_at=SAID - timedelta(hours=n)
+        )
+        for n in range(1, 31)
+    ]
+    await services.memories.save(user, turns)
+    old = MemoryRecord(text="Ann lives in Hanoi", created_at=SAID, valid_to=SAID + timedelta(days=1))
+    await services.memories.save(user, [old])
+
+
+class _serve:  # noqa: N801 - read as a function
+    """Run an application in a thread while the block lasts."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        self._server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve([self._socket]))
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise RuntimeError("the server did not start")
+            self._thread.join(0.05)
+        return self._socket.getsockname()[1]
+
+    def __exit__(self, *_error: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(20)
+        self._socket.close()
+        assert not self._thread.is_alive()

@@ -1,0 +1,1 @@
+"""What two people on one server do to each other."""

@@ -1,0 +1,73 @@
+"""What the langgraph.json of these tests names: the server's auth, its closed routes, and a graph that waits."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, WebSocketRoute
+
+from discreet.access import default_authenticator
+from discreet.api.auth import ClosedPaths, make_auth
+
+auth = make_auth(default_authenticator())
+
+
+def routes_of(routes, prefix=""):
+    """Yield method and path of all routes, those of mounted applications too."""
+    for route in routes:
+        path = prefix + getattr(route, "path", "")
+        if inner := getattr(route, "routes", None):
+            yield from routes_of(inner, path)
+        elif isinstance(route, Mount):
+            yield "MOUNT", path
+        elif isinstance(route, WebSocketRoute):
+            yield "WEBSOCKET", path
+        else:
+            yield from ((method, path) for method in route.methods - {"HEAD"})
+
+
+@asynccontextmanager
+async def lifespan(app):
+    """Write down all routes, also those that the OpenAPI doesn't list."""
+    found = sorted(set(routes_of(app.router.routes)))
+    await asyncio.to_thread(Path("routes.json").write_text, json.dumps(found), encoding="utf-8")
+    yield
+
+
+app = Starlette(middleware=[Middleware(ClosedPaths)], lifespan=lifespan)
+
+
+class State(TypedDict, total=False):
+    """What the graphs here are told."""
+
+    said: str
+    seconds: float
+    user: str
+
+
+async def wait(state, config):
+    """Wait, and say whose run it is."""
+    await asyncio.sleep(state.get("seconds", 0))
+    return {"user": config["configurable"].get("user_id")}
+
+
+async def ask(state):
+    """Ask before it goes on, if it is told to."""
+    if state.get("said", "").startswith("ask"):
+        interrupt("go on?")
+    return {}
+
+
+builder = StateGraph(State)
+builder.add_node("wait", wait)
+builder.add_node("ask", ask)
+builder.add_edge(START, "wait")
+builder.add_edge("wait", "ask")
+builder.add_edge("ask", END)
+waiting = builder.compile(name="waiting")

@@ -1,0 +1,170 @@
+"""Who gets in, and who doesn't."""
+
+import base64
+import dataclasses
+import logging
+
+import pytest
+from fastapi import FastAPI
+
+from discreet.access.authenticator import Authenticator
+from discreet.api.admin import make_admin_router
+from discreet.api.admin.attempts import MAX_ADDRESSES, MOST, WINDOW_SECONDS, Attempts
+from discreet.api.admin.sessions import SESSION_SECONDS, Sessions
+from discreet.errors import ConfigurationError
+from discreet.settings import Settings
+
+PAGES = ["/settings", "/history", "/users", "/users/u-1/memories", "/users/u-1/recall"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_without_a_session_every_page_leads_to_the_login(web, path):
+    response = await web.http.get(f"/memory/admin{path}")
+    assert response.status_code == 303
+    assert response.headers["location"] == "/memory/admin/login"
+
+
+async def test_an_administrator_gets_in_by_token_and_by_key(world, web):
+    for credential in (world.gate.boss, f"Bearer {world.gate.boss}", world.gate.key):
+        page = await web.sign_in(credential)
+        assert page.status_code == 200
+        assert "<h1>Settings</h1>" in page.text
+        await web.post("/memory/admin/logout", {"form_token": web.fields()["form_token"]})
+        assert "<h1>Sign in</h1>" in web.text
+
+
+async def test_somebody_who_is_no_administrator_gets_a_403_page(world, web):
+    page = await web.sign_in(world.gate.clerk)
+    assert page.status_code == 403
+    assert "You are no administrator" in web.words
+    assert (await web.http.get("/memory/admin/settings")).status_code == 303
+
+
+async def test_a_wrong_token_is_refused_and_neither_shown_nor_logged(web, token, caplog):
+    with caplog.at_level(logging.DEBUG, logger="discreet"):
+        page = await web.sign_in(token)
+    assert page.status_code == 401
+    assert 'role="alert"' in page.text
+    assert token not in page.text
+    assert token not in caplog.text
+    assert "admin.login_refused reason=unknown" in caplog.text
+
+
+async def test_an_empty_form_is_refused_beside_its_field(web):
+    page = await web.sign_in("")
+    assert page.status_code == 401
+    assert "Paste a token or a key." in web.words
+
+
+async def test_where_one_person_needs_no_credentials_the_form_may_be_empty(web):
+    key = base64.b64encode(bytes(32)).decode()
+    settings = Settings(_env_file=None, allow_anonymous=True, identity_key=key)
+    services = dataclasses.replace(web.world.services, authenticator=Authenticator(settings))
+    app = FastAPI()
+    app.include_router(make_admin_router(services))
+    alone = type(web)(app, base_url="http://127.0.0.1")
+    async with alone.http:
+        assert "<h1>Settings</h1>" in (await alone.sign_in("")).text
+
+
+async def test_a_header_of_the_request_is_no_credential_of_the_form(world, web):
+    await web.get("/memory/admin/login")
+    page = await web.post("/memory/admin/login", web.fields(), headers={"authorization": f"Bearer {world.gate.boss}"})
+    assert page.status_code == 401
+
+
+async def test_the_session_is_a_strict_http_only_cookie_of_these_pages(world, web):
+    await web.get("/memory/admin/login")
+    response = await web.http.post("/memory/admin/login", data={**web.fields(), "credential": world.gate.boss})
+    cookie = response.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert "path=/memory/admin" in cookie
+    assert "secure" not in cookie
+    assert world.gate.boss.lower() not in cookie
+
+
+async def test_the_cookie_is_secure_where_the_browser_came_by_https(web):
+    response = await web.http.get("/memory/admin/login", headers={"x-forwarded-proto": "https"})
+    assert "Secure" in response.headers["set-cookie"]
+
+
+async def test_signing_in_changes_the_session(world, web):
+    await web.get("/memory/admin/login")
+    before = dict(web.http.cookies)
+    await web.send(credential=world.gate.boss)
+    assert dict(web.http.cookies) != before
+
+
+async def test_a_cookie_is_worth_nothing_after_signing_out(admin):
+    cookies = dict(admin.http.cookies)
+    await admin.post("/memory/admin/logout", {"form_token": admin.fields()["form_token"]})
+    admin.http.cookies.update(cookies)
+    assert (await admin.http.get("/memory/admin/settings")).status_code == 303
+
+
+async def test_too_many_attempts_have_to_wait(world, web):
+    for _ in range(MOST):
+        assert (await web.sign_in("wrong")).status_code == 401
+    page = await web.sign_in(world.gate.boss)
+    assert page.status_code == 429
+    assert 0 < int(page.headers["retry-after"]) <= WINDOW_SECONDS
+
+
+def test_attempts_are_forgotten_after_a_while_and_after_success():
+    now = 0.0
+    attempts = Attempts(clock=lambda: now)
+    assert [attempts.begin("a") for _ in range(MOST)] == [0] * MOST
+    assert attempts.begin("a") == WINDOW_SECONDS
+    assert attempts.begin("b") == 0
+    now = WINDOW_SECONDS
+    assert attempts.begin("a") == 0
+    attempts.succeeded("a")
+    assert [attempts.begin("a") for _ in range(MOST)] == [0] * MOST
+
+
+def test_attempts_of_many_addresses_take_bounded_memory():
+    attempts = Attempts(clock=lambda: 0.0)
+    for number in range(MAX_ADDRESSES * 2):
+        attempts.begin(str(number))
+    assert len(attempts._made) == MAX_ADDRESSES
+
+
+def test_a_session_is_over_after_eight_hours():
+    now = 1_000_000.0
+    sessions = Sessions(bytes(32), clock=lambda: now)
+    cookie = sessions.sign(sessions.begin("ann"))
+    now += SESSION_SECONDS - 1
+    assert sessions.read(cookie).identity == "ann"
+    now += 1
+    assert sessions.read(cookie) is None
+
+
+@pytest.mark.parametrize("cookie", [None, "", "x", "a.b.c"])
+def test_what_is_no_cookie_of_ours_is_none(cookie):
+    assert Sessions(bytes(32)).read(cookie) is None
+
+
+def test_a_session_of_another_key_or_with_another_claim_is_none():
+    ours, theirs = Sessions(bytes(32)), Sessions(bytes(31) + b"1")
+    cookie = theirs.sign(theirs.begin("ann"))
+    assert theirs.read(cookie) is not None
+    assert ours.read(cookie) is None
+
+
+def test_a_short_key_is_refused(world):
+    with pytest.raises(ConfigurationError, match="32"):
+        make_admin_router(world.services, session_key=b"short")
+
+
+async def test_processes_of_one_key_know_each_others_sessions(world, web):
+    key = bytes(range(32))
+    first, second = FastAPI(), FastAPI()
+    for app in (first, second):
+        app.include_router(make_admin_router(world.services, session_key=key))
+    one, other = type(web)(first), type(web)(second)
+    async with one.http, other.http:
+        await one.sign_in(world.gate.boss)
+        other.http.cookies.update(one.http.cookies)
+        assert (await other.get("/memory/admin/settings")).status_code == 200
+        assert "<h1>Settings</h1>" in other.text

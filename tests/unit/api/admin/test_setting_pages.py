@@ -1,0 +1,173 @@
+"""Settings: all are shown, changed ones are saved, and nothing typed is lost."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.api.admin.setting_fields import in_groups, setting_fields
+from discreet.api.admin.settings_form import fresh_form, submitted_form
+from discreet.state.memory_settings import MemorySettings
+
+NAMES = list(MemorySettings.model_fields)
+FIELDS = setting_fields()
+
+
+def test_every_setting_is_in_one_group():
+    grouped = [name for _, names in in_groups(FIELDS) for name in names]
+    assert sorted(grouped) == sorted(NAMES)
+
+
+async def test_every_setting_is_shown_with_its_description_bounds_and_source(world, admin):
+    await world.store.change({"memory_retrieve_limit": 7}, by="x")
+    page = await admin.get("/memory/admin/settings")
+    for name, field in MemorySettings.model_fields.items():
+        assert f'for="set.{name}"' in page.text
+        assert f'id="hint.{name}"' in page.text
+        assert field.description.split("`")[0] in admin.words
+    limit = re.search(r'<input id="set.memory_retrieve_limit"[^>]*>', page.text)[0]
+    assert 'type="number"' in limit
+    assert 'min="1"' in limit
+    assert 'max="50"' in limit
+    assert 'value="7"' in limit
+    assert page.text.count('class="badge set"') == 1
+    assert admin.words.count("Memory retrieve limit set here") == 1
+    assert "Give “Memory retrieve limit” back" in admin.words
+
+
+async def test_a_change_is_saved_under_the_pseudonym_of_who_made_it(world, admin):
+    page = await admin.send(set__memory_retrieve_limit="9", set__memory_extraction_enabled="off")
+    assert page.status_code == 200
+    assert "The settings are saved." in admin.words
+    assert world.store._values == {"memory_retrieve_limit": 9, "memory_extraction_enabled": False}
+    assert {change.changed_by for change in world.store._changes} == {world.gate.identity("boss")}
+
+
+async def test_a_form_that_changes_nothing_saves_nothing(world, admin):
+    await admin.send()
+    assert world.store._changes == []
+    assert "The settings are saved." not in admin.words
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("memory_retrieve_limit", "900"),
+        ("memory_retrieve_limit", "many"),
+        ("memory_retrieve_limit", "5.5"),
+        ("memory_retrieve_limit", ""),
+        ("memory_dedup_threshold", "nan"),
+        ("memory_dedup_threshold", "1e9"),
+        ("embedding_model", "a model <b>"),
+        ("embedding_model", "x" * 201),
+        ("memory_extraction_provider", "nobody"),
+        ("memory_extraction_enabled", "perhaps"),
+    ],
+)
+async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is_lost(world, admin, name, typed):
+    page = await admin.send(**{f"set__{name}": typed, "set__context_window_size": "8000"})
+    assert page.status_code == 422
+    assert world.store._changes == []
+    field = re.search(rf'<(?:input|select) id="set.{name}"[^>]*>', page.text)[0]
+    assert f'aria-describedby="hint.{name} error.{name}"' in field
+    assert 'aria-invalid="true"' in field
+    assert f'id="error.{name}"' in page.text
+    assert 'role="alert"' in page.text
+    kept = admin.fields()
+    assert kept["set.context_window_size"] == "8000"
+    if not FIELDS[name].choices:
+        assert kept[f"set.{name}"] == typed
+
+
+async def test_what_does_not_go_together_is_told_beside_both(world, admin):
+    page = await admin.send(set__memory_dedup_threshold="0.99")
+    assert page.status_code == 422
+    assert world.store._changes == []
+    for name in ("memory_dedup_threshold", "memory_update_threshold"):
+        assert f'id="error.{name}"' in page.text
+    assert admin.fields()["set.memory_dedup_threshold"] == "0.99"
+
+
+async def test_a_setting_is_given_back_to_the_environment(world, admin):
+    await world.store.change({"memory_retrieve_limit": 7, "context_window_size": 9000}, by="x")
+    await admin.get("/memory/admin/settings")
+    await admin.send(back__memory_retrieve_limit="on")
+    assert world.store._values == {"context_window_size": 9000}
+
+
+async def test_a_decimal_comma_is_understood(world, admin):
+    await admin.send(set__memory_retrieve_threshold="0,7")
+    assert world.store._values == {"memory_retrieve_threshold": 0.7}
+
+
+async def test_two_administrators_at_once_are_told_of_each_other(world, admin):
+    await world.store.change({"memory_retrieve_limit": 7, "context_window_size": 9000}, by="x")
+    page = await admin.send(set__memory_retrieve_limit="9")
+    assert page.status_code == 409
+    assert "Somebody else changed this meanwhile, to 7." in admin.words
+    assert world.store.live.memory_retrieve_limit == 7
+    assert admin.fields()["set.memory_retrieve_limit"] == "9"
+    assert admin.fields()["set.context_window_size"] == "9000"
+    page = await admin.send()
+    assert page.status_code == 200
+    assert world.store.live.memory_retrieve_limit == 9
+    assert world.store.live.context_window_size == 9000
+
+
+async def test_what_somebody_else_changed_is_not_undone_by_a_form_that_leaves_it_alone(world, admin):
+    await world.store.change({"context_window_size": 9000}, by="x")
+    page = await admin.send(set__memory_retrieve_limit="9")
+    assert page.status_code == 200
+    assert world.store._values == {"context_window_size": 9000, "memory_retrieve_limit": 9}
+
+
+async def test_giving_back_what_somebody_else_gave_back_is_no_conflict(world, admin):
+    await world.store.change({"memory_retrieve_limit": 7}, by="x")
+    await admin.get("/memory/admin/settings")
+    await world.store.change({"memory_retrieve_limit": None}, by="y")
+    page = await admin.send(back__memory_retrieve_limit="on")
+    assert page.status_code == 200
+    assert world.store._values == {}
+
+
+async def test_what_is_typed_is_escaped(admin):
+    hostile = "\"'><script>alert(1)</script>"
+    page = await admin.send(set__embedding_model=hostile)
+    assert "<script" not in page.text
+    assert admin.fields()["set.embedding_model"] == hostile
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=20)))
+def test_nothing_typed_is_lost_and_no_change_is_out_of_bounds(typed):
+    current = MemorySettings()
+    form = fresh_form(FIELDS, current, ())
+    posted = {f"loaded.{name}": line.loaded for name, line in form.lines.items()}
+    posted |= {f"set.{name}": line.typed for name, line in form.lines.items()}
+    posted |= {f"set.{name}": value for name, value in typed.items()}
+    form = submitted_form(FIELDS, posted, current, ())
+    for name, value in typed.items():
+        assert form.lines[name].typed.strip() == value.strip()
+    if not form.wrong:
+        for name, value in form.changes.items():
+            MemorySettings(**{"memory_dedup_threshold": 0, "memory_update_threshold": 1} | {name: value})
+
+
+async def test_history_is_newest_first_and_in_pages(world, admin):
+    for limit in range(1, 31):
+        await world.store.change({"memory_retrieve_limit": limit}, by="u-boss")
+    page = await admin.get("/memory/admin/history")
+    steps = re.findall(r'value">(\d+)</span>\s*</p>', page.text)
+    assert steps[:2] == ["30", "29"]
+    assert len(steps) == 25
+    assert "Newest changes" not in admin.words
+    older = re.search(r'href="([^"]*before=[^"]*)"', page.text)[1]
+    page = await admin.get(older.replace("&amp;", "&"))
+    assert re.findall(r'value">(\d+)</span>\s*</p>', page.text) == ["5", "4", "3", "2", "1"]
+    assert "from the environment" in admin.words
+    assert "Older changes" not in admin.words
+
+
+@pytest.mark.parametrize("query", ["before=x", "before=-1", "before=99999999999999999999", "name=none", "before=²"])
+async def test_an_odd_address_of_the_history_shows_the_newest(admin, query):
+    assert (await admin.get(f"/memory/admin/history?{query}")).status_code == 200
