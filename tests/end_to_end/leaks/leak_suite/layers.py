@@ -35,6 +35,8 @@ agent = build_graph(
     log=process_storage.log,
     short_term=process_storage.short_term,
     summaries=process_storage.summaries,
+    memory_settings=process_storage.memory_settings,
+    vault=process_storage.vault,
 ).compile(name="agent")
 leaky = make_leaky_graph().compile(name="leaky")
 {guard}
@@ -52,7 +54,8 @@ async def store():
 """
 
 _GUARDED = """\
-agent, leaky = guarded(agent), guarded(leaky)
+agent = guarded(agent, vault=process_storage.vault)
+leaky = guarded(leaky, vault=process_storage.vault)
 """
 _REDACTING_SAVER = """\
         saver = RedactingSaver.from_pool(storage.pool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leak_suite.scenes import events, requests, runs, standing, streams, threads
+from leak_suite.scenes import attacks, events, requests, runs, standing, streams, threads
 from leak_suite.visit import Scene
 
 SCENES: dict[str, Scene] = {
@@ -12,4 +12,5 @@ SCENES: dict[str, Scene] = {
     **events.SCENES,
     **standing.SCENES,
     **requests.SCENES,
+    **attacks.SCENES,
 }
