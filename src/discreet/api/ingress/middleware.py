@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import UserOf, cleaned
+from discreet.api.ingress.headers import clean_headers
 from discreet.api.ingress.queries import RAW_QUERY, redacted_query, refuse_sensitive_names
 from discreet.api.ingress.receiving import capped, instead, read_json, with_length
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -83,7 +84,10 @@ class Ingress:
             await self._app({**scope, "query_string": clean_query, RAW_QUERY: query}, receive, send)
             return
         user = await self._user(scope, path)
-        scope = {**scope, "query_string": clean_query}
+        headers = await asyncio.to_thread(clean_headers, list(scope["headers"]), self._redactor)
+        if scope["type"] == "websocket":
+            scope["query_string"] = clean_query  # in its place, for uvicorn logs its own scope
+        scope = {**scope, "query_string": clean_query, "headers": headers}
         if scope["type"] == "websocket":
             socket = self._socket(receive, send, path, user)
             await self._app(scope, socket.receive, socket.send)
