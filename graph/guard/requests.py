@@ -26,8 +26,10 @@ DECIDED: Final = frozenset(
     }
 )
 DECIDED_PREFIXES: Final = ("__", "langgraph_", "checkpoint_")
-"""Keys of `configurable` that the server alone decides, and names that are stored as they are: those of a request stay
-redacted."""
+"""Keys of `configurable` that the server alone decides. A request that names them changes nothing."""
+
+LABELS: Final = frozenset({"agent_id", "app_name"})
+"""Keys of the context that rows are labelled with, in clear: a graph gets them as they may be stored."""
 
 INTERRUPT_ID: Final = re.compile("[0-9a-f]{32}")
 """As LangGraph makes them: 128 bits of a hash of the place."""
@@ -158,4 +160,4 @@ def _mirrored(configurable: Mapping[str, Any], context: Any, raw: Mapping[str, A
 
 
 def _is_decided(name: str) -> bool:
-    return name in DECIDED or name.startswith(DECIDED_PREFIXES)
+    return name in DECIDED or name in LABELS or name.startswith(DECIDED_PREFIXES)

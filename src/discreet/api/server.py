@@ -14,6 +14,7 @@ from discreet.api.ingress import Ingress
 from discreet.api.services import Services
 from discreet.api.tracing import require_hidden_text
 from discreet.redaction.configured import default_redactor
+from discreet.redaction.logs import redact_logs
 from discreet.settings import load_settings
 from discreet.storage.shared import process_storage
 
@@ -29,6 +30,7 @@ settings = load_settings()
 authenticator = default_authenticator()
 redactor = default_redactor()
 require_hidden_text(settings, redactor)
+redact_logs(redactor)  # the server has configured logging by now; libraries and nodes log what they work on
 
 app = make_app(
     Services(

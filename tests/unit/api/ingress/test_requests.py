@@ -317,3 +317,25 @@ async def test_no_shape_of_a_body_gets_a_value_through_or_breaks_the_ingress(cal
         assert reply.status in {200, 403, 422}
         assert all(MAIL.encode() not in request["body"] for request in recorder.requests)
         recorder.requests.clear()
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs/wait", f"/threads/{THREAD}/runs", "/runs/crons", f"/threads/{THREAD}/runs/crons"]
+)
+async def test_a_client_tells_langsmith_nothing(call, recorder, path):
+    told = {"feedback_keys": ["thumbs"], "langsmith_tracer": {"project_name": "hers"}}
+    await call("POST", path, run_body(**told))
+    assert not recorder.body.keys() & told.keys()
+
+
+async def test_a_client_tells_langsmith_nothing_by_a_batch_or_a_command(call, recorder):
+    told = run_body(feedback_keys=["thumbs"], langsmith_tracer={"project_name": "hers"})
+    await call("POST", "/runs/batch", [told])
+    assert "langsmith_tracer" not in recorder.body[0]
+    await call("POST", f"/threads/{THREAD}/commands", {"id": 1, "method": "run.start", "params": told})
+    assert "langsmith_tracer" not in recorder.body["params"]
+
+
+async def test_a_channel_of_such_a_name_is_the_graphs(call, recorder):
+    await call("POST", "/runs/wait", {"assistant_id": "a", "input": {"feedback_keys": ["thumbs"]}})
+    assert recorder.body["input"] == {"feedback_keys": ["thumbs"]}

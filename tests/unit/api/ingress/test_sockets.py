@@ -70,3 +70,24 @@ async def test_another_user_can_not_be_named(connect):
 async def test_without_credentials_it_is_not_opened(connect):
     got, sent = await connect(json.dumps(START), user=None)
     assert (got, sent[0]["type"], sent[0]["code"]) == ([], "websocket.close", 1008)
+
+
+async def test_what_the_web_server_logs_of_a_connection_has_no_value_in_its_query(ingress):
+    scope = {
+        "type": "websocket",
+        "path": f"/threads/{THREAD}/stream/events",
+        "query_string": f"note={MAIL}".encode(),
+        "headers": [(b"authorization", b"Bearer ann")],
+        "client": ("127.0.0.1", 1),
+    }
+
+    async def app(scope, receive, send):
+        await send({"type": "websocket.close", "code": 1000})
+
+    async def nothing(*_):
+        return {"type": "websocket.disconnect", "code": 1000}
+
+    ingress._app = app
+    await ingress(scope, nothing, nothing)
+    assert MAIL.encode() not in scope["query_string"]
+    assert b"ann%40" not in scope["query_string"]

@@ -182,3 +182,13 @@ def test_what_the_graph_itself_yields_has_passed_before(objects: RunObjects) -> 
     events.redact(event("on_chain_start", "root", input={}))
     given = event("on_chain_stream", "root", chunk=("messages", (AIMessageChunk("x"), {})))
     assert events.redact(given) == [given]
+
+
+def test_a_name_beside_the_engines_own_is_redacted_too(objects: RunObjects) -> None:
+    shown = objects.fields(
+        {"thread_id": "ann@example.com", "bob@example.com": "carol@example.com"}, frozenset({"thread_id"})
+    )
+    assert shown.pop("thread_id") == "ann@example.com"
+    assert "bob" not in str(shown)
+    assert "carol" not in str(shown)
+    assert len(shown) == 1

@@ -106,3 +106,11 @@ def test_a_part_that_is_no_json_is_said() -> None:
 
 def test_nothing_raw_is_in_what_a_call_shows() -> None:
     assert repr(resolved(Call({}), held(input="ann@example.com"))) == "Call()"
+
+
+def test_labels_of_rows_stay_redacted() -> None:
+    clean = {"agent_id": "<EMAIL>", "app_name": "<EMAIL>", "note": "<EMAIL>"}
+    raw = dict.fromkeys(clean, "ann@example.com")
+    same = resolved(Call(None, {"configurable": dict(clean)}, {"context": dict(clean)}), held(context=raw))
+    assert same.options["context"] == {**clean, "note": "ann@example.com"}
+    assert same.configurable == {**clean, "note": "ann@example.com"}

@@ -1,0 +1,87 @@
+"""One route through the server: its values, its callers, and what was expected of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leak_suite.people import Person
+from leak_suite.plants import Plants
+
+Scene = Callable[["Visit"], Awaitable[None]]
+
+RUN_SECONDS = 30.0
+
+
+@dataclass
+class Visit:
+    """What a scene needs."""
+
+    route: str
+    plants: Plants
+    owner: Person
+    other: Person
+    hooks: str
+    """Where webhooks may go."""
+    unmet: list[str] = field(default_factory=list)
+    """What did not work as it should."""
+
+    def plant(self, place: str, kind: str | None = None) -> str:
+        """Return the value to plant at `place` of this route."""
+        return self.plants.value(place, self.route, kind)
+
+    def planted_by_graph(self, *places: str) -> None:
+        """Say what the graph plants, which has the same values."""
+        for place in places:
+            self.plant(place)
+
+    def expect(self, what: str, *, holds: bool) -> None:
+        """Note `what` if it does not hold."""
+        if not holds:
+            self.unmet.append(f"{self.route}: {what}")
+
+    def message(self, text: str) -> dict[str, Any]:
+        """Return the input of a run in which the user says `text`."""
+        return {"messages": [{"role": "user", "content": text}]}
+
+    def leaky(self, *steps: str, **channels: Any) -> dict[str, Any]:
+        """Return the body of a run of the leaky graph, with a value in its message."""
+        said = self.message(f"My secret is {self.plant('input')}, thanks.")
+        return {"assistant_id": "leaky", "input": {**said, "steps": list(steps), "route": self.route, **channels}}
+
+    async def thread(self, **body: Any) -> str:
+        """Create a thread of the owner's and return its id."""
+        made = await self.owner.call("live", "POST", "/threads", body)
+        return str(made["thread_id"])
+
+    async def settled(self, thread: str, run: str) -> str:
+        """Wait until a run is over and return its status."""
+        for _ in range(int(RUN_SECONDS / 0.1)):
+            found = await self.owner.call("later", "GET", f"/threads/{thread}/runs/{run}")
+            if isinstance(found, Mapping) and found.get("status") not in ("pending", "running"):
+                return str(found.get("status"))
+            await asyncio.sleep(0.1)
+        self.expect("a run came to an end", holds=False)
+        return "unfinished"
+
+    async def read_thread(self, thread: str) -> None:
+        """Read all that there is of a thread, as its owner and as somebody else."""
+        reads: tuple[tuple[str, str, Any], ...] = (
+            ("GET", f"/threads/{thread}", None),
+            ("GET", f"/threads/{thread}/state?subgraphs=true", None),
+            ("GET", f"/threads/{thread}/history?limit=50", None),
+            ("POST", f"/threads/{thread}/history", {"limit": 50}),
+            ("GET", f"/threads/{thread}/runs?limit=50", None),
+        )
+        for method, path, body in reads:
+            await self.owner.call("later", method, path, body)
+            await self.other.call("foreign", method, path, body)
+        runs = await self.owner.call("later", "GET", f"/threads/{thread}/runs")
+        for run in runs if isinstance(runs, list) else ():
+            for person, kind in ((self.owner, "later"), (self.other, "foreign")):
+                await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}")
+                if run["status"] not in ("pending", "running"):
+                    await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}/join")
+                    await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}/stream")
