@@ -42,7 +42,9 @@ async def another_ones_request(visit: Visit) -> None:
     start["params"]["input"] = visit.message(f"Tell me {placeholders}.")
     own = await visit.other.call("later", "POST", "/threads", {})
     await visit.other.call("later", "POST", f"/threads/{own['thread_id']}/commands", start)
-    await visit.other.listen("later", "POST", f"/threads/{own['thread_id']}/stream/events", {"channels": ["values"]}, seconds=1)
+    await visit.other.listen(
+        "later", "POST", f"/threads/{own['thread_id']}/stream/events", {"channels": ["values"]}, seconds=1
+    )
     await visit.settled(thread, run["run_id"])
 
 
@@ -71,7 +73,7 @@ async def long_texts(visit: Visit) -> None:
     """Send texts in which a value stands far behind, and very many values."""
     thread = await visit.thread()
     chatter = "The birds at the lake are early this year. "
-    far = f"{chatter * 3000} Write to {visit.plant('far behind')}. {chatter * 3000}"
+    far = f"{chatter * 1300} Write to {visit.plant('far behind')}. {chatter * 1300}"
     many = " ".join(f"{number}. {visit.plant('one of many')}," for number in range(400))
     for text in (far, many):
         body = {**visit.leaky(), "input": visit.message(text), "stream_mode": ["values", "messages-tuple"]}
@@ -86,9 +88,24 @@ async def histories(visit: Visit) -> None:
     call = {"name": "look_up", "args": {"query": visit.plant("argument of a call")}, "id": "call-1"}
     messages = [
         {"type": "system", "content": f"You serve {visit.plant('system message')}."},
-        {"type": "human", "content": "Hi", "name": visit.plant("name of a message", "email"), "id": visit.plant("message id")},
-        {"type": "ai", "content": visit.plant("answer"), "tool_calls": [call], "additional_kwargs": {"note": visit.plant("kwargs")}},
-        {"type": "tool", "content": visit.plant("result"), "tool_call_id": "call-1", "artifact": visit.plant("artifact")},
+        {
+            "type": "human",
+            "content": "Hi",
+            "name": visit.plant("name of a message", "email"),
+            "id": visit.plant("message id"),
+        },
+        {
+            "type": "ai",
+            "content": visit.plant("answer"),
+            "tool_calls": [call],
+            "additional_kwargs": {"note": visit.plant("kwargs")},
+        },
+        {
+            "type": "tool",
+            "content": visit.plant("result"),
+            "tool_call_id": "call-1",
+            "artifact": visit.plant("artifact"),
+        },
         {"type": "human", "content": [{"type": "text", "text": f"And {visit.plant('text block')}?"}]},
     ]
     body = {"assistant_id": "leaky", "input": {"messages": messages}, "stream_mode": ["values", "messages"]}
@@ -104,9 +121,11 @@ async def odd_methods(visit: Visit) -> None:
         await visit.owner.call("live", method, f"/threads/{visit.plant(f'path of {method}', 'email')}/state")
         await visit.owner.call("live", method, f"/threads/{thread}?note={visit.plant(f'query of {method}', 'email')}")
     await visit.owner.call("live", "GET", "/ok", headers={"Host": visit.plant("host", "email")})
-    for path in ("/mcp", "/a2a/leaky", "/ui/leaky", "/noauth/threads", "/store/items/search"):
+    for path in ("/mcp", "/a2a/leaky", "/ui/leaky", "/noauth/threads"):
         await visit.owner.call("live", "POST", path, {"note": visit.plant(f"body of {path}")})
-    await visit.owner.call("live", "GET", f"/threads/{thread}/state/{visit.plant('path of a state', 'iban')}?subgraphs=true")
+    await visit.owner.call(
+        "live", "GET", f"/threads/{thread}/state/{visit.plant('path of a state', 'iban')}?subgraphs=true"
+    )
 
 
 SCENES = {
