@@ -1,13 +1,26 @@
 """A LangGraph server with all layers keeps nothing that was planted, shows nobody else anything, and works as before."""
 
+import json
+
 import pytest
-from leak_suite.layers import ALL
+from leak_suite.layers import ALL, ALLOWED_FIELDS
 from leak_suite.play import play
+from leak_suite.scenes import SCENES
+
+TALKATIVE = {"LOG_LEVEL": "DEBUG", "DISCREET_TURN_VAULT": "postgres"}
+"""Every event of a stream is logged, and real values go through the database, sealed."""
+UNLOGGED = {"long texts"}
+"""Takes minutes where every event is logged, since each is redacted once more."""
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    return play(tmp_path_factory.mktemp("clean") / "project", ALL, webhooks=True)
+@pytest.fixture(
+    scope="module",
+    params=[{}, pytest.param(TALKATIVE, marks=pytest.mark.slow)],
+    ids=["default", "all logs, shared vault"],
+)
+def played(request, tmp_path_factory):
+    scenes = [scene for scene in SCENES if not request.param or scene not in UNLOGGED]
+    return play(tmp_path_factory.mktemp("clean") / "project", ALL, scenes=scenes, webhooks=True, **request.param)
 
 
 def test_nothing_planted_is_on_any_disk(played):
@@ -24,6 +37,16 @@ def test_nobody_is_let_at_what_is_anothers(played):
 
 def test_graphs_get_real_values_and_owners_see_them_in_live_answers(played):
     assert played.unmet == []
+
+
+def test_no_client_makes_the_server_call_langsmith(played):
+    assert not [reply.data for reply in played.replies.said if reply.what == "a request to LangSmith"]
+
+
+def test_webhooks_tell_how_a_run_ended_and_no_more(played):
+    called = [json.loads(reply.data) for reply in played.replies.said if reply.what == "webhook"]
+    assert called
+    assert all(call.keys() <= ALLOWED_FIELDS for call in called)
 
 
 def test_the_search_had_much_to_look_at(played):

@@ -15,6 +15,9 @@ STORE: Final = "store"
 AUTH: Final = "auth"
 ALL: Final = frozenset({INGRESS, GUARD, CHECKPOINTER, STORE, AUTH})
 
+ALLOWED_FIELDS: Final = frozenset({"run_id", "thread_id", "assistant_id", "status", "created_at", "updated_at"})
+"""What webhooks may tell of a run."""
+
 PROJECT: Final = Path(__file__).resolve().parents[1] / "leaky_project"
 
 _WIRING: Final = """\
@@ -127,7 +130,7 @@ def _configuration(layers: Collection[str], *, webhooks: bool) -> dict[str, obje
         "http": http,
         "webhooks": {
             "url": {"disable_loopback": False, "require_https": False},
-            "allowed_fields": ["run_id", "thread_id", "assistant_id", "status", "created_at", "updated_at"],
+            "allowed_fields": sorted(ALLOWED_FIELDS),
         }
         if INGRESS in layers
         else {"url": {"disable_loopback": False, "require_https": False}},

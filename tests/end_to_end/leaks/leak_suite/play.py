@@ -48,9 +48,14 @@ class Played:
 
 
 def play(
-    folder: Path, layers: Collection[str], *, scenes: Iterable[str] = tuple(SCENES), webhooks: bool = False
+    folder: Path,
+    layers: Collection[str],
+    *,
+    scenes: Iterable[str] = tuple(SCENES),
+    webhooks: bool = False,
+    **settings: str,
 ) -> Played:
-    """Start a server with these `layers`, play the `scenes` on it, stop it, and search."""
+    """Start a server with these `layers` and `settings` in its environment, play the `scenes` on it, stop it, and search."""
     plants = Plants(secrets.randbits(64))
     folder.mkdir(parents=True, exist_ok=True)
     write_project(folder, layers, webhooks=webhooks)
@@ -60,7 +65,7 @@ def play(
     with lease_server(cluster) as dsn:
         with (
             _hooks(replies) as hooks,
-            running(folder, environment_of_server(secret, hooks), dsn, plants) as server,
+            running(folder, environment_of_server(secret, hooks) | settings, dsn, plants) as server,
         ):
             stage = _Stage(server.url, hooks, secret, plants, replies)
             asyncio.run(stage.play_all(tuple(scenes)))

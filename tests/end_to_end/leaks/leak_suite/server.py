@@ -124,7 +124,6 @@ def environment_of_server(secret: str, hooks: str) -> dict[str, str]:
         "LANGSMITH_ENDPOINT": hooks,
         "DISCREET_JWT_SECRET": secret,
         "CRON_SCHEDULER_SLEEP_TIME": "1",
-        "LOG_LEVEL": "DEBUG",
         "COLUMNS": "5000",  # no value is broken over two lines of a traceback
         "NO_COLOR": "1",
     }

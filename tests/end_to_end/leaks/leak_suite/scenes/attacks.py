@@ -73,7 +73,7 @@ async def long_texts(visit: Visit) -> None:
     """Send texts in which a value stands far behind, and very many values."""
     thread = await visit.thread()
     chatter = "The birds at the lake are early this year. "
-    far = f"{chatter * 3000} Write to {visit.plant('far behind')}. {chatter * 3000}"
+    far = f"{chatter * 1300} Write to {visit.plant('far behind')}. {chatter * 1300}"
     many = " ".join(f"{number}. {visit.plant('one of many')}," for number in range(400))
     for text in (far, many):
         body = {**visit.leaky(), "input": visit.message(text), "stream_mode": ["values", "messages-tuple"]}
@@ -121,7 +121,7 @@ async def odd_methods(visit: Visit) -> None:
         await visit.owner.call("live", method, f"/threads/{visit.plant(f'path of {method}', 'email')}/state")
         await visit.owner.call("live", method, f"/threads/{thread}?note={visit.plant(f'query of {method}', 'email')}")
     await visit.owner.call("live", "GET", "/ok", headers={"Host": visit.plant("host", "email")})
-    for path in ("/mcp", "/a2a/leaky", "/ui/leaky", "/noauth/threads", "/store/items/search"):
+    for path in ("/mcp", "/a2a/leaky", "/ui/leaky", "/noauth/threads"):
         await visit.owner.call("live", "POST", path, {"note": visit.plant(f"body of {path}")})
     await visit.owner.call(
         "live", "GET", f"/threads/{thread}/state/{visit.plant('path of a state', 'iban')}?subgraphs=true"
