@@ -1,25 +1,36 @@
-"""Drop what a client's headers would put into rows and log lines of the server."""
+"""Keep back the headers that the server stores or logs whatever it is told not to pass on."""
 
 from __future__ import annotations
 
 import re
 
 from discreet.api.ingress.receiving import Headers
+from discreet.ports import TextRedactor
 
-DROPPED = frozenset({b"langsmith-trace", b"baggage", b"traceparent", b"tracestate"})
-"""The server keeps these with a run whatever `configurable_headers` excludes; `baggage` carries free text."""
+DROPPED = frozenset({b"baggage", b"tracestate"})
+"""They carry metadata, tags and names of a trace, which the server puts into the rows of runs."""
+
+TRACE = b"langsmith-trace"
+TRACE_FORM = re.compile(rb"\d{8}T\d{12}Z[0-9a-f-]{36}(?:\.\d{8}T\d{12}Z[0-9a-f-]{36})*")
+"""Times and ids, as LangSmith's SDK writes them."""
 
 REQUEST_ID = b"x-request-id"
-"""Kept with a run, and in every log line of the request. The server makes one where there is none."""
-
-PLAIN_ID = re.compile(rb"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-"""A UUID. A shorter alphabet would let names and numbers through."""
+REQUEST_ID_FORM = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
+"""What gateways send: an id, in some alphabet."""
 
 
-def clean_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """Return the headers that go on."""
-    return [(name, value) for name, value in headers if not _is_dropped(name.lower(), value)]
+def clean_headers(headers: Headers, redactor: TextRedactor) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a request without those that would leave a client's words in rows and logs.
+
+    The server makes a request id of its own where there is none.
+    """
+    return [(name, value) for name, value in headers if _may_stay(name.lower(), value, redactor)]
 
 
-def _is_dropped(name: bytes, value: bytes) -> bool:
-    return name in DROPPED or (name == REQUEST_ID and not PLAIN_ID.fullmatch(value))
+def _may_stay(name: bytes, value: bytes, redactor: TextRedactor) -> bool:
+    if name == TRACE:
+        return TRACE_FORM.fullmatch(value) is not None
+    if name == REQUEST_ID:
+        said = value.decode("latin-1")
+        return REQUEST_ID_FORM.fullmatch(value) is not None and redactor.redact(said) == said
+    return name not in DROPPED

@@ -79,7 +79,7 @@ class Ingress:
         query: bytes = scope.get("query_string", b"")
         clean_query = await asyncio.to_thread(redacted_query, query, self._redactor)
         # In place: what calls us logs the scope that it made. Routes of ours read the query as it was sent.
-        scope["query_string"], scope["headers"] = clean_query, clean_headers(scope["headers"])
+        scope["query_string"], scope["headers"] = clean_query, clean_headers(scope["headers"], self._redactor)
         path = self._checked_path(scope)
         if is_own(path):
             await self._app({**scope, RAW_QUERY: query}, receive, send)

@@ -254,17 +254,6 @@ async def test_routes_of_ours_get_the_body_and_a_query_that_is_not_logged(call, 
     assert request["discreet.query_string"] == b"user_id=ann%40example.com"
 
 
-async def test_headers_that_would_be_kept_with_a_run_are_dropped(call, recorder):
-    plain = b"0337fbe9-2332-48d2-86e5-ffbde780ba75"
-    for name in (b"langsmith-trace", b"Baggage", b"traceparent", b"tracestate", b"x-request-id"):
-        await call("POST", "/runs/wait", run_body(), headers=[(name, MAIL.encode()), (b"accept", b"*/*")])
-        kept = dict(recorder.requests[-1]["headers"])
-        assert MAIL.encode() not in kept.values()
-        assert kept[b"accept"] == b"*/*"
-    await call("GET", "/threads", headers=[(b"x-request-id", plain)])
-    assert (b"x-request-id", plain) in recorder.requests[-1]["headers"]
-
-
 @pytest.mark.parametrize("path", ["/runs/wait", "/runs/crons"])
 async def test_what_makes_the_server_call_others_is_dropped(call, recorder, path):
     outbound = {"feedback_keys": ["score"], "langsmith_tracer": {"project_name": "p"}}
