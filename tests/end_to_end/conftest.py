@@ -12,6 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from discreet.access.development import token_for
+from discreet.settings import Settings
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90
 
@@ -28,6 +31,11 @@ class DevServer:
     def data_dir(self) -> Path:
         """Folder of the embedded database."""
         return self.project / ".discreet"
+
+    def headers(self, subject):
+        """Return the headers of somebody who has a token."""
+        settings = Settings(_env_file=None, data_dir=self.data_dir)
+        return {"authorization": f"Bearer {token_for(settings, subject)}"}
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -
         return
     answer = answer_to(refusal)
     headers = {name: value for name, value in answer.headers.items() if not name.startswith("content-")}
+    headers["connection"] = "close"  # the body may not have been read: another request can't follow it
     # `detail` is what the LangGraph server's own answers have, and what its SDK shows.
     content = {"detail": str(refusal), **json.loads(bytes(answer.body))}
     await JSONResponse(content, answer.status_code, headers)(scope, receive, send)
