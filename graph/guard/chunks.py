@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessageChunk, BaseMessage, BaseMessageChunk
 
 from discreet.graph.guard.objects import RunObjects, without_sealed
 from discreet.graph.guard.texts import TextStream
 from discreet.nodes.message_copies import KEPT_METADATA
+
+HELD: Final = ("tool_call_chunks", "additional_kwargs", "response_metadata", "usage_metadata")
+"""What chunks have besides their content."""
 
 Content = str | list[str | dict[str, Any]]
 
@@ -67,7 +70,8 @@ class _OpenMessage:
             self._hold(chunk)
             return None
         shown, held = self._split(chunk.content)
-        self._hold(chunk.model_copy(update={"content": held, "chunk_position": None}))
+        if held or any(getattr(chunk, name) for name in HELD):
+            self._hold(chunk.model_copy(update={"content": held, "chunk_position": None}))
         return AIMessageChunk(content=shown, id=self._objects.texts.identifier(chunk.id))
 
     def close(self, *, last: bool) -> BaseMessage:

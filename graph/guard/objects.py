@@ -50,10 +50,10 @@ class RunObjects:
         """Return a redacted copy of a dict whose values under `kept` are the engine's own: ids, names, numbers."""
         if not isinstance(value, Mapping):
             return self.redact(value)
-        clean: dict[Any, Any] = {}
+        copy: dict[Any, Any] = {}
         for name, item in value.items():
-            clean |= {name: item} if name in kept else self.redact({name: item})  # the name may be redacted too
-        return clean
+            copy |= {name: item} if name in kept else self.redact({name: item})
+        return copy
 
     def by_name(self, value: Any) -> Any:
         """Return a redacted copy of a dict whose keys are names of nodes."""

@@ -13,7 +13,17 @@ from langgraph.types import Command, Send
 from discreet.state.request_ref import REQUEST_REF, part_key
 
 DECIDED: Final = frozenset(
-    {"user_id", "thread_id", "run_id", "assistant_id", "graph_id", "checkpoint_id", "checkpoint_ns"}
+    {
+        "user_id",
+        "agent_id",
+        "app_name",
+        "thread_id",
+        "run_id",
+        "assistant_id",
+        "graph_id",
+        "checkpoint_id",
+        "checkpoint_ns",
+    }
 )
 DECIDED_PREFIXES: Final = ("__", "langgraph_", "checkpoint_")
 """Keys of `configurable` that the server alone decides. A request that names them changes nothing."""
@@ -99,7 +109,7 @@ class Parts:
             given,
             resume=given.resume if given.resume is None else _resume(given.resume, resume),
             update=given.update if given.update is None else _update(update),
-            goto=_goto(goto) if given.goto and goto is not None else given.goto,
+            goto=_goto(given.goto, goto),
         )
 
 
@@ -122,10 +132,15 @@ def _update(raw: Any) -> Any:
     return raw
 
 
-def _goto(raw: Any) -> Any:
-    """Return where to go as the server makes it of JSON."""
+def _goto(given: Any, raw: Any) -> Any:
+    """Return where to go, with the raw inputs. Names of nodes stay: of one that is not there LangGraph logs the name."""
     steps = raw if isinstance(raw, list) else [raw]
-    return [Send(step["node"], step["input"]) if isinstance(step, Mapping) else step for step in steps]
+    if not isinstance(given, list) or len(given) != len(steps):
+        return given
+    return [
+        Send(step.node, said["input"]) if isinstance(step, Send) and isinstance(said, Mapping) else step
+        for step, said in zip(given, steps, strict=True)
+    ]
 
 
 def _context(before: Any, raw: Mapping[str, Any]) -> Any:

@@ -6,9 +6,10 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 _spec = importlib.util.spec_from_file_location("looking", Path(__file__).with_name("looking.py"))
 looking = importlib.util.module_from_spec(_spec)
@@ -37,24 +38,19 @@ class Person:
 
     def press(self, words):
         """Follow the link or press the button of these words, and look at what comes."""
-        before = self.page.find_element(By.TAG_NAME, "html")
-        path = f"//main//*[self::a or self::button or self::label][starts-with(normalize-space(.), '{words}')]"
-        self.page.find_element(By.XPATH, path).click()
-        self.wait_for_another_than(before)
-        self.look(words)
+        self._press(f"//main//*[self::a or self::button][starts-with(normalize-space(.), '{words}')]", words)
 
     def press_in_header(self, words):
-        before = self.page.find_element(By.TAG_NAME, "html")
-        self.page.find_element(By.XPATH, f"//header//*[self::a or self::button][normalize-space(.)='{words}']").click()
-        self.wait_for_another_than(before)
+        self._press(f"//header//*[self::a or self::button][normalize-space(.)='{words}']", words)
+
+    def _press(self, path, words):
+        self.page.execute_script("window.leaving = true")
+        self.page.find_element(By.XPATH, path).click()
+        # Between two pages the driver has no words for what it meets: it raises its most general error.
+        arrived = "return !window.leaving && document.readyState === 'complete'"
+        waiting = WebDriverWait(self.page, 30, ignored_exceptions=[WebDriverException])
+        waiting.until(lambda page: page.execute_script(arrived))
         self.look(words)
-
-    def wait_for_another_than(self, before):
-        from selenium.webdriver.support.expected_conditions import staleness_of
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.page, 20).until(staleness_of(before))
-        WebDriverWait(self.page, 20).until(lambda page: page.execute_script("return document.readyState") == "complete")
 
     def look(self, words):
         self.seen += 1

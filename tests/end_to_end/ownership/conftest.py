@@ -29,10 +29,9 @@ CONFIG = {
     "graphs": {"agent": "./graph/server.py:graph", "waiting": "./wiring.py:waiting"},
     "checkpointer": {"path": "./graph/server.py:checkpointer"},
     "store": {"path": "./graph/server.py:store"},
-    "auth": {"path": "./wiring.py:auth", "disable_studio_auth": False},
+    "auth": {"path": "discreet.api.server:auth", "disable_studio_auth": False},
     "http": {
         "app": "./wiring.py:app",
-        "enable_custom_route_auth": True,
         "disable_mcp": True,
         "disable_a2a": True,
         "disable_webhooks": True,

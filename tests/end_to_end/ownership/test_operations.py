@@ -5,13 +5,20 @@ import re
 
 import httpx
 import pytest
-from ownership_battery.operations import ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
+from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
 from ownership_battery.things import all_of, make_things
 
 in_session = pytest.mark.asyncio(loop_scope="session")
 
-TABLE = {attempt.operation for attempt in ATTEMPTS}
-RENAMED = {"{asking_id}": "{thread_id}", "{namespace_of_subgraph}": "{namespace}"}
+TABLE = {attempt.operation for attempt in ATTEMPTS} | ADMINISTRATORS
+RENAMED = {
+    "{asking_id}": "{thread_id}",
+    "{namespace_of_subgraph}": "{namespace}",
+    "{identity}": "{user}",
+    "session/{thread_id}": "session/{session_id}",
+}
+UNDOCUMENTED = "/memory/admin"
+"""Pages are not in the OpenAPI, nor is what is no HTTP."""
 
 
 def named(operation):
@@ -47,7 +54,9 @@ def test_every_operation_of_the_openapi_is_in_the_table(ownership_server):
     documented = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     known = {named(operation) for operation in TABLE} | STREAMS | OPEN | CLOSED | FILES
     assert documented - known == set(), "These are not tested: put them into ownership_battery/operations.py"
-    assert known - documented <= {operation for operation in known if operation[0] in {"WEBSOCKET", "MOUNT"}}
+    ours = {named(operation) for operation in TABLE} | STREAMS
+    gone = {each for each in ours - documented if each[0] != "WEBSOCKET" and not each[1].startswith(UNDOCUMENTED)}
+    assert gone == set(), "The server has these no longer"
 
 
 @in_session
@@ -95,7 +104,7 @@ async def test_without_a_token_nothing_is_done(ownership_server, ann, things, at
 async def test_what_is_open_tells_nothing_of_anybody(ownership_server, things, operation):
     async with httpx.AsyncClient(base_url=ownership_server.url) as nobody:
         response = await nobody.get(operation[1])
-    assert response.is_success
+    assert response.is_success, f"{response.status_code} {response.text}"
     assert not any(secret in response.text for secret in things.secrets())
 
 
@@ -110,3 +119,18 @@ async def test_what_is_closed_is_closed_to_everybody(ownership_server, ann, thin
     assert response.status_code in {401, 403, 404}
     assert things.word not in response.text
     assert await all_of(ann, things)
+
+
+@in_session
+@pytest.mark.parametrize("operation", sorted(ADMINISTRATORS), ids=str)
+@pytest.mark.parametrize("headers", [{}, {"x-auth-scheme": "langsmith"}, "bob"], ids=str)
+async def test_what_takes_an_administrator_takes_no_other(ownership_server, ann, things, operation, headers):
+    before = await all_of(ann, things)
+    method, path = operation
+    sent = ownership_server.headers("bob@example.com") if headers == "bob" else headers
+    async with httpx.AsyncClient(base_url=ownership_server.url, headers=sent) as client:
+        body = {"json": {}} if method == "PATCH" else {}
+        response = await client.request(method, filled(path, things), **body)
+    assert response.status_code in {303, 307, 401, 403, 415, 422}, response.text
+    assert things.word not in response.text
+    assert await all_of(ann, things) == before

@@ -1,4 +1,4 @@
-"""What the langgraph.json of these tests names: the server's auth, its closed routes, and a graph that waits."""
+"""What the langgraph.json of these tests names: the server as it ships, which writes down its routes, and a graph that waits."""
 
 import asyncio
 import json
@@ -8,14 +8,11 @@ from typing import TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import Mount, WebSocketRoute
 
-from discreet.access import default_authenticator
-from discreet.api.auth import ClosedPaths, make_auth
+from discreet.api.server import app
 
-auth = make_auth(default_authenticator())
+own_lifespan = app.router.lifespan_context
 
 
 def routes_of(routes, prefix=""):
@@ -37,10 +34,11 @@ async def lifespan(app):
     """Write down all routes, also those that the OpenAPI doesn't list."""
     found = sorted(set(routes_of(app.router.routes)))
     await asyncio.to_thread(Path("routes.json").write_text, json.dumps(found), encoding="utf-8")
-    yield
+    async with own_lifespan(app):
+        yield
 
 
-app = Starlette(middleware=[Middleware(ClosedPaths)], lifespan=lifespan)
+app.router.lifespan_context = lifespan
 
 
 class State(TypedDict, total=False):

@@ -8,8 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from discreet.api.app import include, make_app
-from discreet.api.routes.settings import make_settings_router
+from discreet.api.app import make_app
 from discreet.errors import StorageUnavailableError
 from discreet.providers.environment_values import environment_values
 from discreet.settings import Settings
@@ -27,9 +26,7 @@ def store():
 @pytest.fixture
 def app(services, store):
     services = replace(services, memory_settings=store, settings=Settings(_env_file=None, retrieve_limit=7))
-    app = make_app(services)
-    include(app, [make_settings_router(services)])
-    return app
+    return make_app(services)
 
 
 @pytest.fixture
@@ -131,7 +128,6 @@ class Down(InMemorySettingsStore):
 async def test_a_database_that_is_down_is_503(services, authenticator):
     services = replace(services, memory_settings=Down())
     app = make_app(services)
-    include(app, [make_settings_router(services)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
         answer = await client.get(URL, headers=authenticator.headers_of("boss", admin=True))
     assert answer.status_code == 503

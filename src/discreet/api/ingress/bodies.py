@@ -21,11 +21,10 @@ UserOf = Callable[[Any], str]
 NAMES_OF_ITEMS = ("namespace", "namespace_prefix", "prefix", "suffix", "key")
 """What names items of the store. Two placeholders would be one item, so such names are refused."""
 
+OUTBOUND = ("feedback_keys", "langsmith_tracer")
+"""Parts of a run that make the server call LangSmith, or send it traces, also where tracing is off."""
+
 SENSITIVE_NAME = "holds a sensitive value; name items by ids of your own"
-
-
-TOLD_TO_LANGSMITH = ("feedback_keys", "langsmith_tracer")
-"""Fields of a run that make the server call LangSmith, or name the project of its traces there, also where tracing is off."""
 
 
 @dataclass
@@ -60,7 +59,7 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
     if kind is Kind.COMMAND and isinstance(body, dict) and isinstance(body.get("params"), dict):
         return _command(body, redactor, thread or str(uuid4()), user)
     if kind is Kind.CRON and isinstance(body, dict):
-        body = _untold(body)
+        body = {part: said for part, said in body.items() if part not in OUTBOUND}
     clean = redact_object(body, of_thread(redactor, thread))
     if kind is Kind.CRON and isinstance(clean, dict):
         _set_user(clean, body, user, always="assistant_id" in clean)
@@ -71,9 +70,8 @@ def _run(body: Any, redactor: TextRedactor, thread: str, user: UserOf | None) ->
     """Return a body that creates a run, with its name in `configurable`."""
     if not isinstance(body, dict):
         return Cleaned(redact_object(body, redactor))
-    body = _untold(body)
     collecting = CollectingRedactor(of_thread(redactor, thread))
-    clean = redact_object(body, collecting)
+    clean = redact_object({part: said for part, said in body.items() if part not in OUTBOUND}, collecting)
     said = {part: body.get(part) for part in REQUEST_PARTS}
     said["context"] = {k: v for k, v in _context(body).items() if k != "user_id"}  # which is never the request's to say
     changed = {part: raw for part, raw in said.items() if raw and raw != _cleaned_part(clean, part)}
@@ -172,11 +170,6 @@ def _store_body(body: Any, redactor: TextRedactor) -> Any:
     ):
         raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
     return clean
-
-
-def _untold(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body without what a client has no business to tell LangSmith."""
-    return {name: value for name, value in body.items() if name not in TOLD_TO_LANGSMITH}
 
 
 def _without_refs(value: Any, depth: int = 0) -> Any:

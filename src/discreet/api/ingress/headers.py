@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from discreet.api.ingress.receiving import Headers
 from discreet.ports import TextRedactor
 
 DROPPED = frozenset({b"baggage", b"tracestate"})
@@ -18,7 +19,7 @@ REQUEST_ID_FORM = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 """What gateways send: an id, in some alphabet."""
 
 
-def clean_headers(headers: list[tuple[bytes, bytes]], redactor: TextRedactor) -> list[tuple[bytes, bytes]]:
+def clean_headers(headers: Headers, redactor: TextRedactor) -> list[tuple[bytes, bytes]]:
     """Return the headers of a request without those that would leave a client's words in rows and logs.
 
     The server makes a request id of its own where there is none.

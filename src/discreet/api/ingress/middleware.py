@@ -78,16 +78,13 @@ class Ingress:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         query: bytes = scope.get("query_string", b"")
         clean_query = await asyncio.to_thread(redacted_query, query, self._redactor)
+        # In place: what calls us logs the scope that it made. Routes of ours read the query as it was sent.
+        scope["query_string"], scope["headers"] = clean_query, clean_headers(scope["headers"], self._redactor)
         path = self._checked_path(scope)
         if is_own(path):
-            # Ours reads the real query; what stands in the scope is logged.
-            await self._app({**scope, "query_string": clean_query, RAW_QUERY: query}, receive, send)
+            await self._app({**scope, RAW_QUERY: query}, receive, send)
             return
         user = await self._user(scope, path)
-        headers = await asyncio.to_thread(clean_headers, list(scope["headers"]), self._redactor)
-        if scope["type"] == "websocket":
-            scope["query_string"] = clean_query  # in its place, for uvicorn logs its own scope
-        scope = {**scope, "query_string": clean_query, "headers": headers}
         if scope["type"] == "websocket":
             socket = self._socket(receive, send, path, user)
             await self._app(scope, socket.receive, socket.send)

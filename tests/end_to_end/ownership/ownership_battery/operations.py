@@ -10,6 +10,7 @@ HIDDEN = frozenset({404})
 """As if there were no such thing."""
 REFUSED = frozenset({404, 409})
 """409: an id is taken, and that is all that is said."""
+FORBIDDEN = frozenset({403})
 NOTHING = frozenset({200, 204})
 """An answer without anything of hers."""
 
@@ -73,6 +74,10 @@ def _by_assistant(things):
 
 def _by_graph(_):
     return {"assistant_id": "waiting", "input": {"said": "x"}}
+
+
+def _hers(things):
+    return {"user_id": things.identity}
 
 
 def _cron(things):
@@ -317,7 +322,48 @@ STORE = [
     ),
 ]
 
-ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE]
+MEMORIES = [
+    _post(
+        "/memory/store", note="in her name", told=FORBIDDEN, body=lambda t: {**_hers(t), "short_answer": "I like tea."}
+    ),
+    _get("/memory/entry/{entry_id}"),
+    _get("/memory/entry/{entry_id}", note="in her name", told=FORBIDDEN, query=_hers),
+    Attempt(method="DELETE", path="/memory/entry/{entry_id}", told=HIDDEN),
+    Attempt(
+        method="DELETE",
+        path="/memory/entry/{entry_id}",
+        note="in her name",
+        told=FORBIDDEN,
+        query=_hers,
+    ),
+    _get("/memory/query", told=NOTHING, note="all"),
+    _get("/memory/query", told=FORBIDDEN, note="in her name", query=_hers),
+    _post("/memory/search", told=NOTHING, body=lambda t: {"q": t.word}),
+    _post("/memory/search", told=FORBIDDEN, note="in her name", body=lambda t: {**_hers(t), "q": t.word}),
+    _post("/memory/feedback", body=lambda t: {"entry_id": t.entry_id, "rating": 1, "comment": "x"}),
+    # A session is one's own, whatever it is called: the answer says how many of one's own have ended.
+    _post("/memory/session/{thread_id}/end", told=frozenset({200, 204, 404}), owner=None),
+]
+
+ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE, *MEMORIES]
+
+ADMINISTRATORS = {
+    ("GET", "/memory/settings"),
+    ("PATCH", "/memory/settings"),
+    ("GET", "/memory/settings/history"),
+    ("GET", "/memory/metrics"),
+    ("POST", "/memory/admin/login"),
+    ("POST", "/memory/admin/logout"),
+    *(
+        ("GET", f"/memory/admin{page}")
+        for page in ("", "/", "/history", "/settings", "/users", "/users/{identity}/memories")
+    ),
+    *(("GET", f"/memory/admin/users/{{identity}}/memories/{{entry_id}}{page}") for page in ("", "/delete", "/edit")),
+    *(("POST", f"/memory/admin/users/{{identity}}/memories/{{entry_id}}{page}") for page in ("/delete", "/edit")),
+    *(("POST", f"/memory/admin{page}") for page in ("/settings", "/users", "/users/{identity}/memories")),
+    *((method, "/memory/admin/users/{identity}/recall") for method in ("GET", "POST")),
+}
+"""They take an administrator, which neither of the two is."""
 
 STREAMS = {
     ("GET", "/threads/{thread_id}/stream"),
@@ -326,7 +372,10 @@ STREAMS = {
 }
 """They last; tests of their own try them."""
 
-OPEN = {("GET", path) for path in ("/", "/ok", "/info", "/metrics", "/docs", "/openapi.json")}
+OPEN = {
+    ("GET", path)
+    for path in ("/", "/ok", "/info", "/metrics", "/docs", "/openapi.json", "/memory/health", "/memory/admin/login")
+}
 """Anybody may see them, and sees nothing of anybody."""
 
 CLOSED = {
@@ -338,5 +387,5 @@ CLOSED = {
 }
 """Nobody gets there."""
 
-FILES = {("POST", "/ui/{graph_id}"), ("MOUNT", "/ui")}
+FILES = {("POST", "/ui/{graph_id}"), ("MOUNT", "/ui"), ("GET", "/memory/admin/static/{name}")}
 """Pages of graphs that have some; they are the same for all."""

@@ -23,6 +23,8 @@ class Things:
     assistant_id: str
     cron_id: str
     thread_cron_id: str
+    entry_id: str
+    """Of a memory."""
 
     @property
     def namespace(self):
@@ -61,6 +63,8 @@ async def make_things(client):
     cron = {"assistant_id": "waiting", "schedule": NEVER, "input": {"said": word}, "metadata": metadata}
     item = await client.put("/store/items", json={"namespace": ["notes", word], "key": word, "value": {"text": word}})
     assert item.is_success
+    entry = await client.post("/memory/store", json={"short_answer": f"The word is {word}."})
+    assert entry.status_code == 201, entry.text
     return Things(
         word=word,
         identity=thread["metadata"]["owner"],
@@ -71,6 +75,7 @@ async def make_things(client):
         interrupt_id=next(i["id"] for many in asked["interrupts"].values() for i in many),
         assistant_id=assistant["assistant_id"],
         cron_id=(await post(client, "/runs/crons", **cron))["cron_id"],
+        entry_id=entry.headers["location"].rpartition("/")[2],
         thread_cron_id=(await post(client, f"{at}/runs/crons", **cron))["cron_id"],
     )
 
@@ -86,6 +91,7 @@ async def all_of(client, things):
         (f"/assistants/{things.assistant_id}", None),
         (f"/assistants/{things.assistant_id}/versions", {}),
         (f"/runs/crons/{things.cron_id}", None),
+        (f"/memory/entry/{things.entry_id}", None),
         (f"/runs/crons/{things.thread_cron_id}", None),
         ("/threads/count", {"metadata": {"note": things.word}}),
         ("/store/items/search", {"namespace_prefix": ["notes", things.word]}),

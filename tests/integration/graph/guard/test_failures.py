@@ -226,3 +226,16 @@ async def test_two_nodes_that_fail_at_once_leave_nothing_for_the_log(server: Any
     gc.collect()
     await asyncio.sleep(0)
     assert "lithium" not in log.getvalue()
+
+
+async def test_no_frame_of_the_guard_shows_what_the_graph_was_called_with(server: Any) -> None:
+    served = server(failing(lambda: ValueError(SECRET)))
+    config = {"configurable": {"thread_id": "frames", "note": SECRET}}
+    with pytest.raises(RunFailedError) as caught_:
+        await _exhaust(served.graph.astream({"text": SECRET}, config, context={"note": SECRET}))
+    frames = [
+        frame for frame, _ in traceback.walk_tb(caught_.value.__traceback__) if "guard" in frame.f_globals["__name__"]
+    ]
+    ours = [frame.f_locals for frame in frames if frame.f_globals["__name__"].startswith("discreet.")]
+    assert len(ours) > 1
+    assert "example.com" not in repr(ours)

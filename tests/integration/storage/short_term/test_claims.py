@@ -114,6 +114,7 @@ async def test_works_of_another_kind_user_or_ref_are_others(store):
     works = [
         AUDIO,
         Work(kind="request", user_id="ann", ref=AUDIO.ref),
+        Work(kind="call", user_id="ann", ref=AUDIO.ref),
         Work(kind="audio", user_id="bob", ref=AUDIO.ref),
         Work(kind="audio", user_id="ann", ref="b"),
     ]

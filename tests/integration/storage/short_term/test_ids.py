@@ -78,7 +78,7 @@ def test_no_key_of_one_user_begins_as_those_of_another(user_id, other, name):
 
 def keys(user_id, name):
     session = session_keys(user_id, name)
-    works = [work_keys(Work(kind=kind, user_id=user_id, ref=name)) for kind in ("audio", "request")]
+    works = [work_keys(Work(kind=kind, user_id=user_id, ref=name)) for kind in ("audio", "request", "call")]
     return {session.state, session.history, session.requests, *(key for w in works for key in (w.lock, w.result))}
 
 

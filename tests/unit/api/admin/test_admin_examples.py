@@ -19,5 +19,5 @@ def test_the_snippet_of_the_docs_gives_an_application_the_pages(world):
     (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     names = {}
     exec(compile(code, page, "exec"), names)
-    app = names["with_admin_page"](FastAPI(), world.services, bytes(32))
+    app = names["with_admin_page"](FastAPI(), world.services)
     assert app.url_path_for("admin GET /settings") == "/memory/admin/settings"

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import logging
+from dataclasses import replace
 
 import pytest
 from fastapi import FastAPI
@@ -154,14 +155,14 @@ def test_a_session_of_another_key_or_with_another_claim_is_none():
 
 def test_a_short_key_is_refused(world):
     with pytest.raises(ConfigurationError, match="32"):
-        make_admin_router(world.services, session_key=b"short")
+        make_admin_router(replace(world.services, session_key=b"short"))
 
 
 async def test_processes_of_one_key_know_each_others_sessions(world, web):
     key = bytes(range(32))
     first, second = FastAPI(), FastAPI()
     for app in (first, second):
-        app.include_router(make_admin_router(world.services, session_key=key))
+        app.include_router(make_admin_router(replace(world.services, session_key=key)))
     one, other = type(web)(first), type(web)(second)
     async with one.http, other.http:
         await one.sign_in(world.gate.boss)

@@ -45,7 +45,11 @@ def test_what_was_not_redacted_stays() -> None:
             {"goto": ["x", {"node": "y", "input": {"z": "b@example.com"}}]},
             Command(goto=["x", Send("y", {"z": "b@example.com"})]),
         ),
-        (Command(goto="x"), {"goto": {"node": "y", "input": 1}}, Command(goto=[Send("y", 1)])),
+        (
+            Command(goto=[Send("<EMAIL>", "<EMAIL>")]),
+            {"goto": {"node": "y", "input": 1}},
+            Command(goto=[Send("<EMAIL>", 1)]),
+        ),
         (Command(resume="yes"), {"resume": "yes", "goto": "x", "update": {"a": 1}}, Command(resume="yes")),
     ],
 )
