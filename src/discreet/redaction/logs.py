@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Self
+from weakref import WeakKeyDictionary
 
 from discreet.ports import TextRedactor
 from discreet.redaction.configured import default_redactor
@@ -16,9 +17,9 @@ from discreet.redaction.walker import redact_object
 STANDARD = frozenset({*vars(logging.makeLogRecord({})), "asctime"})
 """Attributes that every record has. Those that hold text of callers are treated one by one; the rest says where and when."""
 
-DONE = "_discreet_redacted"
-"""Attribute of a record: what its attributes are since they were redacted. One that has changed since is redacted again."""
-
+_done: WeakKeyDictionary[logging.LogRecord, dict[str, Any]] = WeakKeyDictionary()
+"""By record: what its attributes are since they were redacted. One that has changed since is redacted again. It does not stand
+on the record, where structlog's ExtraAdder would write it into every line."""
 
 SOURCES = {"msg": ("msg", "args"), "exc_text": ("exc_text", "exc_info")}
 """What an attribute is made from, where that is more than itself."""
@@ -56,13 +57,12 @@ class RedactingFilter(logging.Filter):
         return True
 
     def _redact(self, record: logging.LogRecord, *, given_up: bool) -> None:
-        marked = vars(record).get(DONE)
-        done = marked if isinstance(marked, dict) else {}
+        done = _done.get(record, {})
         redactions = {
             "msg": self._message,
             "exc_text": self._exception,
             "stack_info": self._stack,
-            **{name: self._extra(name) for name in vars(record) if name not in STANDARD and name != DONE},
+            **{name: self._extra(name) for name in vars(record) if name not in STANDARD},
         }
         for name, redacted in redactions.items():
             values = {each: vars(record).get(each) for each in SOURCES.get(name, (name,))}
@@ -70,7 +70,7 @@ class RedactingFilter(logging.Filter):
                 continue
             if not all(each in done and value is done[each] for each, value in values.items()):
                 self._replace(record, name, _refused if given_up else redacted)
-        setattr(record, DONE, {name: vars(record).get(name) for name in (*redactions, "args", "exc_info")})
+        _done[record] = {name: vars(record).get(name) for name in (*redactions, "args", "exc_info")}
 
     def _replace(self, record: logging.LogRecord, name: str, redacted: Callable[[logging.LogRecord], Any]) -> None:
         try:

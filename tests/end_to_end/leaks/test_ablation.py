@@ -43,7 +43,7 @@ WITHOUT = {
             "untracked channel of background": ".langgraph_ops.pckl",
             "interrupt payload of pauses": ".langgraph_ops.pckl",
             "subgraph before pausing of pauses": ".langgraph_ops.pckl",
-            "exception of failing": "log",
+            "exception of failing": ".langgraph_ops.pckl",
         }
     ),
     CHECKPOINTER: Missing(

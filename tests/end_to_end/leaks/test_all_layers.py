@@ -1,13 +1,19 @@
 """A LangGraph server with all layers keeps nothing that was planted, shows nobody else anything, and works as before."""
 
+import base64
 import json
+import secrets
 
 import pytest
 from leak_suite.layers import ALL, ALLOWED_FIELDS
 from leak_suite.play import play
 from leak_suite.scenes import SCENES
 
-TALKATIVE = {"LOG_LEVEL": "DEBUG", "DISCREET_TURN_VAULT": "postgres"}
+TALKATIVE = {
+    "LOG_LEVEL": "DEBUG",
+    "DISCREET_TURN_VAULT": "postgres",
+    "DISCREET_ENCRYPTION_KEYS": f"test:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+}
 """Every event of a stream is logged, and real values go through the database, sealed."""
 UNLOGGED = {"long texts"}
 """Takes minutes where every event is logged, since each is redacted once more."""

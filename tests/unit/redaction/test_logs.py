@@ -382,3 +382,10 @@ def test_json_formatters_that_write_all_attributes_write_no_value(logger, captur
     logger.warning("mail %s", EMAIL, extra={"to": {"deep": EMAIL}})
     assert json.loads(captured.text)["text"] == "mail <EMAIL>"
     assert EMAIL not in captured.text
+
+
+def test_a_record_gets_no_attribute_that_formatters_write_out():
+    record = logging.makeLogRecord({"msg": "mail to %s", "args": ("ann@example.com",)})
+    before = set(vars(record))
+    RedactingFilter().filter(record)
+    assert set(vars(record)) == before
