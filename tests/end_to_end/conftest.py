@@ -62,7 +62,7 @@ def project(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def dev_server(project, discreet_command, clean_environment):
+def dev_server(project, discreet_command, clean_environment, wait_until_ready):
     """`discreet dev` until the tests are over; SIGTERM must then stop all of it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -78,11 +78,17 @@ def dev_server(project, discreet_command, clean_environment):
             start_new_session=True,
         )
     try:
-        _wait_until_ready(process, f"http://127.0.0.1:{port}", log)
+        wait_until_ready(process, f"http://127.0.0.1:{port}", log)
         yield DevServer(f"http://127.0.0.1:{port}", project, process.pid)
     finally:
         process.terminate()
         assert process.wait(60) == 0
+
+
+@pytest.fixture(scope="session")
+def wait_until_ready():
+    """Return what waits until a server answers; it fails with the server's log."""
+    return _wait_until_ready
 
 
 def _wait_until_ready(process, url, log):

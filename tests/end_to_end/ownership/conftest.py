@@ -1,13 +1,11 @@
 """A `langgraph dev` where two people have tokens."""
 
 import json
-import os
 import secrets
 import shutil
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from ownership_battery.things import make_things
 
 ROOT = Path(__file__).resolve().parents[3]
-START_SECONDS = 90
 
 CONFIG = {
     "dependencies": ["."],
@@ -59,7 +56,7 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def ownership_server(tmp_path_factory):
+def ownership_server(tmp_path_factory, clean_environment, wait_until_ready):
     """`langgraph dev` with the auth of this project, until the tests are over."""
     project = tmp_path_factory.mktemp("ownership")
     (project / "langgraph.json").write_text(json.dumps(CONFIG))
@@ -70,9 +67,8 @@ def ownership_server(tmp_path_factory):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     secret = secrets.token_urlsafe(32)
-    private = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(private)}
-    environment |= {
+    environment = {
+        **clean_environment,
         "DISCREET_JWT_SECRET": secret,
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_NO_VERSION_CHECK": "true",
@@ -85,23 +81,11 @@ def ownership_server(tmp_path_factory):
             command, cwd=project, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
-        _wait_until_ready(process, f"http://127.0.0.1:{port}", project / "server.log")
+        wait_until_ready(process, f"http://127.0.0.1:{port}", project / "server.log")
         yield Server(f"http://127.0.0.1:{port}", project, secret)
     finally:
         process.terminate()
         process.wait(60)
-
-
-def _wait_until_ready(process, url, log):
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/ok").is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    pytest.fail(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
