@@ -8,21 +8,58 @@ import secrets
 import socket
 import string
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+if TYPE_CHECKING:
+    from selenium import webdriver
+
+ROOT = Path(__file__).resolve().parents[1]
 POSTGRES_VERSION = int(os.environ.get("DISCREET_TEST_POSTGRES_VERSION", "18"))
 REDIS_SERVER = os.environ.get("DISCREET_TEST_REDIS_SERVER")
 
 _FOREIGN_SETTINGS = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
+
+CHROMIUM_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # Chromium refuses its sandbox to root
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,CertificateTransparencyComponentUpdater",
+    "--metrics-recording-only",
+    "--no-pings",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing but this machine has an address
+)
+FIGURE = "figure"
+"""Property of a test whose value the run prints at its end, also when the test ran in a process of its own."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests measured."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                figures = [value for name, value in report.user_properties if name == FIGURE]
+                for figure in figures:
+                    terminalreporter.write_line(str(figure))
 
 
 @pytest.fixture(autouse=True)
@@ -137,3 +174,43 @@ def _own_redis(folder: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(10)
+
+
+@pytest.fixture(scope="session")
+def browser_paths() -> tuple[str, str]:
+    """Return where Chromium and its driver are; they are installed if need be."""
+    found = subprocess.run([sys.executable, ROOT / "tools" / "browser.py"], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        pytest.fail(found.stderr, pytrace=False)
+    browser, driver = found.stdout.split("\n")[:2]
+    return browser, driver
+
+
+@pytest.fixture(scope="session")
+def chromium(browser_paths: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Return a browser for the whole session."""
+    from selenium import webdriver  # here, as tests without a browser need not pay for it
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser_paths[0]
+    for flag in (*CHROMIUM_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SE_OFFLINE", "true")
+        driver = webdriver.Chrome(options, Service(browser_paths[1]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def page(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
+    """Return the browser without cookies; its console must have no complaint at the end but of refused requests."""
+    chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    yield chromium
+    complaints = [each["message"] for each in chromium.get_log("browser") if each["level"] in {"SEVERE", "WARNING"}]
+    assert [each for each in complaints if "the server responded with a status of 4" not in each] == []

@@ -1,4 +1,4 @@
-"""The admin page on a real server with a real database, and a real browser that looks at it."""
+"""The admin page on a real server with a real database, for the browser of tests/conftest.py to look at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import base64
 import hashlib
 import secrets
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import asynccontextmanager
@@ -19,8 +17,6 @@ from pathlib import Path
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 
 from discreet.access.authenticator import Authenticator
 from discreet.api.admin import login, make_admin_router
@@ -31,25 +27,6 @@ from discreet.state.records import MemoryRecord, Provenance
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
-ROOT = Path(__file__).resolve().parents[2]
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",  # Chromium refuses its sandbox to root
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-domain-reliability",
-    "--disable-extensions",
-    "--disable-sync",
-    "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,CertificateTransparencyComponentUpdater",
-    "--metrics-recording-only",
-    "--no-pings",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing but this machine has an address
-)
 SUBJECT = "ann@example.com"
 SAID = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 MEMORIES = [
@@ -69,43 +46,6 @@ class Place:
     url: str
     admin_key: str
     other_key: str
-
-
-@pytest.fixture(scope="session")
-def browser_paths() -> tuple[str, str]:
-    """Return where Chromium and its driver are; they are installed if need be."""
-    found = subprocess.run([sys.executable, ROOT / "tools" / "browser.py"], capture_output=True, text=True, check=False)
-    if found.returncode != 0:
-        pytest.fail(found.stderr, pytrace=False)
-    browser, driver = found.stdout.split("\n")[:2]
-    return browser, driver
-
-
-@pytest.fixture(scope="session")
-def chromium(browser_paths: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """Return a browser for the whole session."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser_paths[0]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("SE_OFFLINE", "true")
-        driver = webdriver.Chrome(options, Service(browser_paths[1]))
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
-@pytest.fixture
-def page(chromium: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
-    """Return the browser without cookies; its console must have no complaint at the end but of refused requests."""
-    chromium.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    yield chromium
-    complaints = [each["message"] for each in chromium.get_log("browser") if each["level"] in {"SEVERE", "WARNING"}]
-    assert [each for each in complaints if "the server responded with a status of 4" not in each] == []
 
 
 @pytest.fixture

@@ -52,13 +52,22 @@ def clean_environment():
 
 
 @pytest.fixture(scope="session")
-def project(tmp_path_factory):
-    """A folder with what langgraph.json names, and nothing else of the checkout."""
-    folder = tmp_path_factory.mktemp("project")
-    shutil.copy(ROOT / "langgraph.json", folder)
-    (folder / "graph").mkdir()
-    shutil.copy(ROOT / "graph" / "server.py", folder / "graph")
-    return folder
+def make_project():
+    """Return what puts into a folder what langgraph.json names, and nothing else of the checkout."""
+
+    def make_project(folder):
+        shutil.copy(ROOT / "langgraph.json", folder)
+        (folder / "graph").mkdir()
+        shutil.copy(ROOT / "graph" / "server.py", folder / "graph")
+        return folder
+
+    return make_project
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory, make_project):
+    """The folder of `dev_server`."""
+    return make_project(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="session")

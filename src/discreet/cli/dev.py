@@ -6,14 +6,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 
 from discreet.access.development import configured, development_secret, token_for
-from discreet.cli.session import opened_storage
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.settings import child_environment, load_settings
 
@@ -39,7 +39,8 @@ DEVELOPER = "developer"
 def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
 
-    Without `port` it is the first free one from 2024 on. Unless the settings say how callers are known, or that they need not
+    The server starts while the database is opened and checked here, which tells in one line what is wrong with it; both
+    take seconds, most of them for imports. Without `port` it is the first free one from 2024 on. Unless the settings say how callers are known, or that they need not
     be, tokens for `subjects` are printed that it takes.
 
     Raises:
@@ -53,14 +54,21 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
         raise MissingDependencyError("`discreet dev` needs the LangGraph server: pip install 'langgraph-cli[inmem]'")
     console = Console(stderr=True)
     port = _chosen_port(port)
-    with opened_storage(console):
-        console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
-        access = _access(port, subjects, console)
-        command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
-        command += ["--no-reload", "--host", HOST, "--port", str(port)]
-        environment = child_environment(**QUIET, **access)
-        with subprocess.Popen(command, env=environment) as server:  # noqa: S603  # our own arguments
-            return _wait(server)
+    console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
+    access = _access(port, subjects, console)
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
+    command += ["--no-reload", "--host", HOST, "--port", str(port)]
+    try:
+        with _running(command, child_environment(**QUIET, **access)) as server:
+            from discreet.cli.session import opened_storage  # noqa: PLC0415  some 1.5 s, for which the server need not wait
+
+            with opened_storage():
+                try:
+                    return server.wait()
+                finally:
+                    _stop(server)  # before the storage, so that the embedded database is down when we return
+    except KeyboardInterrupt:
+        return 0
 
 
 def _access(port: int, subjects: Sequence[str], console: Console) -> dict[str, str]:
@@ -104,17 +112,24 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _wait(server: subprocess.Popen[bytes]) -> int:
-    """Wait for the server; on Ctrl-C or SIGTERM stop it in an orderly way."""
+@contextmanager
+def _running(command: Sequence[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the server for as long as the block lasts; SIGTERM ends the block as Ctrl-C does."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return server.wait()
-    except KeyboardInterrupt:
-        server.terminate()
-        try:
-            server.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            server.kill()
-        return 0
+        with subprocess.Popen(command, env=environment) as server:  # noqa: S603  # our own arguments
+            try:
+                yield server
+            finally:
+                _stop(server)
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    """Stop the server in an orderly way, if it runs still."""
+    server.terminate()
+    try:
+        server.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        server.kill()
