@@ -40,8 +40,8 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
 
     The server starts while the database is opened and checked here, which tells in one line what is wrong with it; both
-    take seconds, most of them for imports. Without `port` it is the first free one from 2024 on. Unless the settings say how callers are known, or that they need not
-    be, tokens for `subjects` are printed that it takes.
+    take seconds, most of them for imports. Without `port` it is the first free one from 2024 on. Unless the settings say
+    how callers are known, or that they need not be, tokens for `subjects` are printed that it takes.
 
     Raises:
         ConfigurationError: There is no langgraph.json here, or the port is taken.
