@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from discreet.api.ingress.receiving import loads
 from discreet.api.ingress.routes import Kind
 from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor, of_thread
@@ -36,6 +37,20 @@ class Cleaned:
     """By the name of each run's request: what it really said, as JSON."""
     values: dict[str, str] = field(default_factory=dict, repr=False)
     """By tagged placeholder."""
+
+
+def rewritten(
+    raw: bytes | str, kind: Kind, *, thread: str | None, redactor: TextRedactor, user: UserOf | None
+) -> tuple[Cleaned, bytes]:
+    """Return what `cleaned` makes of a JSON text, and that as JSON. All of it is work for a thread.
+
+    Raises:
+        MalformedRequestError: It is no JSON.
+        InvalidRequestError: As `cleaned`.
+        ForbiddenError: As `cleaned`.
+    """
+    clean = cleaned(loads(raw), kind, thread=thread, redactor=redactor, user=user)
+    return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
 
 
 def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor, user: UserOf | None) -> Cleaned:
