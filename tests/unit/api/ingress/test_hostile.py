@@ -126,3 +126,15 @@ async def test_large_bodies_are_worked_on_two_at_a_time(call, monkeypatch):
     monkeypatch.setattr(middleware, "rewritten", watched)
     await asyncio.gather(*(call("POST", "/threads", {"metadata": {"x": "a" * 200}}) for _ in range(4)))
     assert most == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [["a"] * 50_001, [[{"a": 1}] * 9_000] * 3, {f"k{n}": [] for n in range(26_000)}],
+    ids=["list", "deep", "names"],
+)
+async def test_a_body_of_very_many_values_is_refused_before_each_is_read(call, ingress, recorder, body):
+    ingress._max_body_bytes = 1_000_000
+    reply = await call("POST", "/threads", body)
+    assert (reply.status, recorder.requests) == (422, [])
+    assert "50,000 values" in reply.json["error"]["fields"][0]["problem"]
