@@ -12,6 +12,7 @@ from discreet.api.app import make_app
 from discreet.api.auth import ClosedPaths, make_auth
 from discreet.api.ingress import Ingress
 from discreet.api.services import Services
+from discreet.api.studio import lets_studio_in
 from discreet.api.tracing import require_hidden_text
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.logs import redact_logs
@@ -51,6 +52,7 @@ app.add_middleware(
     vault=process_storage.vault,
     restore=settings.restore_replies,
     max_body_bytes=settings.max_body_bytes,
+    studio=lets_studio_in(),
 )
 app.add_middleware(ClosedPaths)
 auth = make_auth(authenticator)

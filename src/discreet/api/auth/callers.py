@@ -10,6 +10,7 @@ from langgraph_sdk.auth import Auth, is_studio_user
 from discreet.access.caller import Caller
 from discreet.access.identity import is_identity
 from discreet.access.subjects import STUDIO
+from discreet.api.ingress.headers import first_headers
 from discreet.api.services import Authenticates
 from discreet.errors import AccessError, InputError, UnauthorisedError
 
@@ -38,7 +39,7 @@ class Callers:
         """
         client = scope.get("client")
         try:
-            caller = await self._authenticator.caller(_headers(scope), client[0] if client else None)
+            caller = await self._authenticator.caller(first_headers(scope["headers"]), client[0] if client else None)
         except AccessError as error:
             raise refusal(error) from None
         return {"identity": caller.identity, "permissions": [NAMES_USERS] if caller.names_users else []}
@@ -67,11 +68,3 @@ def refusal(error: AccessError | InputError) -> Exception:
     """Return what the server answers with."""
     status = 401 if isinstance(error, UnauthorisedError) else 403 if isinstance(error, AccessError) else 422
     return Auth.exceptions.HTTPException(status, str(error))
-
-
-def _headers(scope: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers by names in small letters. Of one that comes twice, the first counts, as for all that reads them."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return headers

@@ -6,6 +6,8 @@ import json
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from discreet.api.ingress.routes import path_of
+
 CLOSED = ("/internal", "/deploy")
 """`langgraph dev` has these besides its API, outside of its authentication: one shows any thread, one erases everything, and
 the others deploy the project."""
@@ -24,7 +26,7 @@ class ClosedPaths:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http" or not is_closed(scope["path"]):
+        if scope["type"] != "http" or not is_closed(path_of(scope)):
             await self._app(scope, receive, send)
             return
         body = json.dumps({"detail": "Not Found"}).encode()

@@ -27,6 +27,14 @@ def clean_headers(headers: Headers, redactor: TextRedactor) -> list[tuple[bytes,
     return [(name, value) for name, value in headers if _may_stay(name.lower(), value, redactor)]
 
 
+def first_headers(headers: Headers) -> dict[str, str]:
+    """Return headers by names in small letters. Of one that comes twice, the first counts, as for all that reads them."""
+    first: dict[str, str] = {}
+    for name, value in headers:
+        first.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return first
+
+
 def _may_stay(name: bytes, value: bytes, redactor: TextRedactor) -> bool:
     if name == TRACE:
         return TRACE_FORM.fullmatch(value) is not None

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
-from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
-from discreet.api.ingress.bodies import UserOf, cleaned
-from discreet.api.ingress.headers import clean_headers
-from discreet.api.ingress.queries import RAW_QUERY, redacted_query, refuse_sensitive_names
-from discreet.api.ingress.receiving import capped, instead, read_json, with_length
+from discreet.api.ingress.bodies import UserOf, rewritten
+from discreet.api.ingress.headers import clean_headers, first_headers
+from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
+from discreet.api.ingress.receiving import capped, instead, read_body, with_length
 from discreet.api.ingress.refusals import REFUSALS, refuse
-from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, thread_of
+from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.services import Authenticates
-from discreet.errors import NotFoundError
 from discreet.ports import TextRedactor, TurnVault
 
 LOOPBACK_ROOT = "/noauth"
 """`root_path` of requests that the server's own code makes by `get_client()`; none from outside can set it."""
+
+LARGE_BYTES = 1_000_000
+LARGE_AT_A_TIME = 2
+"""Larger bodies are parsed and redacted two at a time: JSON in RAM may take twenty times what it takes as text."""
 
 
 class Ingress:
@@ -44,6 +45,7 @@ class Ingress:
         vault: TurnVault,
         restore: bool = True,
         max_body_bytes: int = 30_000_000,
+        studio: bool = False,
     ) -> None:
         """Stand in front of `app`.
 
@@ -54,6 +56,7 @@ class Ingress:
             vault: Shared with the graphs that run the requests.
             restore: Whether answers get the real values.
             max_body_bytes: Of one request, or one message of a WebSocket.
+            studio: Whether the server lets in who says to be LangGraph Studio. Else they need credentials as all do.
         """
         self._app = app
         self._authenticator = authenticator
@@ -61,6 +64,8 @@ class Ingress:
         self._vault = vault
         self._restore = restore
         self._max_body_bytes = max_body_bytes
+        self._studio = studio
+        self._large = asyncio.Semaphore(LARGE_AT_A_TIME)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -77,54 +82,53 @@ class Ingress:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         query: bytes = scope.get("query_string", b"")
-        clean_query = await asyncio.to_thread(redacted_query, query, self._redactor)
         # In place: what calls us logs the scope that it made. Routes of ours read the query as it was sent.
-        scope["query_string"], scope["headers"] = clean_query, clean_headers(scope["headers"], self._redactor)
-        path = self._checked_path(scope)
+        scope["query_string"], scope["headers"] = b"", clean_headers(scope["headers"], self._redactor)
+        path = path_of(scope)
+        scope["query_string"] = await asyncio.to_thread(checked_line, path, query, self._redactor)
         if is_own(path):
             await self._app({**scope, RAW_QUERY: query}, receive, send)
             return
-        user = await self._user(scope, path)
+        if path in OPEN_PATHS or scope.get("method") == "OPTIONS":  # whoever asks: what they send is not read
+            scope = {**scope, "headers": with_length(scope["headers"], 0)}
+            await self._app(scope, instead(b"", receive) if scope["type"] == "http" else receive, send)
+            return
+        user = await self._user(scope)
         if scope["type"] == "websocket":
             socket = self._socket(receive, send, path, user)
             await self._app(scope, socket.receive, socket.send)
             return
         kind = kind_of(scope["method"], path)
         if kind is Kind.STORE:
-            refuse_sensitive_names(query, clean_query)
-        body = await read_json(capped(receive, scope["headers"], self._max_body_bytes), scope["headers"])
-        if body is None:
-            await self._app(scope, instead(b"", receive), send)
-            return
-        clean = await asyncio.to_thread(cleaned, body, kind, thread=thread_of(path), redactor=self._redactor, user=user)
+            refuse_sensitive_names(query, scope["query_string"])
+        await self._app(*await self._taken_in(scope, receive, send, kind, user))
+
+    async def _taken_in(
+        self, scope: Scope, receive: Receive, send: Send, kind: Kind, user: UserOf | None
+    ) -> tuple[Scope, Receive, Send]:
+        """Return a request as it may be stored. Nothing here outlives the return: a run may take minutes, a body 30 MB."""
+        raw = await read_body(capped(receive, scope["headers"], self._max_body_bytes), scope["headers"])
+        if not raw.strip():
+            return scope, instead(b"", receive), send
+        path = path_of(scope)
+        async with self._large if len(raw) > LARGE_BYTES else nullcontext():
+            clean, written = await asyncio.to_thread(
+                rewritten, raw, kind, thread=thread_of(path), redactor=self._redactor, user=user
+            )
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):
             send = LiveAnswer(send, Restoring(self._vault, list(clean.parts), clean.values))
-        written = json.dumps(clean.body).encode()
-        scope = {**scope, "headers": with_length(scope["headers"], len(written))}
-        await self._app(scope, instead(written, receive), send)
+        return {**scope, "headers": with_length(scope["headers"], len(written))}, instead(written, receive), send
 
-    def _checked_path(self, scope: Scope) -> str:
-        """Return the path.
-
-        Raises:
-            NotFoundError: It holds a sensitive value, and would be logged.
-        """
-        path: str = scope["path"]
-        if not is_own(path) and any(self._redactor.redact(part) != part for part in unquote(path).split("/") if part):
-            raise NotFoundError
-        return path
-
-    async def _user(self, scope: Scope, path: str) -> UserOf | None:
-        """Return what names the user of who calls; None for the server's own code, the Studio, and where anybody may.
+    async def _user(self, scope: Scope) -> UserOf | None:
+        """Return what names the user of who calls; None for the server's own code, and for the Studio, which it checks.
 
         Raises:
             UnauthorisedError: Who calls is not known.
         """
-        headers = _headers(scope)
+        headers = first_headers(scope["headers"])
         own_code = scope.get("root_path", "").startswith(LOOPBACK_ROOT)
-        studio = headers.get("x-auth-scheme") == "langsmith"  # the server checks it
-        if own_code or studio or path in OPEN_PATHS or scope.get("method") == "OPTIONS":
+        if own_code or (self._studio and headers.get("x-auth-scheme") == "langsmith"):
             return None
         client = scope.get("client")
         caller = await self._authenticator.caller(headers, client[0] if client else None)
@@ -153,7 +157,3 @@ class _Started:
     async def __call__(self, message: Any) -> None:
         self.is_so = True
         await self._send(message)
-
-
-def _headers(scope: Scope) -> Mapping[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}

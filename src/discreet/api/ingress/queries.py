@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
-from discreet.errors import InvalidRequestError, MalformedRequestError
+from discreet.api.ingress.routes import is_own
+from discreet.errors import InvalidRequestError, MalformedRequestError, NotFoundError
 from discreet.ports import TextRedactor
 
 RAW_QUERY = "discreet.query_string"
@@ -13,6 +14,24 @@ RAW_QUERY = "discreet.query_string"
 
 MAX_QUERY_BYTES = 8_000
 """As much as common proxies take of a request line."""
+
+MAX_PATH_CHARS = 2_000
+"""Several times what the longest path of the server has. Its parts are redacted one by one before anybody is known."""
+
+
+def checked_line(path: str, query: bytes, redactor: TextRedactor) -> bytes:
+    """Return the query string of a request as it may be logged.
+
+    Raises:
+        MalformedRequestError: Path or query are too long, or the query is no UTF-8.
+        NotFoundError: The path holds a sensitive value, and would be logged.
+    """
+    if len(path) > MAX_PATH_CHARS:
+        raise MalformedRequestError(f"The path has more than {MAX_PATH_CHARS:,} characters.")
+    clean = redacted_query(query, redactor)
+    if not is_own(path) and any(redactor.redact(part) != part for part in unquote(path).split("/") if part):
+        raise NotFoundError
+    return clean
 
 
 def redacted_query(query: bytes, redactor: TextRedactor) -> bytes:

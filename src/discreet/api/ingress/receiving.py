@@ -40,24 +40,24 @@ def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
     return limited
 
 
-async def read_json(receive: Receive, headers: Headers) -> Any:
-    """Return what the body says; None if there is none.
+async def read_body(receive: Receive, headers: Headers) -> bytes:
+    """Return the body.
 
     Raises:
         MediaTypeError: It is compressed.
-        MalformedRequestError: It is no JSON.
+        MalformedRequestError: The client went away.
     """
     if header(headers, b"content-encoding") not in (None, b"identity"):
         raise MediaTypeError("The body is compressed. Send it as it is.")
-    body = bytearray()
+    pieces: list[bytes] = []
     more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise MalformedRequestError
-        body += message.get("body", b"")
+        pieces.append(message.get("body", b""))
         more = message.get("more_body", False)
-    return None if not body.strip() else loads(bytes(body))
+    return b"".join(pieces)
 
 
 def loads(text: bytes | str) -> Any:
@@ -73,15 +73,11 @@ def loads(text: bytes | str) -> Any:
 
 
 def instead(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives `body`, and then what comes after a body."""
-    given = False
+    """Return a `receive` that gives `body`, which it then forgets, and then what comes after a body."""
+    left = [body]
 
     async def replaced() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
 
     return replaced
 

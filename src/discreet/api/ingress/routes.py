@@ -6,6 +6,8 @@ import re
 from enum import Enum, auto
 from uuid import UUID
 
+from starlette.types import Scope
+
 _ID = "[^/]+"
 _RUN = re.compile(rf"(?:/threads/(?P<thread>{_ID}))?/runs(?:/(?P<live>stream|wait))?")
 _COMMAND = re.compile(rf"/threads/(?P<thread>{_ID})/commands")
@@ -34,6 +36,13 @@ class Kind(Enum):
     """It names items of the store."""
     PLAIN = auto()
     """It is redacted, and that is all."""
+
+
+def path_of(scope: Scope) -> str:
+    """Return the path below what the server is mounted at (`http.mount_prefix`), as its routes see it."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path.removeprefix(root) if root and path.startswith(f"{root}/") else path
 
 
 def kind_of(method: str, path: str) -> Kind:

@@ -8,8 +8,7 @@ import json
 from starlette.types import Message, Receive, Send
 
 from discreet.api.ingress.answers import Restoring
-from discreet.api.ingress.bodies import Cleaned, UserOf, cleaned
-from discreet.api.ingress.receiving import loads
+from discreet.api.ingress.bodies import UserOf, rewritten
 from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.vaulting import hold
@@ -50,11 +49,11 @@ class CommandSocket:
             text = message.get("text")
             raw = text if text is not None else (message.get("bytes") or b"")
             try:
-                clean = await self._cleaned(raw)
+                written = await self._rewritten(raw)
             except REFUSALS as refusal:
                 await self._refuse(refusal)
             else:
-                return {"type": "websocket.receive", "text": json.dumps(clean.body)}
+                return {"type": "websocket.receive", "text": written.decode()}
 
     async def send(self, message: Message) -> None:
         """Send `message` on, restored if it is one of the protocol's."""
@@ -62,18 +61,17 @@ class CommandSocket:
             message = {**message, "text": await self._restoring.text(message["text"])}
         await self._send(message)
 
-    async def _cleaned(self, raw: str | bytes) -> Cleaned:
+    async def _rewritten(self, raw: str | bytes) -> bytes:
         if len(raw) > self._max_bytes:
             raise BodyTooLargeError(self._max_bytes)
-        body = loads(raw)
-        clean = await asyncio.to_thread(
-            cleaned, body, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
+        clean, written = await asyncio.to_thread(
+            rewritten, raw, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
         )
         await hold(self._vault, clean)
         if self._restoring is not None:
             self._restoring.refs += clean.parts
             self._restoring.knows(clean.values)
-        return clean
+        return written
 
     async def _refuse(self, refusal: Refusal) -> None:
         error = {"type": "error", "id": None, "error": refusal.code, "message": str(refusal)}

@@ -7,7 +7,7 @@ from langgraph_sdk.auth.types import StudioUser
 from discreet.access.caller import Caller
 from discreet.access.identity import Identities
 from discreet.api.auth import make_auth
-from discreet.api.auth.closed import is_closed
+from discreet.api.auth.closed import ClosedPaths, is_closed
 from discreet.errors import UnauthorisedError
 
 IDENTITIES = Identities(bytes(32))
@@ -240,3 +240,17 @@ async def test_whom_authenticate_has_not_seen_is_refused(auth, user):
 )
 def test_routes_that_ask_nobody_who_they_are_are_closed(path, closed):
     assert is_closed(path) is closed
+
+
+async def test_they_are_closed_below_a_mount_too():
+    asked, sent = [], []
+
+    async def app(scope, receive, send):
+        asked.append(scope["path"])
+
+    async def send(message):
+        sent.append(message)
+
+    closed = ClosedPaths(app)
+    await closed({"type": "http", "path": "/my-api/internal/truncate", "root_path": "/my-api"}, None, send)
+    assert (asked, sent[0]["status"]) == ([], 404)
