@@ -18,6 +18,8 @@ _UNFINISHED = re.compile(r"<[A-Z][A-Z0-9_]{0,40}(?::[A-Z2-7]{0,8})?\Z|<\Z")
 """What may be the beginning of a placeholder at the end of a piece."""
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
 MOST_REFS = 20
 """Requests of one connection that the vault is asked about, the last ones: each costs a look-up an event."""
 
@@ -45,6 +47,8 @@ class Restoring:
         unknown = {match[0] for match in TAGGED.finditer(text)} - self._values.keys()
         for ref in self._refs if unknown else ():
             self._learn(await values_of(self._vault, ref))
+        if any(_escaped(value) != value for value in self._values.values()):
+            text = _STRING.sub(self._within_json, text)
         return TAGGED.sub(self._written, text)
 
     def _learn(self, values: Mapping[str, str]) -> None:
@@ -58,7 +62,25 @@ class Restoring:
 
     def _written(self, match: re.Match[str]) -> str:
         value = self._values.get(match[0])
-        return match[0] if value is None else json.dumps(value)[1:-1]
+        return match[0] if value is None else _escaped(value)
+
+    def _within_json(self, match: re.Match[str]) -> str:
+        """Return a JSON string restored if it holds JSON itself, such as the arguments of a call; else as it is."""
+        string = match[0]
+        if TAGGED.search(string) is None:
+            return string
+        try:
+            held = json.loads(json.loads(string))
+        except (ValueError, RecursionError):
+            return string
+        if not isinstance(held, (dict, list)):
+            return string
+        return TAGGED.sub(lambda tag: _escaped(self._written(tag)) if tag[0] in self._values else tag[0], string)
+
+
+def _escaped(value: str) -> str:
+    """Return a value as it stands in a JSON string."""
+    return json.dumps(value)[1:-1]
 
 
 class LiveAnswer:
