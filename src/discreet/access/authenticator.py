@@ -9,7 +9,7 @@ from discreet.access.api_keys import ApiKeys
 from discreet.access.caller import Caller
 from discreet.access.identity import load_identities
 from discreet.access.loopback import made_here
-from discreet.access.subjects import ANONYMOUS, STUDIO
+from discreet.access.subjects import ANONYMOUS
 from discreet.access.tokens import Tokens
 from discreet.errors import UnauthorisedError
 from discreet.redaction.apart import read_apart
@@ -67,10 +67,6 @@ class Authenticator:
     def key_for(self, purpose: str) -> bytes:
         """Return 32 bytes that are the same on all servers with this identity key, and for this purpose only."""
         return self._identities.key_for(purpose)
-
-    def studio(self) -> Caller:
-        """Return the one who uses LangGraph Studio on a development server: a user like any other, and nobody else."""
-        return self._named(STUDIO)
 
     async def _bearer(self, authorization: str) -> Caller:
         scheme, _, credentials = authorization.partition(" ")

@@ -82,7 +82,7 @@ def _access(port: int, subjects: Sequence[str], console: Console) -> dict[str, s
         return {}
     for subject in subjects or (DEVELOPER,):
         console.print(f"Token of {subject}, who is one user:", markup=False)
-        print(token_for(settings, subject, admin=subject == DEVELOPER))
+        print(token_for(settings, subject, admin=subject == DEVELOPER), flush=True)  # a file would get it at the end
     console.print(
         f"Use one: curl -H 'Authorization: Bearer …' http://{HOST}:{port}/threads/search -d '{{}}'", markup=False
     )

@@ -1,4 +1,5 @@
 import stat
+import sys
 
 import pytest
 from rich.console import Console
@@ -80,3 +81,11 @@ def test_tokens_that_are_signed_elsewhere_are_not_made_here(monkeypatch):
     result = CliRunner().invoke(app, ["token", "bob"])
     assert result.exit_code != 0
     assert "DISCREET_JWT_SECRET" in str(result.exception)
+
+
+def test_a_token_is_there_at_once_where_the_output_goes_to_a_file(tmp_path, monkeypatch):
+    """Python writes to a file by the block: the token would be there when the server has ended."""
+    with (tmp_path / "out").open("w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        access("ann")
+        assert (tmp_path / "out").read_text().strip()

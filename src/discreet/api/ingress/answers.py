@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Iterable, Mapping
 
 from starlette.types import Message, Send
 
@@ -17,28 +18,69 @@ _UNFINISHED = re.compile(r"<[A-Z][A-Z0-9_]{0,40}(?::[A-Z2-7]{0,8})?\Z|<\Z")
 """What may be the beginning of a placeholder at the end of a piece."""
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+MOST_REFS = 20
+"""Requests of one connection that the vault is asked about, the last ones: each costs a look-up an event."""
+
+MOST_CHARS = 5_000_000
+"""Of placeholders and values that one connection remembers; beyond that it forgets what it learnt first."""
+
+
 class Restoring:
     """Texts of one answer, with the values that its request brought and its run found."""
 
     def __init__(self, vault: TurnVault, refs: list[str], values: dict[str, str]) -> None:
         self._vault = vault
-        self.refs = refs
-        self._values = values
+        self._refs = refs
+        self._values: dict[str, str] = {}
+        self._chars = 0
+        self._learn(values)
 
-    def knows(self, values: dict[str, str]) -> None:
-        """Add values."""
-        self._values.update(values)
+    def knows(self, refs: Iterable[str], values: Mapping[str, str]) -> None:
+        """Add requests of the same connection, and values."""
+        self._refs = [*self._refs, *refs][-MOST_REFS:]
+        self._learn(values)
 
     async def text(self, text: str) -> str:
         """Return JSON with the values put back as JSON writes them. What the vault has lost stays a placeholder."""
         unknown = {match[0] for match in TAGGED.finditer(text)} - self._values.keys()
-        for ref in self.refs if unknown else ():
-            self._values.update(await values_of(self._vault, ref))
+        for ref in self._refs if unknown else ():
+            self._learn(await values_of(self._vault, ref))
+        if any(_escaped(value) != value for value in self._values.values()):
+            text = _STRING.sub(self._within_json, text)
         return TAGGED.sub(self._written, text)
+
+    def _learn(self, values: Mapping[str, str]) -> None:
+        for placeholder, value in values.items():
+            if placeholder not in self._values:
+                self._values[placeholder] = value
+                self._chars += len(placeholder) + len(value)
+        while self._chars > MOST_CHARS and len(self._values) > 1:
+            first = next(iter(self._values))
+            self._chars -= len(first) + len(self._values.pop(first))
 
     def _written(self, match: re.Match[str]) -> str:
         value = self._values.get(match[0])
-        return match[0] if value is None else json.dumps(value)[1:-1]
+        return match[0] if value is None else _escaped(value)
+
+    def _within_json(self, match: re.Match[str]) -> str:
+        """Return a JSON string restored if it holds JSON itself, such as the arguments of a call; else as it is."""
+        string = match[0]
+        if TAGGED.search(string) is None:
+            return string
+        try:
+            held = json.loads(json.loads(string))
+        except (ValueError, RecursionError):
+            return string
+        if not isinstance(held, (dict, list)):
+            return string
+        return TAGGED.sub(lambda tag: _escaped(self._written(tag)) if tag[0] in self._values else tag[0], string)
+
+
+def _escaped(value: str) -> str:
+    """Return a value as it stands in a JSON string."""
+    return json.dumps(value)[1:-1]
 
 
 class LiveAnswer:

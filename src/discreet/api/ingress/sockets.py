@@ -69,8 +69,7 @@ class CommandSocket:
         )
         await hold(self._vault, clean)
         if self._restoring is not None:
-            self._restoring.refs += clean.parts
-            self._restoring.knows(clean.values)
+            self._restoring.knows(clean.parts, clean.values)
         return written
 
     async def _refuse(self, refusal: Refusal) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from discreet.api.ingress.answers import Restoring
 from discreet.state.request_ref import REQUEST_REF, values_ref
 
 THREAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
@@ -106,3 +107,15 @@ async def test_a_lost_vault_leaves_placeholders(recorder, ingress, call):
     recorder.replies = [b'"<PHONE:AAAAAAAA>"']
     ingress._vault = Lossy()
     assert (await call("POST", LIVE[0], BODY)).json == "<PHONE:AAAAAAAA>"
+
+
+@pytest.mark.parametrize("value", ['pa"ss\\word', "line\nline", '", "admin": "', "plain"])
+async def test_a_value_within_json_in_json_stays_one_text(vault, value):
+    """As in the arguments of a call; else a value could end its text and add fields."""
+    tag = "<SECRET:AAAAAAAA>"
+    restoring = Restoring(vault, [], {tag: value})
+    said = {"args": json.dumps({"p": tag}), "text": f'He said "{tag}" and {{}}', "list": json.dumps([tag])}
+    restored = json.loads(await restoring.text(json.dumps(said)))
+    assert json.loads(restored["args"]) == {"p": value}
+    assert restored["text"] == f'He said "{value}" and {{}}'
+    assert json.loads(restored["list"]) == [value]

@@ -3,16 +3,20 @@
 import asyncio
 import gc
 import json
+import string
 import threading
 
 import pytest
 
-from discreet.api.ingress import middleware
+from discreet.api.ingress import answers, middleware
+from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import Cleaned
-from discreet.state.request_ref import REQUEST_REF, part_key
+from discreet.redaction import InMemoryTurnVault
+from discreet.state.request_ref import REQUEST_REF, part_key, values_ref
 
 THREAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 MAIL = "ann@example.com"
+LETTERS = string.ascii_uppercase
 
 
 def run_body():
@@ -138,3 +142,23 @@ async def test_a_body_of_very_many_values_is_refused_before_each_is_read(call, i
     reply = await call("POST", "/threads", body)
     assert (reply.status, recorder.requests) == (422, [])
     assert "50,000 values" in reply.json["error"]["fields"][0]["problem"]
+
+
+async def test_a_long_connection_asks_and_remembers_no_more_than_so_much(monkeypatch):
+    asked = []
+
+    class Vault(InMemoryTurnVault):
+        async def avalues(self, turn):
+            asked.append(turn)
+            return {}
+
+    monkeypatch.setattr(answers, "MOST_CHARS", 1_000)
+    restoring = Restoring(Vault(), [], {})
+    for number in range(100):
+        restoring.knows(
+            [f"r{number}"], {f"<EMAIL:{'A' * 6}{LETTERS[number // 26]}{LETTERS[number % 26]}>": f"v{number}"}
+        )
+    assert await restoring.text("<EMAIL:AAAAAADV>") == "v99"
+    assert asked == []
+    assert await restoring.text("<EMAIL:AAAAAAAA>") == "<EMAIL:AAAAAAAA>"
+    assert asked == [values_ref(f"r{number}") for number in range(80, 100)]
