@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,7 @@ from discreet.api.ingress import Ingress
 from discreet.api.services import Services
 from discreet.api.studio import lets_studio_in
 from discreet.api.tracing import require_hidden_text
+from discreet.api.warming import warm
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.logs import redact_logs
 from discreet.settings import load_settings
@@ -22,9 +24,11 @@ from discreet.storage.shared import process_storage
 
 @asynccontextmanager
 async def _open_storage(_app: FastAPI) -> AsyncIterator[None]:
-    """Hold the storage open while the server runs."""
+    """Hold the storage open while the server runs, and load what its first turn needs."""
     async with process_storage.lease():
+        warming = asyncio.create_task(asyncio.to_thread(warm, redactor))
         yield
+        await warming
 
 
 settings = load_settings()

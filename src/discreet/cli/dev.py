@@ -39,8 +39,7 @@ DEVELOPER = "developer"
 def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
 
-    The server starts while the database is opened and checked here, which tells in one line what is wrong with it; both
-    take seconds, most of them for imports. Without `port` it is the first free one from 2024 on. Unless the settings say
+    The server opens the database. If it ends by an error, the database is tried here. Without `port` it is the first free one from 2024 on. Unless the settings say
     how callers are known, or that they need not be, tokens for `subjects` are printed that it takes.
 
     Raises:
@@ -60,15 +59,24 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     command += ["--no-reload", "--host", HOST, "--port", str(port)]
     try:
         with _running(command, child_environment(**QUIET, **access)) as server:
-            from discreet.cli.session import opened_storage  # noqa: PLC0415  some 1.5 s, for which the server need not wait
-
-            with opened_storage():
-                try:
-                    return server.wait()
-                finally:
-                    _stop(server)  # before the storage, so that the embedded database is down when we return
+            code = server.wait()
     except KeyboardInterrupt:
         return 0
+    if code:
+        _tell_what_is_wrong(console)
+    return code
+
+
+def _tell_what_is_wrong(console: Console) -> None:
+    """Say in one line what is wrong with the database, if it is that.
+
+    Raises:
+        StorageError: The database can't be used.
+    """
+    from discreet.cli.session import opened_storage  # noqa: PLC0415  seconds of imports, for which no server need wait
+
+    with opened_storage(console):
+        pass
 
 
 def _access(port: int, subjects: Sequence[str], console: Console) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager, nullcontext
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -23,8 +23,8 @@ class Session:
 
 
 @contextmanager
-def opened_storage(console: Console | None = None) -> Iterator[Session]:
-    """Open the storage, with a note on the console, if there is one, while that takes its time.
+def opened_storage(console: Console) -> Iterator[Session]:
+    """Open the storage, with a note on the console while that takes its time.
 
     Raises:
         StorageError: The database can't be used.
@@ -33,7 +33,7 @@ def opened_storage(console: Console | None = None) -> Iterator[Session]:
     where = "your PostgreSQL" if settings.postgres_dsn else f"the embedded database in {settings.data_dir}"
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        with console.status(f"Starting {where}…") if console else nullcontext():
+        with console.status(f"Starting {where}…"):
             storage = runner.run(stack.enter_async_context(open_storage(settings=settings)))
         try:
             yield Session(storage, runner)

@@ -95,9 +95,15 @@ async def test_the_user_is_whom_the_server_says(template: Any) -> None:
     served = template(AIMessage("Hello."))
     served.request(
         input={"messages": [{"role": "user", "content": "Hello"}]},
-        context={"user_id": "mallory", "thread_id": "stolen", "app_name": "raw ann@example.com"},
+        context={
+            "user_id": "mallory",
+            "thread_id": "stolen",
+            "app_name": "raw ann@example.com",
+            "system_prompt": "raw ann@example.com",
+        },
     )
-    config = {"configurable": {**served.config["configurable"], "user_id": "ann", "app_name": "raw <EMAIL>"}}
+    said = {"app_name": "raw <EMAIL>", "system_prompt": "raw <EMAIL>"}
+    config = {"configurable": {**served.config["configurable"], "user_id": "ann", **said}}
     seen: list[Any] = []
 
     def keep(messages: Any) -> AIMessage:
@@ -105,12 +111,13 @@ async def test_the_user_is_whom_the_server_says(template: Any) -> None:
         return AIMessage("Hello.")
 
     served.model.responses = [keep]
-    context = {"user_id": "ann", "app_name": "raw <EMAIL>"}
+    context = {"user_id": "ann", **said}
     await served.graph.ainvoke({"messages": [("user", "Hello")]}, config, context=context)
     assert seen[0]["user_id"] == "ann"
     assert seen[0]["thread_id"] == "thread-1"
-    assert seen[1] == Context(user_id="ann", app_name="raw ann@example.com")
-    assert config["configurable"]["app_name"] == "raw <EMAIL>", "the server's own config is not touched"
+    # Rows are labelled with names of applications, in clear.
+    assert seen[1] == Context(user_id="ann", app_name="raw <EMAIL>", system_prompt="raw ann@example.com")
+    assert config["configurable"]["system_prompt"] == "raw <EMAIL>", "the server's own config is not touched"
 
 
 def failures() -> float:
