@@ -82,7 +82,9 @@ async def test_without_a_token_nobody_gets_in(dev_server):
         async with httpx.AsyncClient(headers=headers) as stranger:
             refused = await stranger.post(f"{dev_server.url}/threads/search", json={})
         assert refused.status_code == 401
-        assert "Authorization: Bearer" in refused.json()["detail"]
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert refused.json()["error"]["code"] == "unauthorised"
+        assert "token" in refused.json()["detail"]
 
 
 async def test_the_owner_reads_real_values_at_once_and_placeholders_later(client):

@@ -1,14 +1,11 @@
-"""Read the body of a request, and no more of it than is taken."""
+"""Read the body of a request to a route of ours, and no more of it than is taken."""
 
 from __future__ import annotations
 
-import json
-from typing import NoReturn
-
 from fastapi import Request
-from starlette.types import Message, Receive
 
-from discreet.errors import BodyTooLargeError, MalformedRequestError, MediaTypeError
+from discreet.api.receiving import capped, loads, refuse_compressed
+from discreet.errors import MediaTypeError
 
 
 async def with_json(request: Request, limit: int) -> Request:
@@ -21,11 +18,7 @@ async def with_json(request: Request, limit: int) -> Request:
     """
     _check_type(request, "application/json")
     limited, written = await _read(request, limit)
-    try:
-        # UTF-8 as RFC 8259, section 8.1, demands: what takes bytes would guess UTF-16 and 32 too.
-        limited._json = json.loads(written.decode(), parse_constant=_no_number)  # noqa: SLF001 - where json() keeps it
-    except (ValueError, RecursionError):  # not chained: it holds the body
-        raise MalformedRequestError from None
+    limited._json = loads(written)  # noqa: SLF001 - where json() keeps it
     return limited
 
 
@@ -44,34 +37,10 @@ async def with_form(request: Request, limit: int) -> Request:
 def _check_type(request: Request, *taken: str) -> None:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in taken:
         raise MediaTypeError
-    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise MediaTypeError("The body is compressed. Send it as it is.")
+    refuse_compressed(request.scope["headers"])
 
 
 async def _read(request: Request, limit: int) -> tuple[Request, bytes]:
     """Return `request` with its body in memory, and the body."""
-    declared = request.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
-        raise BodyTooLargeError(limit)
-    limited = Request(request.scope, _at_most(limit, request.receive))
+    limited = Request(request.scope, capped(request.receive, request.scope["headers"], limit))
     return limited, await limited.body()
-
-
-def _at_most(limit: int, receive: Receive) -> Receive:
-    """Return `receive` as it raises `BodyTooLargeError` once more than `limit` bytes have come."""
-    seen = 0
-
-    async def counting() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > limit:
-            raise BodyTooLargeError(limit)
-        return message
-
-    return counting
-
-
-def _no_number(_name: str) -> NoReturn:
-    """Refuse NaN and Infinity, which JSON doesn't know."""
-    raise ValueError("not a JSON number")

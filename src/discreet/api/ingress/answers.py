@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from starlette.types import Message, Send
 
-from discreet.api.ingress.receiving import header
 from discreet.api.ingress.vaulting import values_of
+from discreet.api.receiving import header
 from discreet.ports import TurnVault
 from discreet.redaction.placeholders import TAGGED
 

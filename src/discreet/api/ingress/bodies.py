@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from discreet.api.ingress.receiving import loads
 from discreet.api.ingress.routes import Kind
+from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor, of_thread
 from discreet.redaction.collecting import CollectingRedactor

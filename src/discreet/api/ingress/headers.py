@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.api.ingress.receiving import Headers
+from discreet.api.receiving import Headers
 from discreet.ports import TextRedactor
 
 DROPPED = frozenset({b"baggage", b"tracestate"})

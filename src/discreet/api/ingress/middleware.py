@@ -13,11 +13,11 @@ from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
 from discreet.api.ingress.headers import clean_headers, first_headers
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
-from discreet.api.ingress.receiving import capped, instead, read_body, with_length
 from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
+from discreet.api.receiving import capped, instead, read_body, with_length
 from discreet.api.services import Authenticates
 from discreet.ports import TextRedactor, TurnVault
 

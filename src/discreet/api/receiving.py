@@ -24,8 +24,8 @@ def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
     Raises:
         BodyTooLargeError: As many are announced.
     """
-    said = header(headers, b"content-length")
-    if said is not None and (not said.isdigit() or int(said) > limit):
+    said = header(headers, b"content-length") or b"0"
+    if not said.isdigit() or int(said[:20]) > limit:  # 20 digits are more than any limit, and cheap to read
         raise BodyTooLargeError(limit)
     taken = 0
 
@@ -40,6 +40,16 @@ def capped(receive: Receive, headers: Headers, limit: int) -> Receive:
     return limited
 
 
+def refuse_compressed(headers: Headers) -> None:
+    """Refuse a body that is not sent as it is.
+
+    Raises:
+        MediaTypeError: It is compressed.
+    """
+    if (header(headers, b"content-encoding") or b"identity").strip().lower() != b"identity":
+        raise MediaTypeError("The body is compressed. Send it as it is.")
+
+
 async def read_body(receive: Receive, headers: Headers) -> bytes:
     """Return the body.
 
@@ -47,8 +57,7 @@ async def read_body(receive: Receive, headers: Headers) -> bytes:
         MediaTypeError: It is compressed.
         MalformedRequestError: The client went away.
     """
-    if header(headers, b"content-encoding") not in (None, b"identity"):
-        raise MediaTypeError("The body is compressed. Send it as it is.")
+    refuse_compressed(headers)
     pieces: list[bytes] = []
     more = True
     while more:
@@ -61,14 +70,15 @@ async def read_body(receive: Receive, headers: Headers) -> bytes:
 
 
 def loads(text: bytes | str) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON text, bytes of which are UTF-8 as RFC 8259, section 8.1, demands.
 
     Raises:
         MalformedRequestError: It is none, or has numbers that JSON has not.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        # What takes bytes would guess UTF-16 and 32 too.
+        return json.loads(text if isinstance(text, str) else text.decode(), parse_constant=_no_constant)
+    except (ValueError, RecursionError):  # not chained: it holds the body
         raise MalformedRequestError from None
 
 
