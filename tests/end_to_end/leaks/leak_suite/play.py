@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -22,6 +23,7 @@ from leak_suite.visit import Visit
 
 SCENE_SECONDS = 90
 AT_ONCE = 6
+HOOK_SECONDS = 20
 
 
 @dataclass
@@ -56,6 +58,7 @@ def play(
     **settings: str,
 ) -> Played:
     """Start a server with these `layers` and `settings` in its environment, play the `scenes` on it, stop it, and search."""
+    scenes = tuple(scenes)
     plants = Plants(secrets.randbits(64))
     folder.mkdir(parents=True, exist_ok=True)
     write_project(folder, layers, webhooks=webhooks)
@@ -68,9 +71,19 @@ def play(
             running(folder, environment_of_server(secret, hooks) | settings, dsn, plants) as server,
         ):
             stage = _Stage(server.url, hooks, secret, plants, replies)
-            asyncio.run(stage.play_all(tuple(scenes)))
+            asyncio.run(stage.play_all(scenes))
+            if webhooks and "webhook" in scenes:
+                _wait_for_hook(replies)
         at_rest = left_behind(server, plants, dsn, cluster)
     return Played(plants, at_rest, replies.holding(plants), replies.given_away(), stage.unmet, server.looks, replies)
+
+
+def _wait_for_hook(replies: Replies) -> None:
+    """Wait until the server has called; it does so some time after the run's answer is out."""
+    for _ in range(HOOK_SECONDS * 20):
+        if any(reply.what == "webhook" for reply in replies.said):
+            return
+        time.sleep(0.05)
 
 
 @dataclass
