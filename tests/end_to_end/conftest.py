@@ -16,7 +16,7 @@ from discreet.access.development import token_for
 from discreet.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 90
+START_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -108,5 +108,5 @@ def _wait_until_ready(process, url, log):
             if httpx.get(f"{url}/ok").is_success:
                 return
         except httpx.TransportError:
-            time.sleep(0.2)
+            time.sleep(0.05)
     pytest.fail(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")

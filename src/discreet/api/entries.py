@@ -1,4 +1,4 @@
-"""Entries as requests and answers have them, and as they are stored. The field names are the customer's."""
+"""Entries as requests and answers have them, and as they are stored. The field names are a contract with those who call."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ They keep no state outside themselves, need no network and no key, and behave as
 """
 
 from discreet.redaction.vault import InMemoryTurnVault
+from discreet.testing.authenticator import TokenAuthenticator
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.embeddings import StubEmbeddings
@@ -35,6 +36,7 @@ __all__ = [
     "ScriptedChatModel",
     "StrictChatModel",
     "StubEmbeddings",
+    "TokenAuthenticator",
     "check_prompt",
     "check_tool_calls",
     "conformance_policy",

@@ -10,7 +10,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-START_SECONDS = 120
 TOKEN = re.compile(r"^Token of (\S+?), who is one user:\n(\S+)$", re.MULTILINE)
 """As the command prints them."""
 
@@ -34,7 +33,7 @@ class TalkServer:
 
 
 @pytest.fixture(scope="session")
-def talk_server(tmp_path_factory, make_project, discreet_command, clean_environment):
+def talk_server(tmp_path_factory, make_project, discreet_command, clean_environment, wait_until_ready):
     """The server until the tests are over, in a folder of its own."""
     project = make_project(tmp_path_factory.mktemp("conversation"))
     with socket.socket() as probe:
@@ -53,7 +52,7 @@ def talk_server(tmp_path_factory, make_project, discreet_command, clean_environm
             start_new_session=True,
         )
     try:
-        _wait_until_ready(process, url, log)
+        wait_until_ready(process, url, log)
         started = time.monotonic()
         tokens = dict(TOKEN.findall(log.read_text()))
         answer = _first_answer(url, tokens["bob"])
@@ -76,18 +75,6 @@ def admin_token(talk_server, discreet_command, clean_environment):
         check=True,
     )
     return printed.stdout.strip()
-
-
-def _wait_until_ready(process, url, log):
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/ok").is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.05)
-    pytest.fail(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")
 
 
 def _first_answer(url, token):

@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
-from discreet.access import Caller
 from discreet.api.services import Services
-from discreet.errors import UnauthorisedError
 from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import Storage, open_storage
-from discreet.testing import StubEmbeddings
-
-
-class TokenAuthenticator:
-    """Knows who has which token: everybody who was given one by `headers_of`."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Caller] = {}
-
-    def headers_of(self, name: str, **rights: bool) -> dict[str, str]:
-        """Return the headers that `name` sends."""
-        token = f"{name}-token-{secrets.token_hex(8)}"
-        self._known[f"Bearer {token}"] = Caller(subject=name, identity=self.identity(name), **rights)
-        return {"Authorization": f"Bearer {token}"}
-
-    async def caller(self, headers: Mapping[str, str], client_host: str | None) -> Caller:
-        caller = self._known.get(headers.get("authorization", ""))
-        if caller is None:
-            raise UnauthorisedError
-        return caller
-
-    def identity(self, subject: str) -> str:
-        return f"u_{hashlib.sha256(subject.encode('utf-8', 'surrogatepass')).hexdigest()}"
+from discreet.testing import StubEmbeddings, TokenAuthenticator
 
 
 @pytest.fixture
