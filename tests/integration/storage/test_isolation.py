@@ -82,3 +82,6 @@ async def _see_only_ones_own(memories, user_id, owners, query, given_filters):
     await memories.delete_many(user_id, given_filters)
     for entry_id, owner in others.items():
         assert await memories.get(owner, entry_id) is not None
+    for entry_id in owners.keys() - others.keys():  # one's own may be gone, for those who ask next too
+        if await memories.get(user_id, entry_id) is None:
+            del owners[entry_id]
