@@ -3,9 +3,11 @@
 import json
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage
+from testkit.scripts import run_script
 
 from discreet.testing import Failure, openai_server
 
@@ -15,22 +17,22 @@ def discreet(discreet_command, clean_environment, tmp_path):
     """Run `discreet …` in an empty folder."""
 
     def run(*arguments, stdin="", **environment):
-        return subprocess.run(
-            [discreet_command, *arguments],
-            cwd=tmp_path,
-            env={**clean_environment, "COLUMNS": "200", **environment},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        chosen = {**clean_environment, "COLUMNS": "200", **environment}
+        return run_script(Path(discreet_command), *arguments, input=stdin, environment=chosen, cwd=tmp_path)
 
     return run
 
 
-def test_demo_recalls_the_fact_and_finds_no_planted_value(discreet, tmp_path):
-    result = discreet("demo")
+def test_demo_recalls_the_fact_and_finds_no_planted_value(discreet_command, clean_environment, tmp_path):
+    result = subprocess.run(
+        [discreet_command, "demo"],
+        cwd=tmp_path,
+        env={**clean_environment, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "African Grey parrots" in result.stdout
     assert result.stdout.count("not found") == 4

@@ -4,11 +4,10 @@ import difflib
 import inspect
 import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from testkit.scripts import run_script
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHOWS = {
@@ -27,14 +26,7 @@ def test_every_example_is_run():
 @pytest.mark.parametrize("name", SHOWS)
 def test_an_example_runs(name, database, tmp_path):
     environment = {**os.environ, "DISCREET_POSTGRES_DSN": database, "DISCREET_DATA_DIR": str(tmp_path / "data")}
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / f"{name}.py"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_script(EXAMPLES / f"{name}.py", environment=environment)
     assert done.returncode == 0, done.stderr
     assert SHOWS[name] in done.stdout.splitlines()[-1]
 

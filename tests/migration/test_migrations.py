@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib import resources
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from testkit.scripts import ScriptProcess
 
 from discreet.errors import MigrationError, StorageUnavailableError, UnsupportedServerError
 from discreet.storage import migrations, open_storage, server
@@ -77,8 +78,9 @@ async def test_eight_first_starts_at_once_all_succeed(empty_database):
 @pytest.mark.slow
 async def test_eight_processes_may_start_at_once(empty_database):
     script = "import asyncio, sys; from discreet.storage.migrations import migrate; asyncio.run(migrate(sys.argv[1]))"
-    processes = [await asyncio.create_subprocess_exec(sys.executable, "-c", script, empty_database) for _ in range(8)]
-    assert await asyncio.gather(*(process.wait() for process in processes)) == [0] * 8
+    with ExitStack() as stack:
+        processes = [stack.enter_context(ScriptProcess(script, empty_database)) for _ in range(8)]
+        assert [process.wait() for process in processes] == [0] * 8
 
 
 async def test_a_changed_released_file_is_refused(database, monkeypatch):

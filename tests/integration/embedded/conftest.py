@@ -8,14 +8,16 @@ import sys
 import psutil
 import psycopg
 import pytest
+from testkit.scripts import ScriptProcess
 
 from discreet.storage.embedded import lease_server
 
 collect_ignore = [] if os.geteuid() == 0 else ["test_as_root.py"]  # these tests switch between users
 
 _CLIENT = """
-import sys
+import sys, warnings
 from pathlib import Path
+warnings.simplefilter("error")
 from discreet.storage.embedded import lease_server
 with lease_server(Path(sys.argv[1]), version=int(sys.argv[2])) as dsn:
     print(dsn, flush=True)
@@ -27,13 +29,12 @@ class Client:
     """A process that holds a lease until it is told to end, or killed."""
 
     def __init__(self, data_dir, version=18, *, python=sys.executable, **options):
-        self.process = subprocess.Popen(
-            [python, "-W", "error", "-c", _CLIENT, data_dir, str(version)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
+        """Start it; with options of `subprocess.Popen` in an interpreter of its own."""
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = (
+            subprocess.Popen([python, "-c", _CLIENT, data_dir, str(version)], text=True, **pipes, **options)
+            if options
+            else ScriptProcess(_CLIENT, data_dir, version)
         )
 
     def dsn(self):

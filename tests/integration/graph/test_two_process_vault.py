@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
 import pytest
 import redis
+from testkit.scripts import run_script
 
 from discreet.cli.planted import search_folder
 from discreet.encryption import make_key, write_key
@@ -34,15 +33,8 @@ def process(database, redis_url, tmp_path):
     }
 
     def run(step, handed, *, vault, **environment):
-        done = subprocess.run(
-            [sys.executable, STEP, step],
-            env={**service, "DISCREET_TURN_VAULT": vault, **environment},
-            input=json.dumps(handed),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        chosen = {**service, "DISCREET_TURN_VAULT": vault, **environment}
+        done = run_script(STEP, step, input=json.dumps(handed), environment=chosen)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

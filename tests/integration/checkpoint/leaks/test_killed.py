@@ -1,7 +1,5 @@
 """A process is killed while its tools run: what it leaves holds nothing planted, and another process goes on with it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,15 +8,12 @@ from leak_battery.drive import play_all
 from leak_battery.killed import go_on, killed_scenes, remember
 from leak_battery.savers import make_saver, open_pool
 from leak_battery.stories import FACES
+from testkit.scripts import ScriptProcess
 
 
 def play_and_kill(dsn, plants, face, every):
-    command = [sys.executable, str(Path(worker.__file__)), dsn, str(plants.seed), face, str(every)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            return process.stdout.readline().strip()
-        finally:
-            process.kill()
+    with ScriptProcess(Path(worker.__file__), dsn, plants.seed, face, every) as process:
+        return process.stdout.readline().strip()
 
 
 @pytest.mark.parametrize("face", FACES)

@@ -1,13 +1,12 @@
 """Processes of their own: one is killed in the middle of a turn, others take turns or run at the same time."""
 
 import json
-import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
+from testkit.scripts import ScriptProcess
 
 WORKER = Path(__file__).with_name("worker.py")
 KILLED = -9
@@ -17,18 +16,9 @@ ROWS = ["postgres:async", "postgres:sync"]
 
 @contextmanager
 def worker(dsn, *options):
-    with subprocess.Popen(
-        [sys.executable, str(WORKER), dsn, *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout.readline() == "ready\n", process.stderr.read()
-            yield process
-        finally:
-            process.kill()
+    with ScriptProcess(WORKER, dsn, *options) as process:
+        assert process.stdout.readline() == "ready\n", process.stderr.read()
+        yield process
 
 
 def send(process, line):

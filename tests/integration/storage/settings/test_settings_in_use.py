@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import sys
 
 import psycopg
 import pytest
+from testkit.scripts import ScriptProcess
 
 from discreet.settings import Settings
 from discreet.state.records import MemoryFilters, MemoryRecord
@@ -76,14 +76,12 @@ asyncio.run(watch(*sys.argv[1:]))
 
 async def test_a_change_reaches_another_process_and_one_of_its_own_comes_back(database, quick, settings, tmp_path):
     async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=16)) as here:
-        watcher = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", WATCHER, database, str(tmp_path), stdout=asyncio.subprocess.PIPE
-        )
-        async with asyncio.timeout(60):
-            first = json.loads(await watcher.stdout.readline())
-            await here.memory_settings.change({"memory_retrieve_limit": 11}, by="ann")
-            second = json.loads(await watcher.stdout.readline())
-            assert await watcher.wait() == 0
+        with ScriptProcess(WATCHER, database, tmp_path) as watcher:
+            async with asyncio.timeout(60):
+                first = json.loads(await asyncio.to_thread(watcher.stdout.readline))
+                await here.memory_settings.change({"memory_retrieve_limit": 11}, by="ann")
+                second = json.loads(await asyncio.to_thread(watcher.stdout.readline))
+                assert await asyncio.to_thread(watcher.wait) == 0
         assert (first["memory_retrieve_limit"], second["memory_retrieve_limit"]) == (5, 11)
         await seen(here, "memory_retrieve_limit", 12)
 

@@ -11,6 +11,8 @@ from discreet.errors import InvalidUserError
 from discreet.ports import HISTORY_SECONDS, SESSION_SECONDS, Round, Work
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123_000, UTC)
+SLACK = 20.0
+"""Seconds that a busy machine may take between two calls, since servers have clocks that go on."""
 MAIL = "ann" + "@" + "example.com"
 
 
@@ -23,12 +25,12 @@ async def test_a_session_is_active_for_five_minutes_after_the_last_touch(kept):
     store = kept.store
     assert await store.session_state("ann", "1") is None
     await store.touch("ann", "1")
-    kept.advance(SESSION_SECONDS - 1)
+    kept.advance(SESSION_SECONDS - SLACK)
     assert await store.session_state("ann", "1") == "ACTIVE"
     await store.touch("ann", "1")
-    kept.advance(SESSION_SECONDS - 1)
+    kept.advance(SESSION_SECONDS - SLACK)
     assert await store.session_state("ann", "1") == "ACTIVE"
-    kept.advance(2)
+    kept.advance(SLACK + 1)
     assert await store.session_state("ann", "1") is None
 
 
@@ -73,12 +75,12 @@ async def test_sixteen_rounds_at_once_are_all_kept(store):
 async def test_rounds_live_for_a_day_after_the_last_touch(kept):
     store = kept.store
     await store.append_round("ann", "1", said())
-    kept.advance(HISTORY_SECONDS - 1)
+    kept.advance(HISTORY_SECONDS - SLACK)
     assert await store.recent_rounds("ann", "1") == [said()]
     await store.touch("ann", "1")
-    kept.advance(HISTORY_SECONDS - 1)
+    kept.advance(HISTORY_SECONDS - SLACK)
     assert await store.recent_rounds("ann", "1") == [said()]
-    kept.advance(2)
+    kept.advance(SLACK + 1)
     assert await store.recent_rounds("ann", "1") == []
 
 
