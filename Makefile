@@ -6,9 +6,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Files of tests run side by side, each worker with a server of its own; most of a test is waiting. JOBS=0 turns it off.
 JOBS ?= 2
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+# Files run in an order, and random examples are drawn, by this number, which is printed at the end: SEED=… repeats a run.
+SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --hypothesis-seed=$(SEED)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
+# Many images set it; then every process compiles all it imports, which takes longer than importing it.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo dev chat test test-slow test-16 lint format check bench lock clean

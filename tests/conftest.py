@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -52,8 +53,22 @@ FIGURE = "figure"
 """Property of a test whose value the run prints at its end, also when the test ran in a process of its own."""
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the files by the seed, if there is one; those that start servers of their own begin, as they wait most."""
+    seed = config.getoption("--hypothesis-seed")
+    if seed is not None:
+        files = sorted({item.path for item in items})
+        Random(seed).shuffle(files)
+        files.sort(key=lambda path: "end_to_end" not in path.parts)
+        rank = {path: number for number, path in enumerate(files)}
+        items.sort(key=lambda item: rank[item.path])
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests measured."""
+    """Print the seed, and what tests measured."""
+    seed = terminalreporter.config.getoption("--hypothesis-seed")
+    if seed is not None:
+        terminalreporter.write_line(f"To repeat this run: make test SEED={seed}")
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":
@@ -83,6 +98,9 @@ def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     from discreet.storage.embedded import lease_server  # here, as tests without a database need not pay for it
 
     with lease_server(tmp_path_factory.mktemp("server"), version=POSTGRES_VERSION) as dsn:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")  # no test of this server cuts the power
+            connection.execute("SELECT pg_reload_conf()")
         yield dsn
 
 
