@@ -45,7 +45,7 @@ class KeyServer:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=[0.01], daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/keys"
 

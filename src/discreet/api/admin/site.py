@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from discreet.api.admin.errors import PageError, SignInError
 from discreet.api.admin.forms import check_fetch, check_origin, read_form
-from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, Templates
+from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, templates
 from discreet.api.admin.sessions import AdminSession, Sessions
 from discreet.api.admin.views import Views
 from discreet.errors import DiscreetError, EncryptionError, ProviderError, StorageError
@@ -66,7 +66,7 @@ class Site:
     def __init__(self, *, sessions: Sessions, views: Views) -> None:
         self.sessions = sessions
         self.views = views
-        self._templates = Templates()
+        self._templates = templates()
 
     def endpoint(self, page: Page, *, public: bool = False) -> Endpoint:
         """Return `page` behind what all have: a session (unless it is `public`), and for a POST proof of where it is from."""

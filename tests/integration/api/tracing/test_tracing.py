@@ -65,7 +65,7 @@ class Collector(BaseHTTPRequestHandler):
 def langsmith_server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     server.received = []
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield server
     server.shutdown()
