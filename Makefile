@@ -9,6 +9,16 @@ JOBS ?= 2
 # Files run in an order, and random examples are drawn, by this number, which is printed at the end: SEED=… repeats a run.
 SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --hypothesis-seed=$(SEED)
+# Most of what tests wait for is the disk: where memory has room for their servers' files, these lie there until the run ends.
+define IN_SCRATCH
+@scratch=$$(mktemp -d -p /dev/shm discreet-tests.XXXXXX 2>/dev/null) || scratch=; \
+if [ -n "$$scratch" ]; then \
+	trap 'rm -rf "$$scratch"' EXIT; chmod 755 "$$scratch"; cp /bin/true "$$scratch/runs"; \
+	if "$$scratch/runs" 2>/dev/null && [ "$$(df -Pk /dev/shm | awk 'NR == 2 {print $$4}')" -gt 6000000 ]; then \
+		export TMPDIR="$$scratch"; \
+	fi; \
+fi;
+endef
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
@@ -42,10 +52,10 @@ chat: $(READY)  ## Talk to the assistant in the terminal
 	@$(BIN)/discreet chat
 
 test: $(READY)  ## Run the tests (slow ones apart)
-	@$(PYTEST) $(ARGS)
+	$(IN_SCRATCH) $(PYTEST) $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
-	@$(PYTEST) -m slow $(ARGS)
+	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
 
 bench: $(READY)  ## Run the benchmarks and print their figures
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -53,7 +63,7 @@ bench: $(READY)  ## Run the benchmarks and print their figures
 # What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded
 # server's own tests run both versions anyway.
 test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
-	@DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
+	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
 		tests/integration/storage tests/integration/graph --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
