@@ -127,7 +127,7 @@ def send(app):
 
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(
+def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # noqa: PLR0917  # pytest names them
     app, send, authenticator, database_rows, label, examples
 ):
     load_all_checks()
