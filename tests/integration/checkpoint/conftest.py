@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NotRequired
@@ -12,14 +12,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
-from psycopg_pool import AsyncConnectionPool
 from typing_extensions import TypedDict
 
-from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
-from discreet.checkpoint.postgres import CONNECTION
+from discreet.checkpoint import RedactingSyncSaver
 from discreet.state.conversation import ConversationState
 
 
@@ -153,19 +150,6 @@ class Agent:
 @pytest.fixture
 def agent() -> Agent:
     return Agent()
-
-
-@pytest.fixture(params=["memory", "postgres"])
-async def open_saver(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[], RedactingSaver]]:
-    """Return what makes savers over the same rows; each is like another process."""
-    if request.param == "memory":
-        inner = InMemorySaver()
-        yield lambda: RedactingSaver(inner)
-        return
-    dsn = request.getfixturevalue("empty_database")
-    async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False) as pool:
-        await RedactingSaver.from_pool(pool).setup()
-        yield lambda: RedactingSaver.from_pool(pool)
 
 
 @pytest.fixture(scope="session")
