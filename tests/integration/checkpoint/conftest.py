@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NotRequired
 from uuid import uuid4
@@ -10,14 +12,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
-from psycopg_pool import AsyncConnectionPool
 from typing_extensions import TypedDict
 
-from discreet.checkpoint import RedactingSaver
-from discreet.checkpoint.postgres import CONNECTION
+from discreet.checkpoint import RedactingSyncSaver
 from discreet.state.conversation import ConversationState
 
 
@@ -153,30 +152,90 @@ def agent() -> Agent:
     return Agent()
 
 
-@pytest.fixture(params=["memory", "postgres"])
-async def open_saver(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[], RedactingSaver]]:
-    """Return what makes savers over the same rows; each is like another process."""
-    if request.param == "memory":
-        inner = InMemorySaver()
-        yield lambda: RedactingSaver(inner)
-        return
-    dsn = request.getfixturevalue("empty_database")
-    async with AsyncConnectionPool(dsn, min_size=1, max_size=4, kwargs=CONNECTION, open=False) as pool:
-        await RedactingSaver.from_pool(pool).setup()
-        yield lambda: RedactingSaver.from_pool(pool)
+@pytest.fixture(scope="session")
+def shared_database(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
+    """Return the DSN of a database with the savers' tables, for tests to empty and to use in turn."""
+    with make_database(template="template1") as dsn:
+        with RedactingSyncSaver.from_conn_string(dsn) as saver:
+            saver.setup()
+        yield dsn
+
+
+@pytest.fixture(scope="session")
+def emptied() -> Callable[[str], str]:
+    """Return what empties the savers' tables of a database, once nobody is connected to it, and returns its DSN."""
+    return _emptied
 
 
 @pytest.fixture
-def words_on_disk(empty_database: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[set[str]], set[str]]:
-    """Return which of some words are in any row, as text, or in any file of the server: heap, WAL, log."""
+def database_with_tables(shared_database: str, emptied: Callable[[str], str]) -> str:
+    """Return the DSN of a database with the savers' tables and no rows: far sooner there than a new one."""
+    return emptied(shared_database)
+
+
+def _emptied(dsn: str) -> str:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'checkpoint_migrations'"
+        ).fetchall()
+        for (table,) in tables:
+            connection.execute(f"DELETE FROM {table}")
+    return dsn
+
+
+@pytest.fixture(autouse=True)
+def written_files(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], list[Path]] | None:
+    """Return what lists the server's files that were written since the test began; None where nobody will search.
+
+    Heap, WAL, log: a word that is planted in the test can be in no other. It comes before whatever the test uses.
+    """
+    if not {"words_on_disk", "left_by"} & set(request.fixturenames):
+        return None
+    request.getfixturevalue("server_dsn")
     server = next(tmp_path_factory.getbasetemp().glob("server[0-9]*"))
+    before = _stamps(server)
+    recently = max(written for written, _, _ in before.values()) - CLOCK_STEP
+    return lambda: [
+        path for path, stamp in _stamps(server).items() if stamp != before.get(path) or stamp[0] >= recently
+    ]
+
+
+CLOCK_STEP = 1_000_000_000
+"""Nanoseconds, and more than any file system's clock needs to go on: a file may be written twice within one step."""
+
+
+def _stamps(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """Return of each file when it was written, how long it is and its number."""
+    stamps = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            with suppress(FileNotFoundError):  # the server removes what it no longer needs
+                found = path.lstat()
+                stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
+    return stamps
+
+
+@pytest.fixture
+def words_on_disk(empty_database: str, written_files: Callable[[], list[Path]]) -> Callable[[set[str]], set[str]]:
+    """Return which of some words are in any row, as text, or in any file of the server that the test has changed."""
 
     def search(words: set[str]) -> set[str]:
         with psycopg.connect(empty_database, autocommit=True) as connection:
             haystacks = [row.encode() for row in _rows(connection)]
             connection.execute("CHECKPOINT")
-        haystacks += [path.read_bytes() for path in _files(server)]
-        return {word for word in words if any(word.encode() in haystack for haystack in haystacks)}
+        found = {word for word in words if any(word.encode() in haystack for haystack in haystacks)}
+        for path in written_files():
+            with suppress(FileNotFoundError):  # as above
+                content = path.read_bytes()
+                found |= {word for word in words - found if word.encode() in content}
+        return found
 
     return search
 
@@ -190,7 +249,3 @@ def _rows(connection: psycopg.Connection[Any]) -> list[str]:
         shown = f"encode({column}, 'escape')" if kind == "bytea" else f"{column}::text"
         rows += [row[0] or "" for row in connection.execute(f"SELECT {shown} FROM {table}")]
     return rows
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]

@@ -41,7 +41,7 @@ UNANSWERED = Program(
 """A subgraph fails while the conversation that it was given has a call which the user left unanswered."""
 
 
-@some(80)
+@some(40)
 @given(program=programs)
 @example(program=UNANSWERED)
 def test_random_programs_do_what_they_do_over_the_stock_saver(program):

@@ -67,7 +67,7 @@ async def open_store(request, keys) -> AsyncIterator[OpenStore]:
 
         yield make
         return
-    async with pools(request.getfixturevalue("empty_database")) as opened:
+    async with pools(request.getfixturevalue("database_with_tables")) as opened:
         loop = asyncio.get_running_loop()
         makers = {
             "postgres": lambda **options: PostgresSpill(opened.main, keys, **options),

@@ -66,11 +66,11 @@ ENCODINGS = {"integer", "integer in msgpack", "integer in JSONB", "real", "real 
 
 
 @pytest.mark.parametrize("face", ["async", pytest.param("sync", marks=pytest.mark.slow)])
-async def test_a_stock_saver_leaves_everything_where_it_is_looked_for(talkative_database, plants, left_by, face):
+async def test_a_stock_saver_leaves_everything_where_it_is_looked_for(new_talkative_database, plants, left_by, face):
     scenes = make_scenes(plants, face, ["sync"], stories=SOME_STORIES)
-    async with open_pool(talkative_database, face) as pool:
+    async with open_pool(new_talkative_database, face) as pool:
         wrong = await play_all(scenes, await make_saver(pool, stock=True))
-        found = left_by(talkative_database)
+        found = left_by(new_talkative_database)
     where = {}
     for word, places in found.secrets.items():
         if plant := plants.planted.get(word):

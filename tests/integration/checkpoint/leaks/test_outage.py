@@ -31,21 +31,21 @@ async def say_more(scene, scenario, saver):
 
 @pytest.mark.parametrize("face", FACES)
 async def test_an_outage_in_the_middle_of_turns_leaks_nothing_and_loses_nothing(  # noqa: PLR0917  # fixtures
-    server_dsn, talkative_database, plants, left_by, face, every, caplog
+    server_dsn, new_talkative_database, plants, left_by, face, every, caplog
 ):
     scenes = make_scenes(plants, face, DURABILITIES, scenarios=TALKS, stories=CUT_OFF, every=every)
-    async with open_pool(talkative_database, face) as pool:
+    async with open_pool(new_talkative_database, face) as pool:
         saver = await make_saver(pool)
         playing = asyncio.create_task(play_all(scenes, saver, at_once=len(scenes)))
         assert await asyncio.to_thread(all_held, scenes)
-        connections(server_dsn, talkative_database, allowed=False)
+        connections(server_dsn, new_talkative_database, allowed=False)
         patience, pool.timeout = pool.timeout, WAIT_SECONDS
         release(scenes)
         wrong = [await playing]
-        connections(server_dsn, talkative_database, allowed=True)
+        connections(server_dsn, new_talkative_database, allowed=True)
         pool.timeout = patience
         wrong.append(await play_all(scenes, saver, say_more))
-        found = left_by(talkative_database)
+        found = left_by(new_talkative_database)
     lost = {scene.name: missing for scene, _ in scenes if (missing := scene.kept - found.kept_in_rows())}
     assert (plants.leaks(found.secrets), wrong, lost) == ({}, [{}, {}], {})
     said = "".join("".join(traceback.format_exception(error)) for scene, _ in scenes for error in scene.errors)

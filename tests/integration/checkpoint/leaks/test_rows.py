@@ -25,23 +25,25 @@ def column(dsn, query):
 
 
 @pytest.mark.parametrize("durability", DURABILITIES)
-async def test_rows_name_only_the_engines_channels_and_those_of_the_policy(empty_database, plants, durability):
+async def test_rows_name_only_the_engines_channels_and_those_of_the_policy(database_with_tables, plants, durability):
     names = ["agent", "private channels", "stateful subgraph", "sends", "functional", "delta"]
     scenes = make_scenes(plants, "async", [durability], scenarios=names, every=2)
-    async with open_pool(empty_database, "async") as pool:
+    async with open_pool(database_with_tables, "async") as pool:
         wrong = await play_all(scenes, await make_saver(pool))
-    channels = {name for name in column(empty_database, CHANNELS) if not name.startswith(("branch:to:", "join:"))}
+    channels = {name for name in column(database_with_tables, CHANNELS) if not name.startswith(("branch:to:", "join:"))}
     assert wrong == {}
     assert channels >= {"messages", "topic"}
     assert channels <= ENGINE_CHANNELS | set(POLICY.messages) | set(POLICY.channels)
-    assert column(empty_database, "SELECT jsonb_object_keys(metadata) FROM checkpoints") <= METADATA
+    assert column(database_with_tables, "SELECT jsonb_object_keys(metadata) FROM checkpoints") <= METADATA
 
 
-async def test_a_kept_channel_is_stored_as_it_is_and_another_not_at_all(agent, empty_database):
-    async with RedactingSaver.from_conn_string(empty_database, CheckpointPolicy(channels={"locale": KEEP})) as saver:
+async def test_a_kept_channel_is_stored_as_it_is_and_another_not_at_all(agent, database_with_tables):
+    async with RedactingSaver.from_conn_string(
+        database_with_tables, CheckpointPolicy(channels={"locale": KEEP})
+    ) as saver:
         await saver.setup()
         await agent.compile(saver).ainvoke(agent.say("hello"), agent.config("1"))
-    async with RedactingSaver.from_conn_string(empty_database) as other:
+    async with RedactingSaver.from_conn_string(database_with_tables) as other:
         stored = await other.aget_tuple({"configurable": {"thread_id": "1"}})
     assert agent.email in stored.checkpoint["channel_values"]["locale"]
     assert "note" not in stored.checkpoint["channel_values"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -93,25 +92,10 @@ def start() -> type[Thread]:
     return Thread
 
 
-@pytest.fixture(scope="session")
-def tier_database(server_dsn: str) -> Iterator[str]:
-    """Return the DSN of a database with the tier's tables, which the tests of this folder empty and use in turn."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        dsn = urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
-        with psycopg.connect(dsn, **CONNECTION) as own:
-            PostgresTier(PostgresSaver(own)).setup()
-        yield dsn
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 @pytest.fixture
-def dsn(tier_database: str) -> str:
+def dsn(database_with_tables: str) -> str:
     """Return the DSN that tiers and `rows` work on: all tables, no rows."""
-    with psycopg.connect(tier_database, autocommit=True) as connection:
-        connection.execute("TRUNCATE checkpoints, checkpoint_blobs, checkpoint_writes, checkpoint_messages")
-    return tier_database
+    return database_with_tables
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ async def test_copies_which_share_their_ids_are_all_listed(another, start, say):
 
 async def test_whoever_reads_a_listing_may_use_the_saver_meanwhile(open_tier, start, say):
     """With one connection: upstream's listing keeps it until its end."""
-    tier = await open_tier(pool={"min_size": 1, "max_size": 1, "timeout": 2})
+    tier = await open_tier(pool={"min_size": 1, "max_size": 1})
     thread = start(tier)
     await thread.put(say("a"))
     await thread.put(say("b"))

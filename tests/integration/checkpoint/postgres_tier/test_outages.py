@@ -59,7 +59,7 @@ async def test_a_put_whose_answer_is_lost_is_repeated(another, start, say, monke
 
 
 async def test_what_does_not_pass_is_given_up(another, start, say, monkeypatch):
-    monkeypatch.setattr(failures, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(failures, "RETRY_SECONDS", 1)
     calls = []
 
     async def failing(statement):
@@ -77,7 +77,7 @@ async def test_what_does_not_pass_is_given_up(another, start, say, monkeypatch):
 async def test_a_pool_without_a_free_connection_says_so(open_tier, start, kind):
     tier = await open_tier(kind, pool={"min_size": 1, "max_size": 1, "timeout": 0.1})
     pool = tier.conn if kind == "async pool" else tier.tier.conn
-    taken = await pool.getconn(5) if kind == "async pool" else pool.getconn(5)
+    taken = await pool.getconn(60) if kind == "async pool" else pool.getconn(60)
     try:
         with pytest.raises(StorageUnavailableError, match="came free in time"):
             await start(tier).load()
@@ -131,7 +131,7 @@ async def test_calls_do_not_wait_for_each_other(open_tier):
         async with tier._cursor():
             await meeting.wait()
 
-    await asyncio.wait_for(asyncio.gather(call(), call()), timeout=5)
+    await asyncio.wait_for(asyncio.gather(call(), call()), timeout=60)
 
 
 async def test_the_async_tier_can_be_called_from_threads(another, start, say):

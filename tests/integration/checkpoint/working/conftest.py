@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
-import psycopg
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
@@ -18,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.postgres import CONNECTION
@@ -61,6 +62,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("rows", kinds, indirect=True)
         case False, True:
             metafunc.parametrize("durability", DURABILITIES, indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Play in the fast suite enough of each test that any two of its values meet, and the rest with the slow tests.
+
+    The values are those of its own parameters (shapes of graphs, turns before), and kind, face and durability.
+    """
+    folder = Path(__file__).parent
+    tests: dict[str, dict[pytest.Item, set[Any]]] = defaultdict(dict)
+    for item in items:
+        if item.path.parent == folder and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            tests[item.nodeid.split("[")[0]][item] = _meetings(item.callspec.params)
+    for left in tests.values():
+        while any(left.values()):
+            best = max(left, key=lambda item: len(left[item]))
+            met = left.pop(best)
+            left.update({item: meetings - met for item, meetings in left.items()})
+        for item in left:
+            item.add_marker(pytest.mark.slow)
+
+
+def _meetings(params: Mapping[str, Any]) -> set[Any]:
+    """Return which two values of a test meet in one of its items; of a test with one value, that one."""
+    values: dict[str, Any] = {name: id(value) for name, value in params.items() if name not in {"rows", "durability"}}
+    if "rows" in params:
+        values["kind"], values["face"] = params["rows"].split(":")
+    if "durability" in params:
+        values["durability"] = params["durability"]
+    return set(combinations(values.items(), min(2, len(values))))
 
 
 class Shop:
@@ -264,22 +295,21 @@ def shop() -> Shop:
 async def rows(request: pytest.FixtureRequest) -> AsyncIterator[Rows]:
     """Return savers over rows in memory or PostgreSQL."""
     kind, face = request.param.split(":")
-    dsn = (
-        None
-        if kind == "memory"
-        else request.getfixturevalue("relay").dsn
-        if kind == "relay"
-        else request.getfixturevalue("empty_database")
-    )
+    options: dict[str, Any] = {}
+    if kind == "relay":
+        relay = request.getfixturevalue("relay")
+        dsn, options = relay.dsn, outage_options(relay, face)
+    elif kind != "memory":
+        dsn = request.getfixturevalue("empty_database")
     if kind == "memory":
         inner = InMemorySaver()
         kind = RedactingSaver if face == "async" else RedactingSyncSaver
         yield Rows(lambda policy=None: kind(inner, policy=policy), face == "sync")
     elif face == "sync":
-        with open_pool(dsn, **outage_options(kind)) as pool:
+        with open_pool(dsn, **options) as pool:
             yield Rows(lambda policy=None: RedactingSyncSaver.from_pool(pool, policy), True)
     else:
-        async with aopen_pool(dsn, **outage_options(kind)) as pool:
+        async with aopen_pool(dsn, **options) as pool:
             yield Rows(lambda policy=None: RedactingSaver.from_pool(pool, policy), False)
 
 
@@ -295,12 +325,29 @@ def blocking(rows: Rows) -> Rows:
     return rows
 
 
-def outage_options(kind: str) -> dict[str, Any]:
-    """Return options of a pool behind a relay: it gives up soon, tries anew each time, and hands out no dead connection.
+def outage_options(relay: Any, face: str) -> dict[str, Any]:
+    """Return options of a pool behind a relay: while it is down, whoever wants a connection is refused at once.
 
-    Without them an outage makes each call wait for 30 s, and for as long again as it lasted when it is over.
+    Without them an outage makes each call wait for 30 s, and for as long again as it lasted when it is over. A short
+    time-out would do for that, but could end while the relay is up, and would not hold for those who wait already.
+    The pool hands out no dead connection.
     """
-    return {"timeout": 2, "reconnect_timeout": 0, "checked": True} if kind == "relay" else {}
+
+    def refused(pool: Any) -> list[Any]:
+        waiting = [*pool._waiting]  # before the look at the relay: nobody who came after it was mended
+        return waiting if relay._listener is None else []
+
+    def give_up(pool: Any) -> None:
+        for client in refused(pool):
+            client.fail(PoolTimeout("the relay is down"))
+        pool.check()  # of those who came later one may rely on this attempt
+
+    async def agive_up(pool: Any) -> None:
+        for client in refused(pool):
+            await client.fail(PoolTimeout("the relay is down"))
+        await pool.check()
+
+    return {"reconnect_timeout": 0, "checked": True, "reconnect_failed": give_up if face == "sync" else agive_up}
 
 
 @contextmanager
@@ -332,23 +379,7 @@ def durability(request: pytest.FixtureRequest) -> dict[str, str]:
     return {"durability": request.param}
 
 
-@pytest.fixture(scope="session")
-def checkpoint_template(server_dsn: str) -> Iterator[str]:
-    """Return the name of a database with the savers' tables and no rows."""
-    name = f"template_{uuid4().hex}"
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        with open_pool(urlsplit(server_dsn)._replace(path=f"/{name}").geturl()) as pool:
-            RedactingSyncSaver.from_pool(pool).setup()
-        yield name
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
 @pytest.fixture
-def empty_database(server_dsn: str, checkpoint_template: str) -> Iterator[str]:
-    """Return the DSN of a new database with the savers' tables and no rows; `words_on_disk` looks into it."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {checkpoint_template}")
-        yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+def empty_database(database_with_tables: str) -> str:
+    """Return the DSN of a database with the savers' tables and no rows; `words_on_disk` looks into it."""
+    return database_with_tables

@@ -148,7 +148,7 @@ async def watch(stream, node, count, done):
 async def run_until_noted(talk, shop, text, **options):
     """Run `text`, which uses `note` and `fail`; `fail` raises once the result of `note` is in."""
     noted = threading.Event()
-    shop.before_failing = lambda: noted.wait(10)
+    shop.before_failing = lambda: noted.wait(60)
     with pytest.raises(LookupError):
         await watch(talk.stream(shop.say(text), stream_mode=WATCHED, **options), "tools", 1, noted)
     assert noted.is_set()
@@ -225,7 +225,7 @@ async def test_of_parallel_sends_a_retry_runs_only_the_one_that_failed(rows, sho
 
     def work(packet):
         if packet["number"] == 1 and broken:
-            assert others_done.wait(10)
+            assert others_done.wait(60)
             raise LookupError("raw")
         runs.append(packet["number"])
         return {"messages": [("user", f"part {packet['number']}")]}

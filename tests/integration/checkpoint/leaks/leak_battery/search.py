@@ -1,9 +1,9 @@
-"""Search all that a database keeps: every row, and every file of its server."""
+"""Search all that a database keeps: every row, and the files of its server."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,14 +34,14 @@ class Found:
         return {word for word, where in self.kept.items() if any(place.startswith("table ") for place in where)}
 
 
-def search(dsn: str, server: Path, plants: Plants) -> Found:
-    """Find what is left of `plants` in the rows of the database and in the files of its server: heap, WAL, log.
+def search(dsn: str, files: Callable[[], Iterable[Path]], plants: Plants) -> Found:
+    """Find what is left of `plants` in the rows of the database and in `files` of its server: heap, WAL, log.
 
     Rows are read as bytes of their values, so that what is compressed in the heap is found too.
     """
     found = Found()
     encoded = plants.encoded_secrets()
-    for where, data in _haystacks(dsn, server):
+    for where, data in _haystacks(dsn, files):
         for word in _words(data, plants.kept, (KEEP,)):
             found.kept.setdefault(word, set()).add(where)
         for word in _words(data, plants.secret, (RAW, PERSONAL)):
@@ -52,15 +52,14 @@ def search(dsn: str, server: Path, plants: Plants) -> Found:
     return found
 
 
-def _haystacks(dsn: str, server: Path) -> Iterator[tuple[str, bytes]]:
+def _haystacks(dsn: str, files: Callable[[], Iterable[Path]]) -> Iterator[tuple[str, bytes]]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         for schema, table in connection.execute(TABLES).fetchall():
             yield f"table {table}", _content(connection, sql.Identifier(schema, table))
         connection.execute("CHECKPOINT")
-    for path in server.rglob("*"):
+    for path in files():  # once all is written
         with suppress(FileNotFoundError):  # the server removes what it no longer needs
-            if path.is_file():
-                yield f"file {path.relative_to(server)}", path.read_bytes()
+            yield f"file {path}", path.read_bytes()
 
 
 def _content(connection: psycopg.Connection[Any], table: sql.Identifier) -> bytes:
