@@ -173,7 +173,8 @@ async def person(url: str, replies: Replies, *, subject: str, secret: str) -> As
     """Yield a caller whose token names `subject`."""
     token = make_token(subject, secret)
     headers = {"Authorization": f"Bearer {token}"}
-    # Each request on a connection of its own: the server closes idle ones, and those on which a route of its own failed.
+    # Each request on a connection of its own: uvicorn closes those that were idle for 5 s, httpx keeps them as long, and
+    # a busy server resets one on which a request has just arrived (httpx.ReadError).
     apart = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, verify=False, limits=apart) as http:
         yield Person(http, replies, token, url)
