@@ -112,9 +112,17 @@ class Person:
         return list(events(data))
 
     async def listen(
-        self, kind: Kind, method: str, path: str, body: Any = None, *, seconds: float, **options: Any
+        self,
+        kind: Kind,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        seconds: float,
+        until: bytes | None = None,
+        **options: Any,
     ) -> list[Event]:
-        """Read for some seconds a stream that has no end; note what came, and return its events."""
+        """Read for some seconds a stream that has no end, or until it has said so much; note it, and return its events."""
         if body is not None:
             options["json"] = body
         data = b""
@@ -124,6 +132,8 @@ class Person:
                 status = response.status_code
                 async for part in response.aiter_bytes():
                     data += part
+                    if until is not None and until in data:
+                        break
         self.replies.said.append(Reply(kind, f"{method} {route_of(path)}", status or 499, data))
         return list(events(data, finished=False))
 

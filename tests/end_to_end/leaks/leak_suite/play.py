@@ -22,7 +22,7 @@ from leak_suite.server import Found, environment_of_server, left_behind, running
 from leak_suite.visit import Visit
 
 SCENE_SECONDS = 90
-AT_ONCE = 8
+AT_ONCE = 6
 HOOK_SECONDS = 20
 
 
