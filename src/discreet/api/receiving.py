@@ -13,6 +13,25 @@ from discreet.errors import BodyTooLargeError, MalformedRequestError, MediaTypeE
 Headers = Iterable[tuple[bytes, bytes]]
 
 
+class Taken:
+    """A `receive` that knows whether there is more of the body to come."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._more = True
+
+    async def __call__(self) -> Message:
+        """Return the next message."""
+        message = await self._receive()
+        self._more = message["type"] == "http.request" and message.get("more_body", False)
+        return message
+
+    async def discard(self, limit: int) -> None:
+        """Read what is left of the body, up to some `limit` bytes, and drop it."""
+        while self._more and limit > 0:
+            limit -= len((await self()).get("body", b""))
+
+
 def header(headers: Headers, name: bytes) -> bytes | None:
     """Return the first header of that name."""
     return next((value for key, value in headers if key.lower() == name), None)

@@ -17,7 +17,7 @@ from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
-from discreet.api.receiving import capped, instead, read_body, with_length
+from discreet.api.receiving import Taken, capped, instead, read_body, with_length
 from discreet.api.services import Authenticates
 from discreet.ports import TextRedactor, TurnVault
 
@@ -72,13 +72,13 @@ class Ingress:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        started = _Started(send)
+        started, taken = _Started(send), Taken(receive)
         try:
-            await self._serve(scope, receive, started)
+            await self._serve(scope, taken, started)
         except REFUSALS as refusal:
             if started.is_so:  # a body that grew too large while it was answered already
                 raise
-            await refuse(refusal, scope, receive, send)
+            await refuse(refusal, scope, taken, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         query: bytes = scope.get("query_string", b"")

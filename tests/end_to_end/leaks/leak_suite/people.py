@@ -112,9 +112,17 @@ class Person:
         return list(events(data))
 
     async def listen(
-        self, kind: Kind, method: str, path: str, body: Any = None, *, seconds: float, **options: Any
+        self,
+        kind: Kind,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        seconds: float,
+        until: bytes | None = None,
+        **options: Any,
     ) -> list[Event]:
-        """Read for some seconds a stream that has no end; note what came, and return its events."""
+        """Read for some seconds a stream that has no end, or until it has said so much; note it, and return its events."""
         if body is not None:
             options["json"] = body
         data = b""
@@ -124,6 +132,8 @@ class Person:
                 status = response.status_code
                 async for part in response.aiter_bytes():
                     data += part
+                    if until is not None and until in data:
+                        break
         self.replies.said.append(Reply(kind, f"{method} {route_of(path)}", status or 499, data))
         return list(events(data, finished=False))
 
@@ -173,7 +183,8 @@ async def person(url: str, replies: Replies, *, subject: str, secret: str) -> As
     """Yield a caller whose token names `subject`."""
     token = make_token(subject, secret)
     headers = {"Authorization": f"Bearer {token}"}
-    # Each request on a connection of its own: the server closes idle ones, and those on which a route of its own failed.
+    # Each request on a connection of its own: uvicorn closes those that were idle for 5 s, httpx keeps them as long, and
+    # a busy server resets one on which a request has just arrived (httpx.ReadError).
     apart = httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60, verify=False, limits=apart) as http:
         yield Person(http, replies, token, url)

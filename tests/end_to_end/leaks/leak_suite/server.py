@@ -155,7 +155,10 @@ def _haystacks(server: Server, dsn: str, cluster: Path) -> Iterator[tuple[str, b
         with suppress(FileNotFoundError):  # PostgreSQL removes what it no longer needs
             if path.is_file() and path != server.log and "__pycache__" not in path.parts:
                 kind = "postgres " if path.is_relative_to(cluster) else ""
-                yield f"{kind}{path.relative_to(cluster if kind else server.folder)}", path.read_bytes()
+                yield (
+                    f"{kind}{path.relative_to(cluster if kind else server.folder)}",
+                    path.read_bytes().rstrip(b"\0"),
+                )  # as PostgreSQL fills its files up
 
 
 def _watch(server: Server, plants: Plants, over: threading.Event) -> None:

@@ -13,6 +13,8 @@ from leak_suite.plants import Plants
 Scene = Callable[["Visit"], Awaitable[None]]
 
 RUN_SECONDS = 30.0
+RUN_PARTS = ("", "/stream", "/join")
+UNFINISHED = ("pending", "running")
 
 
 @dataclass
@@ -27,6 +29,10 @@ class Visit:
     """Where webhooks may go."""
     unmet: list[str] = field(default_factory=list)
     """What did not work as it should."""
+    read_runs: set[str] = field(default_factory=set)
+    """Runs that were over when they were read: nothing of them changes any more."""
+    tried: set[tuple[str, str]] = field(default_factory=set)
+    """What somebody else has tried to read: they are told the same each time."""
 
     def plant(self, place: str, kind: str | None = None) -> str:
         """Return the value to plant at `place` of this route."""
@@ -58,10 +64,12 @@ class Visit:
 
     async def settled(self, thread: str, run: str) -> str:
         """Wait until a run is over and return its status."""
+        path = f"/threads/{thread}/runs/{run}"
         for _ in range(int(RUN_SECONDS / 0.1)):
-            found = await self.owner.call("later", "GET", f"/threads/{thread}/runs/{run}")
-            if isinstance(found, Mapping) and found.get("status") not in ("pending", "running"):
+            found = await self.owner.call("later", "GET", path)
+            if isinstance(found, Mapping) and found.get("status") not in UNFINISHED:
                 return str(found.get("status"))
+            await self.owner.call("later", "GET", f"{path}/join")
             await asyncio.sleep(0.1)
         self.expect("a run came to an end", holds=False)
         return "unfinished"
@@ -77,11 +85,25 @@ class Visit:
         )
         for method, path, body in reads:
             await self.owner.call("later", method, path, body)
-            await self.other.call("foreign", method, path, body)
+            await self._try(method, path, body)
         runs = await self.owner.call("later", "GET", f"/threads/{thread}/runs")
         for run in runs if isinstance(runs, list) else ():
-            for person, kind in ((self.owner, "later"), (self.other, "foreign")):
-                await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}")
-                if run["status"] not in ("pending", "running"):
-                    await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}/join")
-                    await person.call(kind, "GET", f"/threads/{thread}/runs/{run['run_id']}/stream")
+            await self._read_run(f"/threads/{thread}/runs/{run['run_id']}", over=run["status"] not in UNFINISHED)
+        for run in runs[:1] if isinstance(runs, list) else ():  # one stands for all: whose it is is up to the thread
+            for part in RUN_PARTS:
+                await self._try("GET", f"/threads/{thread}/runs/{run['run_id']}{part}")
+
+    async def _read_run(self, path: str, *, over: bool) -> None:
+        """Read all that there is of a run, unless it was over when it was read before."""
+        if path in self.read_runs:
+            return
+        for part in RUN_PARTS if over else RUN_PARTS[:1]:
+            await self.owner.call("later", "GET", path + part)
+        if over:
+            self.read_runs.add(path)
+
+    async def _try(self, method: str, path: str, body: Any = None) -> None:
+        """Read something as somebody else, once."""
+        if (method, path) not in self.tried:
+            self.tried.add((method, path))
+            await self.other.call("foreign", method, path, body)

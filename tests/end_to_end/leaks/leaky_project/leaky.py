@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from typing import Annotated, Any
 
-from langchain_core.callbacks import adispatch_custom_event
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.callbacks import CallbackManagerForLLMRun, adispatch_custom_event
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from langgraph.channels import UntrackedValue
 from langgraph.config import get_store, get_stream_writer
@@ -22,12 +24,16 @@ from leak_suite.digest import digest
 from leak_suite.plants import Plants
 from typing_extensions import TypedDict
 
+from discreet.providers.streaming import stream_chunks
 from discreet.testing.strict_model import StrictChatModel
 
 plants = Plants(int(os.environ["LEAK_SEED"]))
 
 ROUTE = "route "
 """Stands before the route's name in a message to the template."""
+
+LONG_CHARS = 5000
+PIECE_CHARS = 211
 
 
 class LeakyState(TypedDict, total=False):
@@ -206,5 +212,25 @@ def _route(text: str) -> str:
     return rest.split(":", 1)[0]
 
 
-MODEL = StrictChatModel(answer=echo)
-TEMPLATE_MODEL = StrictChatModel(answer=answer)
+class LeakyChatModel(StrictChatModel):
+    """Streams short answers word by word, and long ones in pieces of one length, which cut words and values."""
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        message = self._next(messages, kwargs)
+        text = message.text
+        if len(text) <= LONG_CHARS:
+            yield from stream_chunks(message)
+            return
+        for start in range(0, len(text), PIECE_CHARS):
+            yield ChatGenerationChunk(message=AIMessageChunk(content=text[start : start + PIECE_CHARS]))
+        yield from stream_chunks(message.model_copy(update={"content": ""}))
+
+
+MODEL = LeakyChatModel(answer=echo)
+TEMPLATE_MODEL = LeakyChatModel(answer=answer)

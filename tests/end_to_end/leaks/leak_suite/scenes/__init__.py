@@ -6,11 +6,12 @@ from leak_suite.scenes import attacks, events, requests, runs, standing, streams
 from leak_suite.visit import Scene
 
 SCENES: dict[str, Scene] = {
-    **threads.SCENES,
-    **runs.SCENES,
-    **streams.SCENES,
-    **events.SCENES,
+    **attacks.SCENES,
     **standing.SCENES,
     **requests.SCENES,
-    **attacks.SCENES,
+    **streams.SCENES,
+    **runs.SCENES,
+    **events.SCENES,
+    **threads.SCENES,
 }
+"""Those that last longest come first, so that none of them is played alone at the end."""

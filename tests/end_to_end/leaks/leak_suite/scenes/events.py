@@ -10,6 +10,7 @@ from leak_suite.scenes.runs import GRAPH_PLACES
 from leak_suite.visit import Visit
 
 CHANNELS = ["values", "updates", "messages", "tools", "custom", "lifecycle", "input", "tasks"]
+ANSWER_SECONDS = 20
 PAUSE_PLACES = ("interrupt payload", "channel of a subgraph", "message of a subgraph", "subgraph before pausing")
 
 
@@ -18,7 +19,14 @@ async def over_http(visit: Visit) -> None:
     visit.planted_by_graph(*GRAPH_PLACES, *PAUSE_PLACES)
     thread = await visit.thread()
     listening = asyncio.create_task(
-        visit.owner.listen("later", "POST", f"/threads/{thread}/stream/events", {"channels": CHANNELS}, seconds=4)
+        visit.owner.listen(
+            "later",
+            "POST",
+            f"/threads/{thread}/stream/events",
+            {"channels": CHANNELS},
+            seconds=ANSWER_SECONDS,
+            until=b"You said",
+        )
     )
     await asyncio.sleep(0.2)
     body = visit.leaky("work", "ask")
@@ -49,7 +57,7 @@ async def over_websocket(visit: Visit) -> None:
     thread = await visit.thread()
     path = f"/threads/{thread}/stream/events?note={visit.plant('query of a WebSocket', 'email')}"
     try:
-        async with asyncio.timeout(20), visit.owner.socket("live", path) as socket:
+        async with asyncio.timeout(ANSWER_SECONDS), visit.owner.socket("live", path) as socket:
             await socket.command(1, "subscription.subscribe", channels=CHANNELS)
             started = await socket.command(2, "run.start", **visit.leaky("work", "ask"))
             visit.expect("a run starts over a WebSocket", holds=started.get("type") == "success")
