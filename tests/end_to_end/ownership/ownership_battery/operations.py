@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ownership_battery.things import NEVER, Things
+from ownership_battery.things import NEVER, Things, part_of
 
 HIDDEN = frozenset({404})
 """As if there were no such thing."""
@@ -41,6 +41,11 @@ class Attempt:
     def only_looks(self):
         """Whether it changes nothing, whoever makes it."""
         return self.method == "GET" or self.path.endswith(("/search", "/count", "/namespaces", "/versions", "/history"))
+
+    @property
+    def part(self):
+        """The kind of things that it is about."""
+        return part_of(self.path)
 
     @property
     def operation(self):
