@@ -110,13 +110,6 @@ async def bob(ownership_server):
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def bobs_sdk(ownership_server):
-    """Bob with LangGraph's SDK."""
-    async with local_sdk(ownership_server.url, ownership_server.headers("bob@example.com")) as client:
-        yield client
-
-
-@pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def nobody(ownership_server):
     """Somebody without a token."""
     async with local_client(ownership_server.url) as client:
@@ -132,8 +125,15 @@ async def strangers(ownership_server, nobody):
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def carol(ownership_server, token):
-    """Somebody new in each test: what a test leaves unfinished is in nobody else's lists."""
+    """Somebody new in each test: what a test leaves behind, also under names of Ann's, is in nobody else's lists."""
     async with ownership_server.client(f"carol-{token}@example.com") as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def carols_sdk(ownership_server, token):
+    """The same with LangGraph's SDK."""
+    async with local_sdk(ownership_server.url, ownership_server.headers(f"carol-{token}@example.com")) as client:
         yield client
 
 

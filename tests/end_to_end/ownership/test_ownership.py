@@ -75,8 +75,8 @@ async def test_every_operation_of_the_openapi_is_in_the_table(nobody):
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)
-async def test_nobody_gets_at_what_is_somebody_elses(bob, things, untouched, attempt):
-    response, sent = await send(bob, attempt, things)
+async def test_nobody_gets_at_what_is_somebody_elses(carol, things, untouched, attempt):
+    response, sent = await send(carol, attempt, things)
     assert response.status_code in attempt.told, response.text
     assert {secret for secret in things.secrets() if secret in response.text and secret not in sent} == set()
     if attempt.counts:
@@ -94,10 +94,11 @@ async def test_nobody_gets_at_what_is_somebody_elses(bob, things, untouched, att
     ],
     ids=str,
 )
-async def test_their_owner_does(ann, things, attempt):
+async def test_their_owner_does(ann, carol, things, attempt):
+    owner = ann
     if not attempt.only_looks:
-        things = await make_things(ann)
-    response, _ = await send(ann, attempt, things)
+        owner, things = carol, await make_things(carol)
+    response, _ = await send(owner, attempt, things)
     assert response.status_code in attempt.owner, response.text
     if attempt.counts:
         assert response.json() > 0
@@ -161,16 +162,16 @@ async def test_every_call_of_the_sdk_is_in_the_table():
 
 
 @pytest.mark.parametrize("call", CALLS)
-async def test_no_call_gets_at_what_is_somebody_elses(bobs_sdk, things, untouched, call):
+async def test_no_call_gets_at_what_is_somebody_elses(carols_sdk, things, untouched, call):
     end, make = CALLS[call]
     if end is ENDS:
         with pytest.raises((LangGraphError, httpx.HTTPStatusError)) as caught:
-            await make(bobs_sdk, things)
+            await make(carols_sdk, things)
         said = str(caught.value)
         assert things.word not in said
     else:
-        said = str(await make(bobs_sdk, things))
-        mine = {things.thread_id, things.run_id}  # which Bob has named
+        said = str(await make(carols_sdk, things))
+        mine = {things.thread_id, things.run_id}  # which Carol has named
         assert {secret for secret in things.secrets() - mine if secret in said} == set()
     part, _, name = call.partition(".")
     if not name.startswith(LOOKS):
@@ -288,10 +289,10 @@ async def test_nobody_else_is_heard_or_answered_by_a_websocket(ownership_server,
     await untouched.check()
 
 
-async def test_a_websocket_hears_its_owner(ownership_server, ann, token):
-    thread, interrupt = await begin_to_ask(ann, token)
+async def test_a_websocket_hears_its_owner(ownership_server, carol, token):
+    thread, interrupt = await begin_to_ask(carol, token)
     methods = ("subscription.subscribe", "input.respond")
-    headers = ownership_server.headers("ann@example.com")
+    headers = {"authorization": carol.headers["authorization"]}
     said = await talk(ownership_server.events(thread), headers, interrupt, methods, until=token)
     assert token in said
 
@@ -310,9 +311,9 @@ async def test_a_run_of_somebody_else_is_not_deleted_by_way_of_ones_own_thread(b
     assert untouched[f"/threads/{things.thread_id}/history?limit=100"]
 
 
-async def test_a_run_is_deleted_by_its_owner(ann, token):
-    thread, run, _ = await end_a_run(ann, token)
-    assert (await ann.delete(f"/threads/{thread}/runs/{run}")).status_code == 204
+async def test_a_run_is_deleted_by_its_owner(carol, token):
+    thread, run, _ = await end_a_run(carol, token)
+    assert (await carol.delete(f"/threads/{thread}/runs/{run}")).status_code == 204
 
 
 async def test_a_stateless_run_is_nobody_elses(carol, bob, token):

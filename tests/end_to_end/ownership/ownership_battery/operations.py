@@ -1,4 +1,4 @@
-"""Every operation of the server's API, and what happens when Bob tries it on what is Ann's."""
+"""Every operation of the server's API, and what happens when Carol tries it on what is Ann's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ class Attempt:
     method: str
     path: str
     told: frozenset[int]
-    """Statuses that Bob gets."""
+    """Statuses that Carol gets."""
     body: Fill = nothing
     query: Fill = nothing
     note: str = ""
     owner: frozenset[int] | None = frozenset({200, 201, 202, 204})
     """Statuses that Ann gets: the attempt would work, if it were hers. None: she can't do it either."""
     counts: bool = False
-    """The answer is a number, which must be 0 for Bob and not for Ann."""
+    """The answer is a number, which must be 0 for Carol and not for Ann."""
 
     @property
     def only_looks(self):

@@ -1,4 +1,4 @@
-"""Every call of LangGraph's SDK, made by Bob with what is Ann's."""
+"""Every call of LangGraph's SDK, made by Carol with what is Ann's."""
 
 import asyncio
 from contextlib import suppress
