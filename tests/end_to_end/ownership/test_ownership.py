@@ -324,7 +324,7 @@ async def test_a_stateless_run_is_nobody_elses(carol, bob, token):
         assert response.status_code == 404
         assert token not in response.text
     assert (await carol.get(f"{at}/runs/{run['run_id']}")).is_success
-    assert (await carol.post("/runs/cancel", json={"status": "all"})).status_code == 204
+    assert (await carol.post(f"{at}/runs/{run['run_id']}/cancel?wait=true")).is_success
 
 
 async def test_nobody_gives_a_thing_away_or_takes_one(carol, ann, things):
@@ -357,14 +357,14 @@ async def test_the_servers_own_assistants_are_everybodys_to_use(ann, bob):
 
 
 async def test_a_run_works_with_the_memories_of_who_calls(ann, bob, things, bobs):
-    run = {"assistant_id": "waiting", "input": {}}
-    states = await asyncio.gather(
-        post(ann, "/runs/wait", **run),
-        post(ann, "/runs/wait", **run, context={"user_id": "ann@example.com"}),
-        post(ann, "/runs/wait", **run, config={"configurable": {"user_id": things.identity}}),
-        post(bob, "/runs/wait", **run),
-    )
-    assert [state["user"] for state in states] == [*[things.identity] * 3, bobs.identity]
+    # One after the other: the development server may keep the thread of one of two stateless runs that end together.
+    for said in (
+        {},
+        {"context": {"user_id": "ann@example.com"}},
+        {"config": {"configurable": {"user_id": things.identity}}},
+    ):
+        assert (await post(ann, "/runs/wait", assistant_id="waiting", input={}, **said))["user"] == things.identity
+    assert (await post(bob, "/runs/wait", assistant_id="waiting", input={}))["user"] == bobs.identity
     response = await bob.post(
         "/runs/wait", json={"assistant_id": "waiting", "input": {}, "context": {"user_id": "ann@example.com"}}
     )
@@ -377,9 +377,8 @@ async def test_what_one_tells_the_assistant_is_not_known_to_another(ann, bob):
         return (await post(client, "/runs/wait", **body))["messages"][-1]["content"]
 
     await ask(ann, "I keep two African Grey parrots.")
-    known, unknown = await asyncio.gather(*(ask(client, "Which birds do I have?") for client in (ann, bob)))
-    assert "parrot" in known
-    assert "parrot" not in unknown
+    assert "parrot" in await ask(ann, "Which birds do I have?")
+    assert "parrot" not in await ask(bob, "Which birds do I have?")
 
 
 async def test_what_is_read_back_from_the_store_can_be_said_again(bob, token):
