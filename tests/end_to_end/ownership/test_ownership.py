@@ -423,8 +423,8 @@ FORGED = {"langgraph_auth_permissions": ["users:name"], "langgraph_auth_user_id"
 
 @pytest.mark.slow  # the server's crons come once a minute at most
 @pytest.mark.parametrize("part", ["config", "context"])
-async def test_a_cron_works_for_its_owner_whoever_it_says_it_is(ann, carol, things, part):
-    said = {**FORGED, "langgraph_auth_user": {"identity": things.identity}, "user_id": "carol@example.com"}
+async def test_a_cron_works_for_its_owner_whoever_it_says_it_is(ann, carol, things, token, part):
+    said = {**FORGED, "langgraph_auth_user": {"identity": things.identity}, "user_id": f"carol-{token}@example.com"}
     made = await post(carol, "/threads")
     thread, identity = made["thread_id"], made["metadata"]["owner"]
     cron = await post(
