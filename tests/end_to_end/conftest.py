@@ -1,8 +1,8 @@
 """A server as `make dev` starts it, in a project folder of its own."""
 
 import os
+import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +11,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from testkit.clients import NO_CERTIFICATES
+from testkit.ports import free_port
 
 from discreet.access.development import token_for
 from discreet.settings import Settings
@@ -18,14 +20,24 @@ from discreet.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
 
+TOKEN = re.compile(r"^Token of (\S+?), who is one user:\n(\S+)$", re.MULTILINE)
+"""As the command prints them."""
+
 
 @dataclass(frozen=True)
 class DevServer:
-    """A running `discreet dev`."""
+    """A running `discreet dev`, and how long it took."""
 
     url: str
     project: Path
     pid: int
+    tokens: dict[str, str]
+    """Those that it printed, of ann and bob."""
+    start_seconds: float
+    """From the start of the process to the first `/ok`."""
+    answer_seconds: float
+    """From there to the end of the first run that was waited for."""
+    first_answer: str
 
     @property
     def data_dir(self) -> Path:
@@ -33,7 +45,7 @@ class DevServer:
         return self.project / ".discreet"
 
     def headers(self, subject):
-        """Return the headers of somebody who has a token."""
+        """Return the headers of anybody, with a token as `discreet token` makes it."""
         settings = Settings(_env_file=None, data_dir=self.data_dir)
         return {"authorization": f"Bearer {token_for(settings, subject)}"}
 
@@ -73,13 +85,13 @@ def project(tmp_path_factory, make_project):
 @pytest.fixture(scope="session")
 def dev_server(project, discreet_command, clean_environment, wait_until_ready):
     """`discreet dev` until the tests are over; SIGTERM must then stop all of it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = project / "server.log"
+    port = free_port()
+    url, log = f"http://127.0.0.1:{port}", project / "server.log"
+    command = [discreet_command, "dev", "--port", str(port), "--token-for", "ann", "--token-for", "bob"]
     with log.open("wb") as output:
+        began = time.monotonic()
         process = subprocess.Popen(
-            [discreet_command, "dev", "--port", str(port)],
+            command,
             cwd=project,
             env=clean_environment,
             stdout=output,
@@ -87,11 +99,24 @@ def dev_server(project, discreet_command, clean_environment, wait_until_ready):
             start_new_session=True,
         )
     try:
-        wait_until_ready(process, f"http://127.0.0.1:{port}", log)
-        yield DevServer(f"http://127.0.0.1:{port}", project, process.pid)
+        wait_until_ready(process, url, log)
+        started = time.monotonic()
+        tokens = dict(TOKEN.findall(log.read_text()))
+        answer = _first_answer(url, tokens["bob"])
+        answered = time.monotonic()
+        yield DevServer(url, project, process.pid, tokens, started - began, answered - started, answer)
     finally:
         process.terminate()
         assert process.wait(60) == 0
+
+
+def _first_answer(url, token):
+    headers = {"authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=url, headers=headers, timeout=60, verify=NO_CERTIFICATES) as client:
+        thread = client.post("/threads", json={}).raise_for_status().json()["thread_id"]
+        run = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": "Hello!"}]}}
+        state = client.post(f"/threads/{thread}/runs/wait", json=run).raise_for_status().json()
+    return state["messages"][-1]["content"]
 
 
 @pytest.fixture(scope="session")
@@ -102,11 +127,13 @@ def wait_until_ready():
 
 def _wait_until_ready(process, url, log):
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"{url}/ok").is_success:
-                return
-        except httpx.TransportError:
+    with httpx.Client(verify=NO_CERTIFICATES) as client:  # one: to make a client takes as long as to ask ten times
+        while time.monotonic() < deadline:
+            assert process.poll() is None, log.read_text()
+            try:
+                if client.get(f"{url}/ok").is_success:
+                    return
+            except httpx.TransportError:
+                pass
             time.sleep(0.05)
     pytest.fail(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")

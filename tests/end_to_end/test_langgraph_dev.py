@@ -1,6 +1,7 @@
-"""The template through the LangGraph SDK, as its users call it."""
+"""The template through the LangGraph SDK, as its users and the Studio call it."""
 
-from contextlib import AsyncExitStack
+import asyncio
+from contextlib import AsyncExitStack, suppress
 
 import httpx
 import psutil
@@ -8,6 +9,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 from langgraph_sdk import get_client
+from testkit.clients import local_client, local_sdk
 
 from discreet.cli.planted import search_folder
 from discreet.storage.embedded import lease_server
@@ -16,6 +18,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 FACT = "I keep two African Grey parrots."
 QUESTION = "Which birds do I have?"
+STUDIO = {"x-auth-scheme": "langsmith"}
+PLACEHOLDER = "<EMAIL:"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -26,11 +30,18 @@ async def client_of(dev_server):
 
         async def client_of(subject):
             if subject not in made:
-                client = get_client(url=dev_server.url, headers=dev_server.headers(subject), api_key=None)
+                client = local_sdk(dev_server.url, dev_server.headers(subject))
                 made[subject] = await clients.enter_async_context(client)
             return made[subject]
 
         yield client_of
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def studio(dev_server):
+    """The client of the Studio, who is one user for all tests."""
+    async with local_sdk(dev_server.url, STUDIO) as client:
+        yield client
 
 
 @pytest.fixture
@@ -56,20 +67,45 @@ def answer(state):
     return state["messages"][-1]["content"]
 
 
-async def test_a_fact_told_in_one_thread_answers_in_another_of_the_same_user(client):
-    await say(client, FACT)
-    _, state = await say(client, QUESTION)
+async def test_start_to_first_answer(dev_server, record_property):
+    assert dev_server.first_answer
+    first = dev_server.start_seconds + dev_server.answer_seconds
+    record_property("figure", f"start {dev_server.start_seconds:.1f} s, first answer {first:.1f} s")
+
+
+async def test_tokens_that_the_command_prints_are_of_two_people(dev_server, client_of):
+    owners = []
+    for subject in ("ann", "bob"):
+        headers = {"Authorization": f"Bearer {dev_server.tokens[subject]}"}
+        async with get_client(url=dev_server.url, headers=headers, api_key=None) as printed:
+            thread = await printed.threads.create()
+        same = await (await client_of(subject)).threads.get(thread["thread_id"])
+        owners.append(same["metadata"]["owner"])
+    assert len(set(owners)) == 2
+
+
+async def test_a_fact_told_in_one_thread_is_answered_in_another_and_to_nobody_else(client, client_of, user, studio):
+    first, _ = await say(client, FACT)
+    others = [await client_of(f"{user}-other"), studio]
+    (second, state), *unknowing = await asyncio.gather(*(say(each, QUESTION) for each in (client, *others)))
+    assert first != second
     assert "African Grey parrots" in answer(state)
+    for _, said in unknowing:
+        assert said["messages"][-1]["type"] == "ai"
+        assert "parrot" not in answer(said)
 
 
-async def test_a_fact_of_one_user_is_not_known_to_another(client, client_of, user):
-    await say(client, FACT)
-    _, state = await say(await client_of(f"{user}-other"), QUESTION)
-    assert "parrot" not in answer(state)
+async def test_the_studio_is_a_user_of_its_own(studio, client):
+    thread, _ = await say(studio, "My telescope is a Dobsonian.")
+    question = "What is my telescope?"
+    (_, known), (_, unknown) = await asyncio.gather(say(studio, question), say(client, question))
+    assert "Dobsonian" in answer(known)
+    assert "Dobsonian" not in answer(unknown)
+    assert thread in {each["thread_id"] for each in await studio.threads.search(limit=100)}
+    assert thread not in {each["thread_id"] for each in await client.threads.search(limit=100)}
 
 
-async def test_a_user_is_who_has_the_token(client, client_of, user):
-    await say(client, FACT)
+async def test_a_user_is_who_has_the_token(client_of, user):
     other = await client_of(f"{user}-other")
     thread = (await other.threads.create())["thread_id"]
     with pytest.raises(httpx.HTTPStatusError) as caught:
@@ -79,8 +115,8 @@ async def test_a_user_is_who_has_the_token(client, client_of, user):
 
 async def test_without_a_token_nobody_gets_in(dev_server):
     for headers in ({}, {"authorization": "Bearer none"}):
-        async with httpx.AsyncClient(headers=headers) as stranger:
-            refused = await stranger.post(f"{dev_server.url}/threads/search", json={})
+        async with local_client(dev_server.url, headers) as stranger:
+            refused = await stranger.post("/threads/search", json={})
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"] == "Bearer"
         assert refused.json()["error"]["code"] == "unauthorised"
@@ -94,20 +130,31 @@ async def test_the_owner_reads_real_values_at_once_and_placeholders_later(client
     assert later["values"]["messages"][0]["content"].startswith("Write to <EMAIL:")
 
 
-async def test_answers_stream(client):
-    thread = await client.threads.create()
+async def test_a_streamed_answer_has_real_values_and_a_later_read_placeholders(client, token):
+    text = f"Write to {token}@example.com, please."
+    thread = (await client.threads.create())["thread_id"]
     stream = client.runs.stream(
-        thread["thread_id"],
+        thread,
         "agent",
-        input={"messages": [{"role": "user", "content": "Hello!"}]},
-        stream_mode=["messages-tuple", "updates"],
+        input={"messages": [{"role": "user", "content": text}]},
+        stream_mode=["messages-tuple", "updates", "values"],
     )
     events = [part async for part in stream]
-    said = [part.data[0] for part in events if part.event == "messages"]
-    assert "OPENAI_API_KEY" in "".join(m["content"] for m in said if m["type"] == "AIMessageChunk")
+    chunks = [part.data[0] for part in events if part.event == "messages"]
+    chunks = [chunk["content"] for chunk in chunks if chunk["type"] == "AIMessageChunk"]
+    assert len(chunks) > 1
+    assert "OPENAI_API_KEY" in "".join(chunks)
     nodes = [node for part in events if part.event == "updates" for node in part.data]
     assert nodes[0] == "save_input"
     assert nodes[-1] == "persist_filtered"
+    states = [part.data for part in events if part.event == "values"]
+    assert states[-1]["messages"][0]["content"] == text
+    assert PLACEHOLDER not in str(states)
+
+    for read in (client.threads.get_state, client.threads.get, client.threads.get_history):
+        later = str(await read(thread))
+        assert PLACEHOLDER in later
+        assert token not in later
 
 
 async def test_state_and_history_hold_the_conversation_and_no_tool_traffic(client):
@@ -122,34 +169,57 @@ async def test_state_and_history_hold_the_conversation_and_no_tool_traffic(clien
     assert kinds == {"human", "ai"}
 
 
-async def test_the_studios_schema_shows_the_context_with_descriptions(client):
+async def test_the_studio_sees_the_context_with_descriptions_and_bounds(client, studio):
     (assistant,) = await client.assistants.search(graph_id="agent")
-    schemas = await client.assistants.get_schemas(assistant["assistant_id"])
-    fields = schemas["context_schema"]["properties"]
+    (same,) = await studio.assistants.search(graph_id="agent")
+    schemas = await studio.assistants.get_schemas(same["assistant_id"])
+    assert await client.assistants.get_schemas(assistant["assistant_id"]) == schemas
+    for schema in (schemas["context_schema"], schemas["config_schema"]):
+        assert all(field["description"] for field in schema["properties"].values())
+    context = schemas["context_schema"]
+    assert context["title"] == "Context"
+    fields = context["properties"]
     assert "Whose memories these are" in fields["user_id"]["description"]
-    assert all(field["description"] for field in fields.values())
+    numbers = {name: field for name, field in fields.items() if "number" in str(field) or "integer" in str(field)}
+    assert numbers
+    assert all("imum" in str(field) for field in numbers.values()), numbers
     assert list(schemas["input_schema"]["properties"]) == ["messages"]
     assert list(schemas["output_schema"]["properties"]) == ["messages"]
 
 
-@pytest.mark.parametrize(
-    ("message", "error"),
-    [
+async def test_the_studio_draws_the_graph(studio):
+    (assistant,) = await studio.assistants.search(graph_id="agent")
+    graph = await studio.assistants.get_graph(assistant["assistant_id"], xray=True)
+    nodes = {node["id"] for node in graph["nodes"]}
+    assert {"__start__", "save_input", "retrieve_memories", "assistant", "persist_filtered", "__end__"} <= nodes
+    ends = {end for edge in graph["edges"] for end in (edge["source"], edge["target"])}
+    assert ends == nodes
+
+
+async def refused(client, message):
+    """Run a turn with this message and a good one after it; return what the thread says of both."""
+    thread = (await client.threads.create())["thread_id"]
+    run = await client.runs.create(thread, "agent", input={"messages": [message]})
+    await client.runs.join(thread, run["run_id"])
+    status = (await client.runs.get(thread, run["run_id"]))["status"]
+    error = str((await client.threads.get(thread))["error"])
+    _, state = await say(client, "Hello!", thread=thread)
+    return status, error, [m["type"] for m in state["messages"]]
+
+
+async def test_bad_input_is_a_typed_error_and_the_thread_goes_on(client):
+    bad = [
         ({"role": "user", "content": ""}, "EmptyInputError"),
         ({"role": "user", "content": "\0"}, "EmptyInputError"),
         ({"role": "user", "content": "x" * 1_000_000}, "InputTooLargeError"),
         ({"role": "user", "content": 42}, "UnsupportedInputError"),
         (42, "UnsupportedInputError"),
-    ],
-)
-async def test_bad_input_is_a_typed_error_and_the_thread_goes_on(client, message, error):
-    thread = (await client.threads.create())["thread_id"]
-    run = await client.runs.create(thread, "agent", input={"messages": [message]})
-    await client.runs.join(thread, run["run_id"])
-    assert (await client.runs.get(thread, run["run_id"]))["status"] == "error"
-    assert error in str((await client.threads.get(thread))["error"])
-    _, state = await say(client, "Hello!", thread=thread)
-    assert [m["type"] for m in state["messages"]] == ["human", "ai"]
+    ]
+    ends = await asyncio.gather(*(refused(client, message) for message, _ in bad))  # the queue looks twice a second
+    for (message, expected), (status, error, types) in zip(bad, ends, strict=True):
+        assert status == "error", str(message)[:50]
+        assert expected in error, str(message)[:50]
+        assert types == ["human", "ai"], str(message)[:50]
 
 
 async def test_an_answer_is_no_question(client):
@@ -193,5 +263,8 @@ async def test_no_planted_value_reaches_postgres(client, dev_server, token):
 async def test_the_server_talks_to_loopback_only(client, dev_server):
     await say(client, FACT)
     processes = [psutil.Process(dev_server.pid), *psutil.Process(dev_server.pid).children(recursive=True)]
-    remote = {c.raddr.ip for p in processes for c in p.net_connections("inet") if c.raddr}
+    remote = set()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # PostgreSQL has one for each connection: they come and go
+            remote |= {connection.raddr.ip for connection in process.net_connections("inet") if connection.raddr}
     assert remote <= {"127.0.0.1", "::1"}

@@ -1,6 +1,7 @@
 """A page of the server's own origin talks to it with `fetch`; an administrator reads along on the admin page."""
 
 import importlib.util
+import subprocess
 from pathlib import Path
 
 import httpx
@@ -107,12 +108,26 @@ class Reader:
         self.press("Sign in")
 
 
+@pytest.fixture(scope="session")
+def admin_token(dev_server, discreet_command, clean_environment):
+    """What `discreet token` prints for an administrator in the server's folder."""
+    printed = subprocess.run(
+        [discreet_command, "token", "developer", "--admin"],
+        cwd=dev_server.project,
+        env=clean_environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return printed.stdout.strip()
+
+
 @pytest.fixture
-def reader(page, talk_server, tmp_path):
+def reader(page, dev_server, tmp_path):
     looking.set_width(page, 1280)
     pictures = tmp_path / "pictures"
     pictures.mkdir()
-    return Reader(page, talk_server, pictures)
+    return Reader(page, dev_server, pictures)
 
 
 def answer(talk):
@@ -134,16 +149,16 @@ def test_a_page_tells_a_fact_in_one_thread_and_is_answered_in_another(reader):
     assert "African Grey parrots" in reader.page.find_element(By.TAG_NAME, "body").text
 
 
-def test_a_setting_changed_on_the_admin_page_holds_on_the_server(reader, talk_server, admin_token):
+def test_a_setting_changed_on_the_admin_page_holds_on_the_server(reader, dev_server, admin_token):
     reader.sign_in(admin_token)
     reader.type("set.memory_retrieve_limit", "7")
     reader.press("Save the settings")
     assert "The settings are saved." in reader.words
     headers = {"authorization": f"Bearer {admin_token}"}
-    settings = httpx.get(f"{talk_server.url}/memory/settings", headers=headers).raise_for_status().json()
+    settings = httpx.get(f"{dev_server.url}/memory/settings", headers=headers).raise_for_status().json()
     assert settings["values"]["memory_retrieve_limit"] == 7
     assert "memory_retrieve_limit" in settings["overridden"]
-    refused = httpx.get(f"{talk_server.url}/memory/settings", headers=talk_server.headers("ann"))
+    refused = httpx.get(f"{dev_server.url}/memory/settings", headers=dev_server.headers("ann"))
     assert refused.status_code == 403
 
 

@@ -3,21 +3,21 @@
 import json
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 import pytest_asyncio
+from testkit.clients import local_client, local_sdk
+from testkit.ports import free_port
 
 from discreet.access.development import make_token
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from ownership_battery.things import make_things
+from ownership_battery.things import Untouched, make_things
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,9 +50,18 @@ class Server:
         """Return the headers that `subject` sends."""
         return {"authorization": f"Bearer {make_token(self.secret, subject)}"}
 
+    def events(self, thread_id):
+        """Return where the websocket of a thread is."""
+        return f"ws{self.url.removeprefix('http')}/threads/{thread_id}/stream/events"
+
+    def rows(self):
+        """Return what the server has written of its own rows; it moves a file to its name when it is whole."""
+        paths = (self.project / ".langgraph_api").rglob("*")
+        return b"".join(path.read_bytes() for path in paths if path.is_file() and path.suffix != ".tmp")
+
     def client(self, subject):
         """Return a client with a token of `subject`."""
-        return httpx.AsyncClient(base_url=self.url, headers=self.headers(subject), timeout=60)
+        return local_client(self.url, self.headers(subject))
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +72,7 @@ def ownership_server(tmp_path_factory, clean_environment, wait_until_ready):
     (project / "graph").mkdir()
     shutil.copy(ROOT / "graph" / "server.py", project / "graph")
     shutil.copy(Path(__file__).with_name("wiring.py"), project)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     secret = secrets.token_urlsafe(32)
     environment = {
         **clean_environment,
@@ -103,9 +110,46 @@ async def bob(ownership_server):
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def nobody(ownership_server):
+    """Somebody without a token."""
+    async with local_client(ownership_server.url) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def strangers(ownership_server, nobody):
+    """Those who have no token, by what one calls them."""
+    async with local_client(ownership_server.url, {"x-auth-scheme": "langsmith"}) as studio:
+        yield {"nobody": nobody, "the Studio": studio}
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def carol(ownership_server, token):
+    """Somebody new in each test: what a test leaves behind, also under names of Ann's, is in nobody else's lists."""
+    async with ownership_server.client(f"carol-{token}@example.com") as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def carols_sdk(ownership_server, token):
+    """The same with LangGraph's SDK."""
+    async with local_sdk(ownership_server.url, ownership_server.headers(f"carol-{token}@example.com")) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def things(ann):
     """What is Ann's."""
     return await make_things(ann)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def untouched(ann, things):
+    """What is told of Ann's things; after all tests it has to be the same."""
+    untouched = Untouched(ann, things)
+    await untouched.check()
+    yield untouched
+    await untouched.check()
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")

@@ -1,10 +1,10 @@
-"""Every operation of the server's API, and what happens when Bob tries it on what is Ann's."""
+"""Every operation of the server's API, and what happens when Carol tries it on what is Ann's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ownership_battery.things import NEVER, Things
+from ownership_battery.things import NEVER, Things, part_of
 
 HIDDEN = frozenset({404})
 """As if there were no such thing."""
@@ -28,19 +28,24 @@ class Attempt:
     method: str
     path: str
     told: frozenset[int]
-    """Statuses that Bob gets."""
+    """Statuses that Carol gets."""
     body: Fill = nothing
     query: Fill = nothing
     note: str = ""
     owner: frozenset[int] | None = frozenset({200, 201, 202, 204})
     """Statuses that Ann gets: the attempt would work, if it were hers. None: she can't do it either."""
     counts: bool = False
-    """The answer is a number, which must be 0 for Bob and not for Ann."""
+    """The answer is a number, which must be 0 for Carol and not for Ann."""
 
     @property
     def only_looks(self):
         """Whether it changes nothing, whoever makes it."""
         return self.method == "GET" or self.path.endswith(("/search", "/count", "/namespaces", "/versions", "/history"))
+
+    @property
+    def part(self):
+        """The kind of things that it is about."""
+        return part_of(self.path)
 
     @property
     def operation(self):

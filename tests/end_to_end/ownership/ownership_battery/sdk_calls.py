@@ -1,4 +1,4 @@
-"""Every call of LangGraph's SDK, made by Bob with what is Ann's."""
+"""Every call of LangGraph's SDK, made by Carol with what is Ann's."""
 
 import asyncio
 from contextlib import suppress
@@ -6,37 +6,23 @@ from inspect import isawaitable
 
 from ownership_battery.things import NEVER
 
-SECONDS = 3
-"""How long a stream is listened to that doesn't end by itself."""
+SECONDS = 60
+"""By then each of these streams has ended by itself, also on a machine that has much to do."""
 
 
 async def heard(stream):
-    """Return what a stream says until it ends, or for a while."""
-    parts = []
-
-    async def listen():
-        async for part in await stream if isawaitable(stream) else stream:
-            parts.append(part)  # noqa: PERF401  # what came in time counts
-
-    with suppress(TimeoutError):
-        await asyncio.wait_for(listen(), SECONDS)
-    return parts
+    """Return what a stream says until it ends."""
+    async with asyncio.timeout(SECONDS):
+        return [part async for part in (await stream if isawaitable(stream) else stream)]
 
 
 async def told(client, t):
     """Return the answers to commands and the events of a thread of the event protocol."""
     parts = []
-
-    async def take_part():
-        async with client.threads.stream(t.thread_id, assistant_id="waiting") as stream:
-            with suppress(Exception):  # refusals are what is hoped for
-                parts.append(await stream.run.start(input={"said": "x"}))
-            async for event in stream.events:
-                parts.append(event)  # noqa: PERF401  # as above
-
-    with suppress(TimeoutError):
-        await asyncio.wait_for(take_part(), SECONDS)
-    return parts
+    async with asyncio.timeout(SECONDS), client.threads.stream(t.thread_id, assistant_id="waiting") as stream:
+        with suppress(Exception):  # refusals are what is hoped for
+            parts.append(await stream.run.start(input={"said": "x"}))
+        return parts + [event async for event in stream.events]
 
 
 ENDS = "an error"
