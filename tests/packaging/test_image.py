@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 import pytest
+from testkit.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -210,9 +210,7 @@ def python(image, tmp_path_factory):
 @pytest.fixture
 def server(image, python, database, tmp_path):
     """The server's module, started as the image's settings say."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = outside_variables() | IN_MEMORY
     environment |= {name: image.inside(value) for name, value in image.environment.items()}
     environment |= {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from pathlib import Path
 import httpx
 import psycopg
 from psycopg import sql
+from testkit.ports import free_port
 
 from leak_suite.plants import Plants
 
@@ -67,9 +67,7 @@ def running(folder: Path, environment: Mapping[str, str], dsn: str, plants: Plan
         for setting in TALKATIVE:
             database = sql.Identifier(connection.info.dbname)
             connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(database, sql.SQL(setting)))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     server = Server(f"http://127.0.0.1:{port}", folder, folder / "server.out")
     command = [
         sys.executable,
