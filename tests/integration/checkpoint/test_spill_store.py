@@ -182,6 +182,14 @@ SELECT 'old' || n, 'head', gen_random_uuid(), now() - make_interval(secs => n), 
 """
 
 
+async def test_a_turn_whose_time_is_over_is_gone_before_anybody_deletes_it(spill, execute):
+    await spill.save("1", Spilled.now("head", b""))
+    execute("UPDATE checkpoint_spill SET expires_at = now()")
+    assert await spill.generation("1") is None
+    assert await spill.load("1") is None
+    assert execute("SELECT count(*) FROM checkpoint_spill") == [(1,)]
+
+
 async def test_each_save_deletes_some_expired_rows(spill, execute):
     execute(EXPIRED, SWEEP_LIMIT + 50)
     await spill.save("1", Spilled.now("head", b""))

@@ -10,6 +10,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.postgres import CONNECTION
+from discreet.checkpoint.spill import Spilled
 from discreet.encryption import Keyring, make_key
 from discreet.errors import ConfigurationError, TransientStateLostError
 from discreet.testing import InMemorySpill, InMemorySyncSpill
@@ -120,6 +121,31 @@ def test_the_sync_twin_takes_turns_over_too(agent):
     result = agent.compile(RedactingSyncSaver(inner, spill=spill)).invoke(Command(resume="yes"), THREAD)
     assert "yes" in result["messages"][-2].text
     assert agent.tool_runs == 1
+
+
+@pytest.mark.parametrize("paused_again", [False, True])
+@pytest.mark.parametrize("face", ["async", "sync"])
+async def test_the_end_of_a_turn_takes_its_own_pause_away_and_no_later_one(face, paused_again):
+    spill = InMemorySyncSpill()
+
+    def act(_):
+        interrupt("sure?")
+        if paused_again:  # another process was faster
+            spill.save("1", Spilled.now("~", b""))
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("act", act)
+    builder.add_edge(START, "act")
+    if face == "sync":
+        graph = builder.compile(checkpointer=RedactingSyncSaver(InMemorySaver(), spill=spill))
+        for given in ({"messages": [("user", "go")]}, Command(resume="yes")):
+            graph.invoke(given, THREAD)
+    else:
+        graph = builder.compile(checkpointer=RedactingSaver(InMemorySaver(), spill=InMemorySpill(spill)))
+        for given in ({"messages": [("user", "go")]}, Command(resume="yes")):
+            await graph.ainvoke(given, THREAD)
+    left = spill.generation("1")
+    assert (left and left.head) == ("~" if paused_again else None)
 
 
 async def test_a_spill_of_the_other_face_is_refused(agent):

@@ -257,6 +257,14 @@ async def test_without_the_checkpointer_the_turn_is_answered_from_the_last_round
     assert EMAIL not in caplog.text
 
 
+async def test_a_turn_that_was_under_way_when_the_checkpointer_failed_is_not_run_again(model, short_term):
+    """Nothing can say what its nodes have done."""
+    model.error = StorageUnavailableError()
+    with pytest.raises(StorageUnavailableError):
+        await deliver(make_runner(model, short_term), text(SAID))
+    assert model.calls == 1
+
+
 async def test_a_stock_saver_whose_database_is_gone_is_survived_too(model, short_term):
     async with AsyncConnectionPool(NOWHERE, open=False, timeout=0.2, min_size=1, reconnect_timeout=0.1) as pool:
         runner = make_runner(model, short_term, saver=AsyncPostgresSaver(pool))

@@ -49,6 +49,8 @@ async def test_the_newest_come_first_page_by_page(memories):
     assert await memories.latest("ann", older_than=newest[-1].entry_id) == []
     assert await memories.latest("ann", limit=0) == []
     assert await memories.latest("bob") == []
+    await memories.save("bob", [note(0)])
+    assert await memories.latest("bob", older_than=newest[0].entry_id) == []
 
 
 async def test_pages_do_not_skip_what_was_said_at_the_same_time(memories):

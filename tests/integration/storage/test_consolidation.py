@@ -218,10 +218,12 @@ async def test_the_count_of_a_persons_memories_is_kept(database):
     async with memories_at(database, {OLD: 1.0, NEW: 0.9}, max_memories_per_user=3) as memories:
         [first, *_] = await memories.save("ann", [fact(f"fact {n} of {n}") for n in "abc"])
         await memories.save("ann", [fact("one more"), fact(OLD), fact(NEW, JUNE)])
+        await memories.save("bob", [fact("of another")])
         await memories.delete("ann", first.entry_id)
         await memories.delete_many("ann", MemoryFilters(types=["preference"]))
         with psycopg.connect(database) as connection:
-            [(counted, rows)] = connection.execute(
-                "SELECT memories, (SELECT count(*) FROM discreet.memory) FROM discreet.person"
+            counts = connection.execute(
+                "SELECT memories, (SELECT count(*) FROM discreet.memory m WHERE m.user_key = p.user_key) FROM discreet.person p"
             ).fetchall()
-        assert counted == rows
+        assert len(counts) == 2
+        assert all(counted == rows for counted, rows in counts)

@@ -71,6 +71,25 @@ async def test_every_call_is_scoped_to_the_user(memories, saved, asked):
             await _see_only_ones_own(memories, user_id, owners, f"parrot {query}", given_filters)
 
 
+async def test_an_entry_id_that_two_users_have_leads_each_to_their_own(memories):
+    entry_id, texts = uuid4(), {uuid4().hex: "the parrot of Ann", uuid4().hex: "the parrot of Bob"}
+
+    def turn(text):
+        return MemoryRecord(entry_id=entry_id, text=text, type="turn", thread_id="1", position=1)
+
+    for user_id, text in texts.items():
+        await memories.save(user_id, [turn(text)])
+    first, second = texts
+    assert [hit.record.text for hit in await memories.search(first, "parrot")] == [texts[first]]
+    assert [hit.record.text for hit in await memories.search(second, "parrot")] == [texts[second]]
+    await memories.add_feedback(first, entry_id, {"rating": 5})
+    await memories.save(first, [turn("another parrot")])
+    kept = await memories.get(second, entry_id)
+    assert (kept.text, kept.feedback) == (texts[second], [])
+    assert await memories.delete(first, entry_id)
+    assert [record.text for record in await memories.latest(second)] == [texts[second]]
+
+
 async def _see_only_ones_own(memories, user_id, owners, query, given_filters):
     hits = await memories.search(user_id, query, limit=50, filters=given_filters)
     read = await memories.latest(user_id, filters=given_filters)

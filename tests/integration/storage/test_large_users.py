@@ -139,6 +139,16 @@ async def test_the_same_is_found_as_without(database, dims, filters):
         assert await recall(storage, large_users, crowd, count=10, filters=filters) >= 0.95
 
 
+async def test_words_of_another_user_are_not_found(database):
+    async with opened(database) as (storage, space, large_users):
+        fill(database, space, "ann", 600)
+        await storage.memories.save("bob", [MemoryRecord(text="a quokka of another", type="event")])
+        await large_users.keep()
+        assert large_users.find("ann")
+        hits = await storage.memories.search("ann", "quokka", limit=20)
+        assert "a quokka of another" not in {hit.record.text for hit in hits}
+
+
 async def plan_of(storage, crowd, filters):
     words = " ".join(WORDS[90:94])
     search = await storage.memories.plan("ann", words, list(crowd.vectors[0]), limit=5, filters=filters)

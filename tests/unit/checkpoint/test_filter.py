@@ -187,7 +187,10 @@ def test_an_interrupts_own_id_is_replaced_by_one_that_stays(policy):
 
 @pytest.mark.parametrize(
     ("answer", "kept"),
-    [(True, True), (None, True), (2, True), ("Approve", True), ("it is Anna", False), (4111111111111111, False)],
+    [
+        *[(True, True), (None, True), (2, True), ("Approve", True)],
+        *[("it is Anna", False), (4111111111111111, False), (-4111111111111111, False)],
+    ],
 )
 def test_only_harmless_answers_are_stored(policy, answer, kept):
     assert filter_writes([("__resume__", answer)], policy, conversation=True) == (
@@ -196,6 +199,10 @@ def test_only_harmless_answers_are_stored(policy, answer, kept):
     assert filter_writes([("__resume__", [answer])], policy, conversation=True) == (
         [("__resume__", [answer])] if kept else []
     )
+
+
+def test_of_several_answers_one_that_tells_of_a_person_keeps_all_out(policy):
+    assert filter_writes([("__resume__", ["yes", "it is Anna"])], policy, conversation=True) == []
 
 
 def test_metadata_is_the_engines_and_what_the_policy_names():
@@ -213,6 +220,8 @@ def test_metadata_is_the_engines_and_what_the_policy_names():
     }
     forged = {"source": "raw", "step": "raw", "parents": {"": "raw"}, "run_id": "anna@example.com"}
     assert filter_metadata(config, forged, policy) == {"parents": {}, "plan": "free"}
+    longer = {"parents": {"": f"{uuid4()} anna"}, "run_id": f"{uuid4()} anna"}
+    assert filter_metadata(config, longer, policy) == {"parents": {}, "plan": "free"}
 
 
 def test_a_policy_cannot_name_channels_of_the_engine():

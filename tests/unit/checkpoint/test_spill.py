@@ -162,7 +162,7 @@ def test_what_is_known_to_be_stored_survives():
     thread.stored = {Place("", "a"): {"messages": "00000000000000000000000000000003.5", "n": 3, "x": 1.5}}
     thread.paused = {Place("", "b"), Place("", "a")}
     thread.started = {Place("", "a")}
-    thread.openings = {Place("", "a")}
+    thread.openings = {Place("", "0")}
     thread.said, thread.ended = {"plan"}, {"answer"}
     thread.seeds = {Place("", "a"): {"log": [HumanMessage("x", id="1")], "count": 3}}
     thread.closed = {"": "0"}

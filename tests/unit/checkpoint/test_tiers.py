@@ -1,5 +1,7 @@
 """What goes where, when calls come in any order and the durable tier fails."""
 
+import asyncio
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
@@ -15,10 +17,11 @@ class Failing(InMemorySaver):
     def __init__(self, *, broken):
         super().__init__()
         self.health = {"broken": broken}
+        self.error = ConnectionError
 
     async def aput(self, *args):
         if self.health["broken"]:
-            raise ConnectionError
+            raise self.error
         return await super().aput(*args)
 
 
@@ -138,15 +141,17 @@ async def test_a_failure_of_the_durable_tier_loses_nothing_of_an_open_turn(polic
     assert (await in_rows(inner, end)).parent_config is None
 
 
-async def test_the_end_of_a_turn_that_could_not_be_stored_is_stored_with_the_next_one(policy):
+@pytest.mark.parametrize("error", [ConnectionError, asyncio.CancelledError])
+async def test_the_end_of_a_turn_that_could_not_be_stored_is_stored_with_the_next_one(policy, error):
     inner = Failing(broken=False)
+    inner.error = error
     saver = RedactingSaver(inner, policy=policy)
     start = checkpoint(messages=[HumanMessage("hi")], request="raw", **{"branch:to:a": None})
     await saver.aput(at(), start, {"source": "loop"}, {})
     inner.health["broken"] = True
     said = [HumanMessage("hi"), AIMessage("bye")]
     end = checkpoint(messages=said, request="raw")
-    with pytest.raises(ConnectionError):
+    with pytest.raises(error):
         await saver.aput(at(start["id"]), end, {"source": "loop"}, {})
     assert (await saver.aget_tuple(at())).checkpoint["channel_values"]["request"] == "raw"
     inner.health["broken"] = False

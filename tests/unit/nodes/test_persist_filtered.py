@@ -47,6 +47,11 @@ async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
     assert "RAW-" not in repr(state)
 
 
+async def test_a_turn_that_ends_with_a_call_of_a_tool_has_no_answer(run_node):
+    state = await run_node(make_persist_filtered(), {"messages": turn()[:5], "request": REQUEST})
+    assert [m.id for m in state["messages"]] == ["e1", "e2", "m1"]
+
+
 async def test_the_channels_of_the_turn_are_emptied(run_node):
     state = await run_node(
         make_persist_filtered(),

@@ -67,6 +67,23 @@ async def test_deleting_runs_leaves_other_threads_and_other_namespaces_alone(tie
     assert rows(CONTENTS) == [("1", "b"), ("2", "c")]
 
 
+async def test_a_run_takes_its_messages_with_it_whatever_other_namespaces_and_channels_keep(
+    open_tier, start, say, rows
+):
+    """Rows are counted from nought in each of them, so the same positions are kept elsewhere."""
+    tier, kept, gone = await open_tier(message_channels=("messages", "other")), str(uuid4()), str(uuid4())
+    whole, inner = start(tier), start(tier, ns="node")
+    await whole.put(other=(first := say("a")), run_id=kept)
+    await whole.put(say("gone"), other=first, run_id=gone)
+    await inner.put(second := say("b"), run_id=kept)
+    await inner.put([*second, *say("gone")], run_id=gone)
+    await tier.adelete_for_runs([gone])
+    assert rows("SELECT checkpoint_ns, channel, content FROM checkpoint_messages ORDER BY 1, 2, position") == [
+        ("", "other", "a"),
+        ("node", "messages", "b"),
+    ]
+
+
 async def test_after_a_deleted_run_the_thread_goes_on_from_what_is_left(tier, another, start, say):
     thread, gone = start(tier), str(uuid4())
     await thread.put(first := say("a", "b"))

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from discreet.errors import DiscreetError, InputTooLargeError, RunFailedError
+from discreet.state.request_ref import REQUEST_REF
 
 SECRET = "Ann Smith takes lithium, mail ann@example.com"
 
@@ -43,6 +44,14 @@ def failing(error: Callable[[], BaseException], *, retry: RetryPolicy | None = N
     graph.add_edge(START, "node")
     graph.add_edge("node", END)
     return graph.compile()
+
+
+async def test_of_a_run_that_failed_the_request_stays_to_be_tried_again(server: Any) -> None:
+    served = server(failing(ValueError))
+    served.request(input={"text": SECRET})
+    with pytest.raises(RunFailedError):
+        await served.graph.ainvoke({"text": "<EMAIL>"}, served.config)
+    assert served.vault.values(served.config["configurable"][REQUEST_REF])
 
 
 def shown(error: BaseException) -> str:

@@ -166,6 +166,7 @@ def test_blocking_faces_are_clean_too(serve: Any, clean: Any, raw: tuple[str, ..
     served.request(input={"messages": [{"role": "user", "content": f"I am {raw[0]}."}]})
     for event in served.graph.stream(HELLO, served.config, stream_mode=MODES, subgraphs=True):
         assert clean(event), event
+        assert "<EMAIL:" not in resolve(repr(event), served.values())
     assert clean(served.graph.get_state(served.config, subgraphs=True))
     assert clean(list(served.graph.get_state_history(served.config)))
     assert clean(served.graph.invoke(Command(resume="yes"), served.config))

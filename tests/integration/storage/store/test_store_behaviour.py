@@ -81,7 +81,9 @@ async def test_putting_again_replaces_the_value_and_keeps_when_it_was_made(store
 async def test_the_same_key_in_another_namespace_is_another_item(store):
     await store.aput(SPACE, "1", {"n": 1})
     await store.aput((*SPACE, "sub"), "1", {"n": 2})
+    assert [(await store.aget(space, "1")).value["n"] for space in (SPACE, (*SPACE, "sub"))] == [1, 2]
     await store.adelete(SPACE, "1")
+    assert await store.aget(SPACE, "1") is None
     assert (await store.aget((*SPACE, "sub"), "1")).value == {"n": 2}
 
 

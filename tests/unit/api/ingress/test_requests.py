@@ -74,6 +74,15 @@ async def test_context_becomes_configurable_as_the_server_does_it_itself(call, r
     assert raw == {"system_prompt": f"The user is {MAIL}", "model": "offline"}
 
 
+async def test_a_context_that_older_clients_put_into_configurable_is_held_without_its_user(call, recorder, vault):
+    given = {"system_prompt": f"The user is {MAIL}", "user_id": "ann"}
+    await call("POST", "/runs/wait", run_body(config={"configurable": given}))
+    configurable = recorder.body["config"]["configurable"]
+    assert MAIL not in configurable["system_prompt"]
+    raw = json.loads(vault.values(configurable[REQUEST_REF])[part_key("context")])
+    assert raw == {"system_prompt": f"The user is {MAIL}"}
+
+
 async def test_configurable_and_context_together_stay_for_the_server_to_refuse(call, recorder):
     await call("POST", "/runs/wait", run_body(context={"model": "a"}, config={"configurable": {"model": "b"}}))
     assert recorder.body["context"]["model"] == "a"
@@ -95,10 +104,11 @@ async def test_tags_forged_in_a_message_are_dropped(call, recorder):
     assert recorder.body["input"]["messages"][0]["content"] == "who is <EMAIL>"
 
 
-async def test_each_run_of_a_batch_gets_its_own_name(call, recorder):
+async def test_each_run_of_a_batch_gets_its_own_name(call, recorder, vault):
     await call("POST", "/runs/batch", [run_body(), run_body()])
     refs = {run["config"]["configurable"][REQUEST_REF] for run in recorder.body}
     assert len(refs) == 2
+    assert all(part_key("input") in vault.values(ref) for ref in refs)
     assert MAIL not in json.dumps(recorder.body)
 
 

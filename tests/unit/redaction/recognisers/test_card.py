@@ -11,6 +11,7 @@ REDACTOR = Redactor(recognisers=[CardRecogniser()])
     [  # test numbers that the schemes and payment providers publish, one a range and length
         "4111111111111111",
         "5555555555554444",
+        "2221000000000009",
         "2223003122003222",
         "378282246310005",
         "30569309025904",

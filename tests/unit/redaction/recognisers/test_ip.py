@@ -18,6 +18,7 @@ REDACTOR = Redactor(recognisers=[IpRecogniser()])
         ("server 203.0.113.7:8080 is down", "server <IP> is down"),
         ("subnet 10.20.0.0/16", "subnet <IP>"),
         ("ping 1.2.3.4", "ping <IP>"),
+        ("listens on 1.2.3.4:8080", "listens on <IP>"),
         ("IPv6 2001:db8::1.", "IPv6 <IP>."),
         ("addr:2001:db8:85a3::8a2e:370:7334", "addr:<IP>"),
         ("2001:0db8:85a3:0000:0000:8a2e:0370:7334", "<IP>"),

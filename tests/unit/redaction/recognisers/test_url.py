@@ -24,6 +24,7 @@ DIGEST = "9f8e7d6c5b4a3f2e1d0c9b8a"
             "https://a.blob.core.windows.net<URL>",
         ),
         ("https://example.com/#access_token=abcdef1234567890&x=1", "<URL>"),
+        ("https://example.com/?lang=en#access_token=abcdef1234567890", "<URL>"),
         (f"https://example.com/oauth/callback?code={RANDOM}", "<URL>"),
         (f"https://example.com/invite/{RANDOM}", "<URL>"),
         (f"(https://example.com/reset/{DIGEST})", "(<URL>)"),
