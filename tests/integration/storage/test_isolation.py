@@ -30,7 +30,9 @@ INJECTED = [
     "0",
 ]
 users = st.one_of(st.sampled_from(INJECTED), st.text(min_size=1, max_size=30))
-words = st.one_of(st.sampled_from([*INJECTED, "parrot", "thread", "shop"]), st.text(min_size=1, max_size=12))
+words = st.one_of(st.sampled_from([*INJECTED, "parrot", "thread", "shop"]), st.text(min_size=1, max_size=12)).filter(
+    lambda word: word.strip("\0")  # no NUL is stored, and no tag may be empty
+)
 filters = st.builds(
     MemoryFilters,
     app_name=st.none() | words,
