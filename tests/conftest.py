@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from testkit.ports import free_port
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 POSTGRES_VERSION = int(os.environ.get("DISCREET_TEST_POSTGRES_VERSION", "18"))
 REDIS_SERVER = os.environ.get("DISCREET_TEST_REDIS_SERVER")
+
+# On a busy machine an example may take any time, and so may drawing it.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("tests")
 
 _FOREIGN_SETTINGS = ("DISCREET_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_", "PG")
 

@@ -155,7 +155,6 @@ def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # n
         chosen = st.none() | st.integers(0, 9) if mode is GenerationMode.POSITIVE else st.none()
         bounded = settings(
             max_examples=examples,
-            deadline=None,
             database=None,
             derandomize=examples == FEW,
             phases=[Phase.generate],

@@ -27,7 +27,6 @@ def some(count: int) -> settings:
     return settings(
         max_examples=int(WANTED or count),
         derandomize=not WANTED,
-        deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow],
         print_blob=True,

@@ -101,7 +101,7 @@ async def test_a_text_is_redacted_and_keeps_the_tags_of_its_thread(summaries):
     assert MAIL not in stored
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(plans=st.lists(st.lists(st.integers(1, 7), min_size=1, max_size=4), min_size=8, max_size=8), known=st.booleans())
 async def test_of_eight_that_commit_at_once_no_round_is_lost_or_doubled(summaries, plans, known):
     user_id = "ann" if known else None

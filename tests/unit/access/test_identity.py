@@ -2,7 +2,7 @@ import base64
 import stat
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.access.caller import Caller
@@ -24,7 +24,6 @@ def test_an_identity_is_one_persons_and_tells_nothing(first, second):
     assert IDENTITIES.of(first) != Identities(bytes(31) + b"1").of(first)
 
 
-@settings(deadline=None)  # the first text reads the recognisers' tables
 @given(NAMES)
 def test_no_redactor_takes_an_identity_for_something_else(name):
     identity = IDENTITIES.of(name)

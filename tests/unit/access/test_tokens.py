@@ -192,14 +192,14 @@ HEADERS = st.fixed_dictionaries(
 PART = st.text(alphabet="abcXYZ019-_=.", max_size=30)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(header=HEADERS | JSON, payload=JSON, signature=PART, broken=st.none() | PART)
 async def test_a_malformed_token_is_refused_and_nothing_else(make_authenticator, header, payload, signature, broken):
     authenticator = make_authenticator(jwt_secret="s" * 32)
     await refusal(authenticator, f"{broken or encoded(header)}.{encoded(payload)}.{signature}")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     values=st.fixed_dictionaries(
         {}, optional=dict.fromkeys(("exp", "nbf", "iat", "aud", "iss", "scope", "roles", "jti"), JSON)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.nodes.memory_gate import GateDecision, decide_by_rules, default_rules, load_rules, make_decide
@@ -125,13 +125,11 @@ def test_hostile_texts_are_decided(text):
     assert decide_by_rules(text).reason
 
 
-@settings(deadline=None)  # the first message in a script compiles its rules
 @given(st.text(max_size=300))
 def test_any_text_is_decided(text):
     assert decide_by_rules(text).reason
 
 
-@settings(deadline=None)  # as above
 @given(
     st.sampled_from(["hi, ", "Thanks! ", "Xin chào, ", "Привет! ", "你好，"]),
     st.sampled_from([text for texts in RETRIEVE.values() for text in texts]),

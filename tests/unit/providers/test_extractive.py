@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.ports import SpokenRound
@@ -100,7 +100,6 @@ async def test_placeholders_stay_whole():
 texts = st.text(st.sampled_from("abc I am я был 我有 là. ,!?“”→\n123<EMAIL>"), max_size=120)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), max_size=6), texts, st.integers(0, 80))
 async def test_it_fits_and_is_the_same_every_time(pairs, earlier, max_tokens):
     first = await summarize(*pairs, earlier=earlier, max_tokens=max_tokens)
@@ -108,7 +107,6 @@ async def test_it_fits_and_is_the_same_every_time(pairs, earlier, max_tokens):
     assert await summarize(*pairs, earlier=earlier, max_tokens=max_tokens) == first
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
 async def test_every_quotation_was_said(pairs):
     def plain(text):

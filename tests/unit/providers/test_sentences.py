@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.providers.sentences import shortened
@@ -40,7 +40,6 @@ def test_what_is_too_long_ends_with_a_sentence_else_with_a_word(text, limit, kep
     assert shortened(text, lambda part: len(part) <= limit) == kept
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("ab .!?…。，我叫<>:AK2\n”"), max_size=200), st.integers(0, 100))
 def test_it_always_fits_and_is_the_beginning(text, limit):
     kept = shortened(text, lambda part: len(part) <= limit)

@@ -72,7 +72,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.integers(1, 60)), min_size=12, max_size=24))
 def test_redaction_of_long_texts_is_idempotent(pieces):
     text = "".join(piece * times for piece, times in pieces) * 8

@@ -60,13 +60,13 @@ TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_s
 SIZES = st.lists(st.one_of(st.integers(1, 9), st.integers(1, 900)), min_size=1, max_size=20)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS, SIZES)
 def test_a_stream_comes_out_as_the_whole_text_would(text, sizes):
     assert streamed(text, sizes) == REDACTOR.redact(text)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(TEXTS, SIZES)
 def test_a_thread_streams_with_its_tags(text, sizes):
     assert streamed(text, sizes, THREAD) == THREAD.redact(text)

@@ -94,7 +94,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(WORDS, st.text(max_size=5)), max_size=12).map(" ".join))
 def test_what_was_masked_resolves_to_what_it_was(text):
     masked = THREAD.mask(text)

@@ -351,7 +351,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ANYTHING)
 def test_nothing_leaks_from_any_object_and_nothing_is_raised(value):
     once = walk(value)

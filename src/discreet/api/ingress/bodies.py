@@ -98,8 +98,8 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
     if kind is Kind.CRON and isinstance(body, dict):
         body = {part: said for part, said in body.items() if part not in OUTBOUND}
     clean = redact_object(body, of_thread(redactor, thread))
-    if kind is Kind.CRON and isinstance(clean, dict):
-        _set_user(clean, body, user, always="assistant_id" in clean)
+    if kind in {Kind.CRON, Kind.ASSISTANT} and isinstance(clean, dict):
+        _set_user(clean, body, user, always=kind is Kind.CRON and "assistant_id" in clean)
     return Cleaned(clean)
 
 

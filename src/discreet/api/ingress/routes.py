@@ -12,6 +12,7 @@ _ID = "[^/]+"
 _RUN = re.compile(rf"(?:/threads/(?P<thread>{_ID}))?/runs(?:/(?P<live>stream|wait))?")
 _COMMAND = re.compile(rf"/threads/(?P<thread>{_ID})/commands")
 _CRON = re.compile(rf"(?:/threads/{_ID})?/runs/crons(?:/{_ID})?")
+_ASSISTANT = re.compile(rf"/assistants(?:/(?!search$|count$){_ID})?")
 _THREAD = re.compile(rf"/threads/(?P<thread>{_ID})(?:/.*)?")
 
 OPEN_PATHS = frozenset({"/", "/ok", "/info", "/metrics", "/docs", "/openapi.json"})
@@ -32,10 +33,22 @@ class Kind(Enum):
     """It is a command of the event protocol."""
     CRON = auto()
     """It is kept, to create runs later."""
+    ASSISTANT = auto()
+    """It is kept too, and may name whose memories runs will work with."""
     STORE = auto()
     """It names items of the store."""
     PLAIN = auto()
     """It is redacted, and that is all."""
+
+
+_KINDS = (
+    ({"POST"}, re.compile("/runs/batch"), Kind.RUNS),
+    ({"POST"}, _RUN, Kind.RUN),
+    ({"POST"}, _COMMAND, Kind.COMMAND),
+    ({"POST", "PATCH"}, _CRON, Kind.CRON),
+    ({"POST", "PATCH"}, _ASSISTANT, Kind.ASSISTANT),
+)
+"""Methods and paths of the kinds, but of the store; the first that matches is it."""
 
 
 def path_of(scope: Scope) -> str:
@@ -49,15 +62,8 @@ def kind_of(method: str, path: str) -> Kind:
     """Return what is done with the body of a request."""
     if path == "/store/items" or path.startswith("/store/"):
         return Kind.STORE
-    if method == "POST" and path == "/runs/batch":
-        return Kind.RUNS
-    if method == "POST" and _RUN.fullmatch(path):
-        return Kind.RUN
-    if method == "POST" and _COMMAND.fullmatch(path):
-        return Kind.COMMAND
-    if method in {"POST", "PATCH"} and _CRON.fullmatch(path):
-        return Kind.CRON
-    return Kind.PLAIN
+    matching = (kind for methods, pattern, kind in _KINDS if method in methods and pattern.fullmatch(path))
+    return next(matching, Kind.PLAIN)
 
 
 def is_live(method: str, path: str) -> bool:

@@ -64,7 +64,7 @@ def one_node(model: Any) -> Any:
     return graph.compile()
 
 
-SLOW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @SLOW

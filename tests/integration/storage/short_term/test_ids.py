@@ -36,7 +36,7 @@ IDS = st.one_of(
     st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200),
 ).filter(lambda name: name.strip() and len(name) <= 200)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @FEW

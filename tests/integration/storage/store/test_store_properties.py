@@ -49,7 +49,7 @@ async def opened(dsn):
 async def test_a_filter_means_the_same_in_python_and_in_sql(database):
     cases = []
 
-    @settings(max_examples=150, deadline=None, database=None)
+    @settings(max_examples=150, database=None)
     @given(st.dictionaries(NAMES, JSON, max_size=3), CONDITIONS, st.data())
     def collect(value, wanted, data):
         if value and data.draw(st.booleans()):  # a filter that meets the value, or nearly
@@ -77,7 +77,7 @@ def plan():
     """Return namespaces with their items, and what to look for."""
     plans = []
 
-    @settings(max_examples=8, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=8, database=None, suppress_health_check=list(HealthCheck))
     @given(st.sets(SPACES, min_size=1, max_size=12), st.lists(SPACES | st.just(()), min_size=3, max_size=6))
     def collect(spaces, prefixes):
         spaces |= {("a",), ("a b",), ("ab", "a")}  # one begins as the other does

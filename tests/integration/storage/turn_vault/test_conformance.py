@@ -16,7 +16,7 @@ SLACK = 20
 """Seconds that a busy machine may take between two calls, since servers have clocks that go on."""
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 """Any code points, NUL and lone surrogates too."""
-FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 async def test_it_is_a_turn_vault_whose_values_live_as_long_as_their_turn(kept):

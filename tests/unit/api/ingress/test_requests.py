@@ -244,6 +244,21 @@ async def test_a_user_is_who_calls(call, recorder, place, identity):
     assert recorder.requests == []
 
 
+@pytest.mark.parametrize("place", ["context", "configurable"])
+@pytest.mark.parametrize("route", [("POST", "/assistants"), ("PATCH", f"/assistants/{THREAD}")])
+async def test_an_assistant_may_name_who_makes_it(call, recorder, identity, route, place):
+    def body(named):
+        values = {"user_id": named}
+        return {"graph_id": "agent", **({"context": values} if place == "context" else {"config": {place: values}})}
+
+    for named in ("ann", identity("ann")):
+        assert (await call(*route, body(named))).status == 200
+        assert recorder.body == body(identity("ann"))
+    assert (await call(*route, body(identity("bob")))).status == 403
+    await call(*route, {"graph_id": "agent"})
+    assert recorder.body == {"graph_id": "agent"}
+
+
 async def test_whom_nobody_vouches_for_may_name_users(call, recorder, identity):
     await call("POST", "/runs/wait", run_body(context={"user_id": "bob"}), user="nobody")
     assert recorder.body["config"]["configurable"]["user_id"] == identity("bob")
@@ -308,7 +323,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(body=st.dictionaries(st.sampled_from(["input", "context", "config", "command", "metadata", "x"]), json_values))
 async def test_no_shape_of_a_body_gets_a_value_through_or_breaks_the_ingress(call, recorder, body):
     for path in (f"/threads/{THREAD}/runs/wait", "/runs/crons", f"/threads/{THREAD}/commands", "/store/items"):

@@ -77,7 +77,7 @@ def rigged(build):
     return made
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(turns=turns, faults=faults)
 def test_no_round_is_lost_or_doubled(build, rigged, turns, faults):
     talk, covered = build.talk, build.covered
