@@ -136,6 +136,9 @@ def alive():
     """Return a function that tells whether a process runs; an ended one may still wait for init to reap it."""
 
     def test(process):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        try:
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:  # it ended between the two questions
+            return False
 
     return test
