@@ -26,6 +26,7 @@ _WIRING: Final = """\
 from contextlib import asynccontextmanager
 
 from leaky import TEMPLATE_MODEL, look_up, make_leaky_graph
+from leak_suite.deletions import delete_one_at_a_time
 from leak_suite.flushing import flush_often
 {imports}
 from discreet.graph import build_graph
@@ -47,6 +48,7 @@ leaky = make_leaky_graph().compile(name="leaky")
 @asynccontextmanager
 async def checkpointer():
     flush_often()
+    delete_one_at_a_time()
     async with process_storage.lease() as storage:
 {checkpointer}
 
