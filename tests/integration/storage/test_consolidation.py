@@ -220,6 +220,8 @@ async def test_the_count_of_a_persons_memories_is_kept(database):
         await memories.save("ann", [fact("one more"), fact(OLD), fact(NEW, JUNE)])
         await memories.save("bob", [fact("of another")])
         await memories.delete("ann", first.entry_id)
+        [newest] = await memories.latest("ann", limit=1)
+        assert await memories.delete("ann", newest.entry_id)
         await memories.delete_many("ann", MemoryFilters(types=["preference"]))
         with psycopg.connect(database) as connection:
             counts = connection.execute(
