@@ -38,7 +38,7 @@ class Agent:
     """The graph, the words planted in it, and how often its tool ran."""
 
     def __init__(self) -> None:
-        self.seal = uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))
+        self.seal = uuid4().hex[16:].translate(str.maketrans("0123456789", "ghijklmnop"))
         self.raw: set[str] = set()
         self.tool_runs = 0
 

@@ -108,8 +108,8 @@ class Shop:
         self.before_failing: Callable[[], Any] = lambda: None
         self.in_tool: Callable[[], Any] = lambda: None
         """What `note` does in the middle of its work."""
-        self.word = "word" + uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))
-        """In every user's message, once; of letters alone, and none as a vendor's keys begin (`dapi`), so that it stays."""
+        self.word = uuid4().hex[16:].translate(str.maketrans("0123456789", "ghijklmnop"))
+        """In every user's message, once; of letters alone and too short for a vendor's key (`dapi…`), so that it stays."""
         self.email = f"anna.{self.word[::-1]}@example.com"
 
     def _answer(self, messages: list[BaseMessage]) -> AIMessage:
