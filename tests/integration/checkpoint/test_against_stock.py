@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 # The programs and the model are a package of their own.
 sys.path.insert(0, str(Path(__file__).parent / "stock"))
@@ -24,13 +24,7 @@ WANTED = os.environ.get("DISCREET_TEST_PROGRAMS", "")
 
 def some(count: int) -> settings:
     """Return how many programs to play, and how."""
-    return settings(
-        max_examples=int(WANTED or count),
-        derandomize=not WANTED,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow],
-        print_blob=True,
-    )
+    return settings(max_examples=int(WANTED or count), derandomize=not WANTED, database=None)
 
 
 UNANSWERED = Program(
