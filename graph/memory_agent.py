@@ -2,81 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
 
-from discreet.graph.parts import MemoryToolName, Options, Parts, Remember, make_parts
+from discreet.errors import ConfigurationError
+from discreet.graph.parts import Options, Parts, make_parts
 from discreet.nodes.assistant import make_assistant, route_after_assistant
-from discreet.nodes.keepers import Keeper
 from discreet.nodes.memory_gate import route_after_gate
 from discreet.nodes.tools import make_tools
-from discreet.ports import (
-    ConversationLog,
-    LiveSettings,
-    MediaSummarizer,
-    Memories,
-    RollingSummaries,
-    ShortTermStore,
-    SummaryProvider,
-    TextRedactor,
-    TurnVault,
-)
-from discreet.prompts.budget import TokenBudget
 from discreet.providers import chat_model as model_by_name
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.state.conversation import ConversationState, InputState, OutputState
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def build_graph(
-    *,
-    chat_model: BaseChatModel | str | None = None,
-    memories: Memories | None = None,
-    tools: Sequence[BaseTool] = (),
-    log: ConversationLog | None = None,
-    short_term: ShortTermStore | None = None,
-    summaries: RollingSummaries | None = None,
-    summary_provider: SummaryProvider | None = None,
-    summarizer: MediaSummarizer | None = None,
-    redactor: TextRedactor | None = None,
-    vault: TurnVault | None = None,
-    system_prompt: str | None = None,
-    preload: bool = True,
-    memory_tools: bool | Collection[MemoryToolName] = True,
-    remember: Remember | None = None,
-    keepers: Sequence[Keeper] = (),
-    budget: TokenBudget | None = None,
-    memory_settings: LiveSettings | None = None,
-    settings: Settings | None = None,
-) -> StateGraph[ConversationState, Context, InputState, OutputState]:
+RUNNING = ConversationState.__annotations__.keys() - InputState.__annotations__.keys()
+"""The channels of the running turn, which callers don't see."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(Options):
+    """What `build_graph` takes: the options of memory, and those of the agent around it."""
+
+    chat_model: BaseChatModel | str | None = None
+    """A model, or `provider:model`. Default: DISCREET_CHAT_MODEL, else OpenAI with a key, else the offline model.
+    `Context.model` overrides it for one run."""
+    tools: Sequence[BaseTool] = ()
+    """Tools of your own."""
+    system_prompt: str | None = None
+    """Replaces the template's own instructions."""
+    state_schema: type[Any] = ConversationState
+    """`ConversationState` or a subclass of it. What it adds is taken as input and given as output; your nodes may use it."""
+
+
+def _spelt_by(options: Callable[P, GraphOptions]) -> Callable[[Callable[[GraphOptions], T]], Callable[P, T]]:
+    """Return a decorator: the function is called with the arguments of `options`, so that these are spelt in one place."""
+
+    def decorated(build: Callable[[GraphOptions], T]) -> Callable[P, T]:
+        @wraps(build)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return build(options(*args, **kwargs))
+
+        taken = inspect.signature(options)
+        call.__signature__ = taken.replace(return_annotation="StateGraph")  # type: ignore[attr-defined]  # PEP 362
+        return call
+
+    return decorated
+
+
+@_spelt_by(GraphOptions)
+def build_graph(options: GraphOptions) -> StateGraph[Any, Context, Any, Any]:
     """Return the builder; compile it with a checkpointer (and a store) of your own.
 
-    Args:
-        chat_model: A model, or `provider:model`. Default: DISCREET_CHAT_MODEL, else OpenAI with a key, else the offline
-            model. `Context.model` overrides it for one run.
-        memories: Long-term memory, for example `storage.memories`. None: the graph has none.
-        tools: Tools of your own.
-        log: Conversation log, for example `storage.log`. None: turns are not logged.
-        short_term: Sessions and their last rounds, for example `storage.short_term`.
-        summaries: Rolling summaries of threads, for example `storage.summaries`. None: only the last rounds are told.
-        summary_provider: Makes them. Default: the chat model; with the offline model, quotes of what the user said.
-        summarizer: Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal.
-        redactor: Puts placeholders in place of sensitive values. Default: the one that the settings describe.
-        vault: Holds the real values while a turn runs. Default: this process's memory.
-        system_prompt: Replaces the template's own instructions.
-        preload: Retrieve memories before the assistant speaks (the nodes memory_gate and retrieve_memories).
-        memory_tools: Give the assistant save_memory, recall_memory and forget_memory, or those named.
-        remember: What becomes a memory by itself: "summaries" of threads, "turns" word for word, or "nothing". Default:
-            summaries where there are `summaries` and `memories`. Turns searched by meaning warn.
-        keepers: Where filtered turns go besides, see `discreet.nodes.keepers`.
-        budget: Tokens of each part of a prompt. Default: 2,000 in all, or what the setting context_window_size leaves.
-        memory_settings: Settings that are changed while the graph is in use, for example `storage.memory_settings`.
-            Default: as `settings` say.
-        settings: Default: from the environment.
+    It takes the fields of `GraphOptions` as keyword arguments; each is described there, and none has to be given.
 
     Raises:
         ConfigurationError: The chat model's name is unknown, arguments contradict each other, or a setting can't be used.
@@ -85,35 +73,19 @@ def build_graph(
         >>> from discreet.testing import InMemoryMemories
         >>> graph = build_graph(memories=InMemoryMemories()).compile()
     """
-    settings = settings or load_settings()
-    model = chat_model if isinstance(chat_model, BaseChatModel) else model_by_name(chat_model, settings=settings)
-    options = Options(
-        memories=memories,
-        log=log,
-        short_term=short_term,
-        summaries=summaries,
-        summary_provider=summary_provider,
-        summarizer=summarizer,
-        redactor=redactor,
-        vault=vault,
-        preload=preload,
-        memory_tools=memory_tools,
-        remember=remember,
-        keepers=keepers,
-        budget=budget,
-        memory_settings=memory_settings,
-        settings=settings,
-    )
-    return _assembled(make_parts(options, model), _by_name(model, settings), tools, system_prompt)
+    settings = options.settings or load_settings()
+    given = options.chat_model
+    model = given if isinstance(given, BaseChatModel) else model_by_name(given, settings=settings)
+    return _assembled(make_parts(options, model, stacklevel=4), _by_name(model, settings), options)
 
 
 def _assembled(
     parts: Parts,
     model: Callable[[str | None], BaseChatModel],
-    tools: Sequence[BaseTool],
-    system_prompt: str | None,
-) -> StateGraph[ConversationState, Context, InputState, OutputState]:
-    graph = StateGraph(ConversationState, context_schema=Context, input_schema=InputState, output_schema=OutputState)
+    options: GraphOptions,
+) -> StateGraph[Any, Context, Any, Any]:
+    seen, given = _outside(options.state_schema)
+    graph = StateGraph(options.state_schema, context_schema=Context, input_schema=seen, output_schema=given)
     graph.add_node("save_input", parts.save_input)
     graph.add_edge(START, "save_input")
     if parts.memory_gate is not None and parts.retrieve_memories is not None:
@@ -124,11 +96,11 @@ def _assembled(
         graph.add_edge("retrieve_memories", "assistant")
     else:
         graph.add_edge("save_input", "assistant")
-    all_tools = [*parts.memory_tools, *tools]
+    all_tools = [*parts.memory_tools, *options.tools]
     assistant = make_assistant(
         model,
         tools=all_tools,
-        system_prompt=system_prompt,
+        system_prompt=options.system_prompt,
         tool_loop_limit=parts.settings.tool_loop_limit,
         prompting=parts.prompting,
         default_user=parts.settings.default_user,
@@ -143,6 +115,20 @@ def _assembled(
     graph.add_node("persist_filtered", parts.persist_filtered)
     graph.add_edge("persist_filtered", END)
     return graph
+
+
+def _outside(schema: type[Any]) -> tuple[type[Any], type[Any]]:
+    """Return what callers send and get of a state: all but the channels that belong to the running turn."""
+    if schema is ConversationState:
+        return InputState, OutputState
+    hints = get_type_hints(schema, include_extras=True)
+    if missing := get_type_hints(ConversationState).keys() - hints.keys():
+        raise ConfigurationError(
+            f"state_schema lacks {', '.join(sorted(missing))}. Make it a subclass of discreet.state.ConversationState."
+        )
+    own = {name: hint for name, hint in hints.items() if name not in RUNNING}
+    outside = TypedDict("outside", own)  # type: ignore[misc]  # made at run time
+    return outside, outside
 
 
 def _by_name(default: BaseChatModel, settings: Settings) -> Callable[[str | None], BaseChatModel]:

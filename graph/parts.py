@@ -99,8 +99,10 @@ class Parts:
     settings: Settings
 
 
-def make_parts(options: Options, model: BaseChatModel) -> Parts:
+def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -> Parts:
     """Return the parts; `model` summarises where the options name nothing else.
+
+    A warning about options points at the frame `stacklevel`, as `warnings.warn` counts.
 
     Raises:
         ConfigurationError: Options that contradict each other, or a setting can't be used.
@@ -108,7 +110,7 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
     settings = options.settings or load_settings()
     redactor = options.redactor or default_redactor()
     mask = TurnMask(redactor=redactor, vault=options.vault or default_vault())
-    remember = _what_to_remember(options)
+    remember = _what_to_remember(options, stacklevel + 1)
     summariser = _summariser(options, model, redactor, remember)
     memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
     preload = options.memories is not None and options.preload
@@ -141,7 +143,7 @@ def make_parts(options: Options, model: BaseChatModel) -> Parts:
     )
 
 
-def _what_to_remember(options: Options) -> Remember:
+def _what_to_remember(options: Options, stacklevel: int) -> Remember:
     """Return what becomes a memory by itself.
 
     | summaries | search by meaning | behaviour |
@@ -167,7 +169,7 @@ def _what_to_remember(options: Options) -> Remember:
         warnings.warn(
             "Turns are remembered word for word and searched by meaning. Raw turns make noisy vectors: "
             "remember='summaries' finds more. To search turns by their words alone, set DISCREET_EMBEDDING_MODEL=none.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     return options.remember
 
