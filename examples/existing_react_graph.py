@@ -17,9 +17,10 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from discreet.nodes.persist_filtered import make_persist_filtered
+from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
+from discreet.nodes.run import describe_run
 from discreet.nodes.tools import MemorySave
-from discreet.prompts.assistant import render_assistant
 from discreet.providers import chat_model
 from discreet.storage import Storage, open_storage
 
@@ -61,10 +62,13 @@ def with_memory(model: BaseChatModel, storage: Storage) -> StateGraph[Any, Any, 
         memories: list[Any]
 
     tools = [opening_hours, MemorySave(memories=storage.memories)]
+    prompting = Prompting()
 
     async def agent(state: State) -> dict[str, Any]:
-        system = render_assistant(state["memories"], system_prompt=INSTRUCTIONS)
-        return {"messages": [await model.bind_tools(tools).ainvoke([SystemMessage(system), *state["messages"]])]}
+        prompt, _ = await prompting.prompt(
+            state["messages"], state["memories"], run=describe_run(), model=model, instructions=INSTRUCTIONS
+        )
+        return {"messages": [await model.bind_tools(tools).ainvoke(prompt.messages)]}
 
     builder = StateGraph(State)
     builder.add_node("retrieve_memories", make_retrieve_memories(memories=storage.memories))

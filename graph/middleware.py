@@ -15,11 +15,11 @@ from discreet.background_loop import wait_for
 from discreet.errors import MissingDependencyError
 from discreet.graph.parts import Options, make_parts
 from discreet.nodes.node import Node
+from discreet.nodes.prompting import definitions_of
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.turn import tool_rounds
 from discreet.providers import chat_model as model_by_name
-from discreet.providers.media import modalities_of
 from discreet.state.conversation import Gate, Request, RetrievedMemory
 
 try:
@@ -136,7 +136,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             request.messages,
             request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
             run=describe_run(default_user=self._parts.settings.default_user),
-            able=modalities_of(request.model),
+            model=request.model,
+            tools="" if last_words else definitions_of(request.tools),
             instructions=request.system_prompt,
             last_words=last_words,
         )

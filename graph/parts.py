@@ -33,7 +33,6 @@ from discreet.ports import (
     TextRedactor,
     TurnVault,
 )
-from discreet.prompts.budget import TokenBudget
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.environment_values import environment_values
 from discreet.providers.media import ChatModelSummarizer
@@ -76,8 +75,9 @@ class Options:
     summaries where there are any, else nothing."""
     keepers: Sequence[Keeper] = ()
     """Where filtered turns go besides."""
-    budget: TokenBudget | None = None
-    """Tokens of each part of a prompt. Default: 2,000 in all, or what the setting context_window_size leaves of them."""
+    context_window_size: int | None = None
+    """Tokens that the chat model takes, its answer included. Default: `Context`, else the setting of that name, else the model's
+    profile, else 8,000."""
     memory_settings: LiveSettings | None = None
     """Settings that are changed while the graph is in use, for example `storage.memory_settings`. Default: as `settings`
     say."""
@@ -116,7 +116,12 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
     preload = options.memories is not None and options.preload
     return Parts(
         mask=mask,
-        prompting=Prompting(mask=mask, summariser=summariser, budget=options.budget, memory_settings=memory_settings),
+        prompting=Prompting(
+            mask=mask,
+            summariser=summariser,
+            context_window_size=options.context_window_size,
+            memory_settings=memory_settings,
+        ),
         save_input=make_save_input(
             summarizer=options.summarizer or ChatModelSummarizer(model),
             max_chars=settings.max_input_chars,

@@ -10,10 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 
 from discreet.nodes.node import Node, State, Update, read
-from discreet.nodes.prompting import Prompting
+from discreet.nodes.prompting import Prompting, definitions_of
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
-from discreet.providers.media import modalities_of
 from discreet.state.conversation import ConversationState
 
 UNFINISHED = "I could not finish this within the limit of tool calls. Please ask again, more narrowly."
@@ -35,7 +34,8 @@ def make_assistant(
     """Return the node `assistant`.
 
     The prompt is the system prompt with the retrieved memories and the thread's rolling summary as delimited data, the
-    last six rounds and the running turn, each part within its budget of tokens: see `discreet.prompts.assembly`. The model
+    earlier rounds that the summary doesn't cover and the running turn, within the window of the model: see
+    `discreet.prompts.assembly`. The model
     gets the real values of the running turn; its answer goes into the state with placeholders.
 
     Args:
@@ -43,12 +43,13 @@ def make_assistant(
         tools: Bound to the model.
         system_prompt: Replaces the template's own; `Context.system_prompt` overrides it.
         tool_loop_limit: Rounds of tool calls in a turn; the answer that follows is asked for without tools.
-        prompting: Budget, rolling summary and vault; by default those of the process, without a summary.
+        prompting: Context window, rolling summary and vault; by default those of the process, without a summary.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages.
         memories_key: State key of the retrieved memories.
     """
     prompting = prompting or Prompting()
+    definitions = definitions_of(tools)
 
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
@@ -62,7 +63,8 @@ def make_assistant(
             messages,
             read(state, memories_key, ()),
             run=run,
-            able=modalities_of(model),
+            model=model,
+            tools=definitions,
             instructions=run.context.system_prompt or system_prompt,
             last_words=last_words,
         )

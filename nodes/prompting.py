@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser, window
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
-from discreet.ports import FixedSettings, LiveSettings, RollingSummary, TokenCounter
+from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
-from discreet.prompts.budget import TokenBudget
-from discreet.providers.tokens import count_tokens
+from discreet.prompts.budget import DEFAULT_WINDOW
+from discreet.prompts.rounds import split_rounds
+from discreet.providers.capabilities import name_of, window_of
+from discreet.providers.extractive import ExtractiveSummaryProvider
+from discreet.providers.media import modalities_of
+from discreet.providers.tokens import count_tokens, token_counter
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.media import Modality
+
+DIGEST_TOKENS = 400
+"""Of rounds that neither the prompt nor a summary has room for. Twice what a rolling summary takes: it stands for more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompting:
-    """Makes prompts within a budget of tokens."""
+    """Makes prompts that fit the window of their model and tell every round of their thread."""
 
     mask: TurnMask = field(default_factory=TurnMask)
     """Puts the real values of the running turn back."""
     summariser: RollingSummariser | None = None
-    """Has the rolling summary of the thread; None: only the last rounds are told."""
-    budget: TokenBudget | None = None
-    """Tokens of each part, whatever the settings say. None: the default ones, within the settings' context window."""
+    """Has the rolling summary of the thread; None: rounds that don't fit are told in a few quotations."""
+    context_window_size: int | None = None
+    """Tokens that the model takes, whatever else is said. None: `Context`, else the settings, else the model's profile, else
+    8,000."""
     memory_settings: LiveSettings = field(default_factory=FixedSettings)
     """Have the context window; asked anew for each prompt."""
-    count: TokenCounter = count_tokens
-    """Counts them."""
 
     def __post_init__(self) -> None:
         """Load the tokenizer now: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
-        self.count("")
+        count_tokens("")
 
     async def prompt(
         self,
@@ -45,7 +55,8 @@ class Prompting:
         memories: Sequence[RetrievedMemory],
         *,
         run: Run,
-        able: Collection[Modality] = (),
+        model: BaseChatModel,
+        tools: str = "",
         instructions: str | None = None,
         last_words: bool = False,
     ) -> tuple[AssembledPrompt, MaskedTurn]:
@@ -55,28 +66,81 @@ class Prompting:
             messages: The conversation as it stands in the state.
             memories: Retrieved for this turn, best first.
             run: Whose turn it is.
-            able: What the model takes besides text.
+            model: Which model gets it.
+            tools: Definitions of the tools that it gets, see `definitions_of`; they are counted.
             instructions: Replace the template's own.
             last_words: Asks for an answer without further tool calls.
+
+        Raises:
+            ContextWindowError: The model's window has no room for instructions and message.
         """
+        turn = await self.mask.turn(messages)
+        able = modalities_of(model)
+        count = token_counter(name_of(model))
+        extractive = ExtractiveSummaryProvider(count_tokens=count)
+
+        def assembled(summary: str, earlier: Sequence[BaseMessage]) -> AssembledPrompt:
+            return assemble(
+                count=count,
+                running=running,
+                earlier=earlier,
+                memories=memories,
+                summary=summary,
+                system_prompt=instructions,
+                last_words=last_words,
+                window=self._window(run, model),
+                tools=tools,
+                brief=extractive.brief,
+            )
+
+        summary, earlier, running = await self._parts(messages, run, turn, able)
+        prompt = assembled(summary, earlier)
+        if prompt.untold and self.summariser is not None and run.thread_id is not None:
+            await self.summariser.catch_up(run.user_id, run.thread_id, messages, app_name=run.context.app_name)
+            summary, earlier, running = await self._parts(messages, run, turn, able)
+            prompt = assembled(summary, earlier)
+        if prompt.untold:
+            rounds = split_rounds(earlier)
+            oldest = [_spoken(said) for said in rounds[: prompt.untold]]
+            digest = await extractive.summarize(oldest, earlier=summary, max_tokens=DIGEST_TOKENS)
+            newest = [message for said in rounds[prompt.untold :] for message in said]
+            prompt = assembled("\n".join(filter(None, (summary, digest))), newest)
+        observe(prompt)
+        return prompt, turn
+
+    async def _parts(
+        self, messages: Sequence[BaseMessage], run: Run, turn: MaskedTurn, able: Collection[Modality]
+    ) -> tuple[str, list[BaseMessage], list[BaseMessage]]:
+        """Return the summary, the earlier messages that it does not cover, and the running turn, with real values."""
         summary = RollingSummary()
         if self.summariser is not None and run.thread_id is not None:
             summary = await self.summariser.current(run.user_id, run.thread_id, messages)
         told = window(messages, summary)
-        turn = await self.mask.turn(messages)
         start = turn_start(told) or 0
-        prompt = assemble(
-            count=self.count,
-            running=[_for_model(message, able) for message in turn.real(told[start:])],
-            earlier=turn.real(told[:start]),
-            memories=memories,
-            summary=summary.text,
-            system_prompt=instructions,
-            last_words=last_words,
-            budget=self.budget or TokenBudget(window=self.memory_settings.live.context_window_size),
+        running = [_for_model(message, able) for message in turn.real(told[start:])]
+        return summary.text, turn.real(told[:start]), running
+
+    def _window(self, run: Run, model: BaseChatModel) -> int:
+        return (
+            self.context_window_size
+            or run.context.context_window_size
+            or self.memory_settings.live.context_window_size
+            or window_of(model)
+            or DEFAULT_WINDOW
         )
-        observe(prompt)
-        return prompt, turn
+
+
+def definitions_of(tools: Sequence[Any]) -> str:
+    """Return the definitions of `tools` as models get them, to be counted."""
+    return json.dumps([convert_to_openai_tool(tool) for tool in tools], ensure_ascii=False) if tools else ""
+
+
+def _spoken(said: Sequence[BaseMessage]) -> SpokenRound:
+    texts = [(isinstance(message, HumanMessage), str(message.text)) for message in said]
+    return SpokenRound(
+        said="\n".join(text for users, text in texts if users),
+        answered="\n".join(text for users, text in texts if not users),
+    )
 
 
 def _for_model(message: BaseMessage, able: Collection[Modality]) -> BaseMessage:

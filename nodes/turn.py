@@ -46,17 +46,3 @@ def tool_rounds(messages: Sequence[BaseMessage]) -> int:
 def wants_tools(messages: Sequence[BaseMessage]) -> bool:
     """Whether the newest message asks for tools."""
     return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
-
-
-def recent_rounds(messages: Sequence[BaseMessage], rounds: int) -> list[BaseMessage]:
-    """Return the running turn whole and the last `rounds` user messages before it with their answers.
-
-    Tool traffic of earlier turns is left out: a dangling tool call makes providers refuse the whole request.
-    """
-    start = turn_start(messages)
-    if start is None:
-        return list(messages)
-    earlier = [m for m in messages[:start] if isinstance(m, HumanMessage) or is_answer(m)]
-    openings = [i for i, m in enumerate(earlier) if isinstance(m, HumanMessage)]
-    first = openings[-rounds] if rounds and len(openings) >= rounds else (0 if rounds else len(earlier))
-    return [*earlier[first:], *messages[start:]]

@@ -1,24 +1,25 @@
-"""Put a prompt together under a budget of tokens: pure functions of texts, memories and messages."""
+"""Put a prompt together within the window of its model: pure functions of texts, memories and messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.metrics import prompt_cut, prompt_tokens
-from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, SUMMARY_TAG, block, memory_line
-from discreet.prompts.budget import Part, TokenBudget
-from discreet.prompts.cutting import Count, cut_at_sentence, cut_middle
+from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, ROUNDS_TAG, SUMMARY_TAG, block
+from discreet.prompts.budget import DEFAULT_WINDOW, RESERVE, Part, divide
+from discreet.prompts.counting import MESSAGE_TOKENS, Count, message_tokens
+from discreet.prompts.cutting import LEAST_TOKENS, cut_at_sentence, cut_end, cut_middle
 from discreet.prompts.data import as_data
-from discreet.prompts.rounds import MESSAGE_TOKENS, fit_rounds, message_tokens, split_rounds
+from discreet.prompts.memories import tell_memories
+from discreet.prompts.results import fit_results, least_tokens
+from discreet.prompts.rounds import Brief, split_rounds, tell_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.state.conversation import RetrievedMemory
 
-__all__ = ["DEFAULT_BUDGET", "AssembledPrompt", "Part", "TokenBudget", "assemble", "observe"]
-
-DEFAULT_BUDGET = TokenBudget()
+__all__ = ["AssembledPrompt", "Part", "assemble", "observe"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,13 +29,15 @@ class AssembledPrompt:
     system: str
     """Text of the system message."""
     rounds: tuple[BaseMessage, ...]
-    """Earlier rounds that fitted, the user's message first."""
+    """The newest earlier rounds, the user's message first. Those before them stand in the system message, a line each."""
     running: tuple[BaseMessage, ...]
-    """The running turn as it was given."""
+    """The running turn; long tool results may be shortened."""
     tokens: Mapping[Part, int]
     """What each part takes, as counted."""
     cut: Mapping[Part, int]
-    """How many items of each part were left out or shortened: rounds, memories, the summary."""
+    """How many items of each part were left out or shortened: rounds, memories, the summary, tool results."""
+    untold: int = 0
+    """How many of the oldest rounds stand nowhere: have them summarised, and assemble again without them."""
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -43,7 +46,7 @@ class AssembledPrompt:
 
     @property
     def total(self) -> int:
-        """The tokens of all parts."""
+        """The tokens of all parts, definitions of tools included."""
         return sum(self.tokens.values())
 
 
@@ -56,26 +59,31 @@ def assemble(
     summary: str = "",
     system_prompt: str | None = None,
     last_words: bool = False,
-    budget: TokenBudget = DEFAULT_BUDGET,
+    window: int = DEFAULT_WINDOW,
+    tools: str = "",
+    brief: Brief | None = None,
 ) -> AssembledPrompt:
     """Return the prompt: instructions, facts, past conversations, the summary, earlier rounds, the running turn.
 
-    Instructions and running turn are never cut. The others get what these leave of the total, in this order and each at
-    most its own budget: summary, facts, past conversations, rounds. So an overlong input first costs what nobody uses,
-    then the oldest rounds, then past conversations, then the least relevant facts, then the summary's last sentences. What
-    the instructions leave of their budget goes to the summary, then to the facts and past conversations; what the summary
-    leaves goes to the rounds.
+    Instructions and the user's message are never cut. Facts, past conversations and the summary are placed first, then the
+    rounds, all within half of the window: long facts lose their middle rather than others being left out; rounds that
+    don't fit word for word lose theirs, and before these each stands in a line. Where not even lines have room, `untold`
+    says of how many rounds. The running turn's tool results get what then is left of the window, and are shortened to it.
 
     Args:
-        count: Counts tokens, for example `discreet.providers.tokens.token_counter(model_name)`. Called once for each text,
-            and some ten times for one that has to be shortened.
+        count: Counts tokens, for example `discreet.providers.tokens.token_counter(model_name)`.
         running: The running turn, its tool traffic included; the user's message first.
         earlier: Messages before it, oldest first, without tool traffic.
         memories: Best first; those of the types `turn` and `conversation_summary` are past conversations.
         summary: Of this thread, as far as `earlier` does not tell it.
         system_prompt: Replaces the template's own instructions.
         last_words: Asks for an answer without further tool calls.
-        budget: Tokens of each part.
+        window: Tokens that the model takes, its answer included.
+        tools: Definitions of the tools that the model gets, as JSON: they are counted.
+        brief: Makes a line of a round's text; default: its first sentences.
+
+    Raises:
+        ContextWindowError: The window has no room for instructions, message and 500 tokens.
 
     Example:
         >>> from langchain_core.messages import HumanMessage
@@ -104,46 +112,52 @@ def assemble(
 
     tags = [tag for tag, given in ((FACTS_TAG, facts), (PAST_TAG, past), (SUMMARY_TAG, story)) if given]
     instructions = _Instructions(head=system_prompt or prompt_text("assistant"), last_words=last_words)
-    fixed = instructions.tokens(tags, count)
-    said = sum(message_tokens(message, count) for message in running)
-    spare = max(0, budget.system - fixed)
-    pool = _Pool(budget.total - fixed - said)
+    fixed = instructions.tokens([*tags, *([ROUNDS_TAG] if rounds else [])], count)
+    defined = count(tools) if tools else 0
+    results = [message for message in running if isinstance(message, ToolMessage)]
+    said = sum(message_tokens(message, count) for message in running if isinstance(message, HumanMessage))
+    calls = sum(message_tokens(message, count) for message in running if isinstance(message, AIMessage))
+    least = least_tokens(results, count)
+    rooms = divide(window, fixed=fixed + defined, said=said, traffic=calls + least)
 
-    own = budget.summary + spare
-    story_kept = _fit_summary(story, pool.limit(own), count)
-    story_tokens = count(story_kept)
-    pool.take(story_tokens, own, cut=story_kept != story)
-    reserve = budget.reserve + spare - max(0, story_tokens - budget.summary)
-    facts_kept, facts_tokens, facts_cut = _fit_memories(facts, pool.limit(reserve), count)
-    pool.take(facts_tokens, reserve, cut=facts_cut > 0)
-    reserve -= facts_tokens
-    past_kept, past_tokens, past_cut = _fit_memories(past, pool.limit(reserve), count)
-    pool.take(past_tokens, reserve, cut=past_cut > 0)
-    unused = max(0, budget.summary - story_tokens)
-    rounds_kept, rounds_tokens = fit_rounds(rounds, pool.limit(budget.rounds + unused), count)
+    story_kept = _fit_summary(story, rooms.memory // 4, count)
+    left = rooms.memory - count(story_kept)
+    spoken = sum(message_tokens(message, count) for message in earlier)
+    reserve = max(min(RESERVE, left // 2), left // 3, left - spoken)
+    told_facts = tell_memories(facts, reserve - _least_of(past, reserve), count)
+    told_past = tell_memories(past, reserve - told_facts.tokens, count)
+    left -= told_facts.tokens + told_past.tokens
+    told_rounds = tell_rounds(rounds, left, count, brief or _first_sentences(count))
+    unused = left - told_rounds.tokens
+    fitted, shortened = fit_results(running, rooms.results - rooms.memory + unused + least, count)
 
-    blocks = {FACTS_TAG: facts_kept, PAST_TAG: past_kept, SUMMARY_TAG: story_kept}
-    if not all(blocks[tag] for tag in tags):
-        fixed = instructions.tokens([tag for tag in tags if blocks[tag]], count)
-    whole = [kept for kept, given in zip(rounds_kept[::-1], rounds[::-1], strict=False) if kept is given]
+    blocks = {
+        FACTS_TAG: told_facts.lines,
+        PAST_TAG: told_past.lines,
+        SUMMARY_TAG: story_kept,
+        ROUNDS_TAG: told_rounds.lines,
+    }
     return AssembledPrompt(
         system=instructions.render(blocks),
-        rounds=tuple(message for kept in rounds_kept for message in kept),
-        running=tuple(running),
+        rounds=told_rounds.messages,
+        running=tuple(fitted),
         tokens={
-            "system": fixed,
-            "summary": story_tokens,
-            "facts": facts_tokens,
-            "past": past_tokens,
-            "rounds": rounds_tokens,
-            "input": said,
+            "system": instructions.tokens([tag for tag, lines in blocks.items() if lines], count),
+            "tools": defined,
+            "facts": told_facts.tokens,
+            "past": told_past.tokens,
+            "summary": count(story_kept),
+            "rounds": told_rounds.tokens,
+            "input": sum(message_tokens(message, count) for message in fitted),
         },
         cut={
+            "facts": told_facts.cut,
+            "past": told_past.cut,
             "summary": int(story_kept != story),
-            "facts": facts_cut,
-            "past": past_cut,
-            "rounds": len(rounds) - len(whole),
+            "rounds": told_rounds.cut,
+            "input": shortened,
         },
+        untold=told_rounds.untold,
     )
 
 
@@ -153,21 +167,6 @@ def observe(prompt: AssembledPrompt) -> None:
         prompt_tokens.labels(part).observe(tokens)
     for part, items in prompt.cut.items():
         prompt_cut.labels(part).inc(items)
-
-
-@dataclass
-class _Pool:
-    """What is left of the total for the parts that may be cut, the most precious first."""
-
-    left: int
-
-    def limit(self, own: int) -> int:
-        """Return what a part with a budget of its `own` may take."""
-        return max(0, min(own, self.left))
-
-    def take(self, tokens: int, own: int, *, cut: bool) -> None:
-        """Take `tokens`, and all the rest if the part was cut for the total's sake: lesser parts don't outlive it."""
-        self.left = 0 if cut and self.left < own else self.left - tokens
 
 
 @dataclass(frozen=True)
@@ -196,23 +195,10 @@ def _fit_summary(story: str, limit: int, count: Count) -> str:
     return cut_at_sentence(story, limit, count) or cut_middle(story, limit, count, render=as_data)
 
 
-def _fit_memories(memories: Sequence[RetrievedMemory], limit: int, count: Count) -> tuple[str, int, int]:
-    """Return the lines of the first memories that fit, what they take, and how many memories were cut.
+def _least_of(past: Sequence[RetrievedMemory], reserve: int) -> int:
+    """Return what facts leave to past conversations."""
+    return min(len(past) * LEAST_TOKENS, reserve // 4)
 
-    Where the very first is over the limit, it is kept without the middle of its text.
-    """
-    lines: list[str] = []
-    used = 0
-    for memory in memories:
-        line = memory_line(memory)
-        tokens = count(line + "\n")
-        if used + tokens > limit:
-            break
-        lines.append(line)
-        used += tokens
-    cut = len(memories) - len(lines)
-    if memories and not lines:
-        best = memories[0]
-        line = cut_middle(as_data(best["text"]), limit - 1, count, render=lambda text: memory_line(best, text))
-        lines, used = ([line], count(line + "\n")) if line else ([], 0)
-    return "\n".join(lines), used, cut
+
+def _first_sentences(count: Count) -> Brief:
+    return lambda text, limit: cut_at_sentence(text, limit, count) or cut_end(text, limit, count)

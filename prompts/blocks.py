@@ -6,11 +6,11 @@ import re
 from typing import get_args
 
 from discreet.prompts.data import as_data
-from discreet.prompts.markers import FACTS_TAG, PAST_TAG, SUMMARY_TAG
+from discreet.prompts.markers import FACTS_TAG, PAST_TAG, ROUNDS_TAG, SUMMARY_TAG
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.records import MemoryType
 
-__all__ = ["FACTS_TAG", "PAST_TAG", "PAST_TYPES", "SUMMARY_TAG", "block", "memory_line"]
+__all__ = ["FACTS_TAG", "PAST_TAG", "PAST_TYPES", "ROUNDS_TAG", "SUMMARY_TAG", "block", "memory_line"]
 
 PAST_TYPES = frozenset({"conversation_summary", "turn"})
 """Memories that tell of a conversation. They stand in the instructions, never as messages that nobody wrote."""

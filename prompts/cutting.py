@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from discreet.prompts.counting import Count
 from discreet.state.sentences import SENTENCE_END
-
-Count = Callable[[str], int]
-"""A `discreet.ports.TokenCounter`; that room lies above this one."""
 
 ELLIPSIS = " … "
 
@@ -22,6 +20,21 @@ _HALF_WORD_BEFORE = re.compile(r"(?<=\s)\S{1,15}$")
 _HALF_WORD_AFTER = re.compile(r"\S{1,15}(?=\s)")
 
 
+def fair_shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """Return for each of `sizes` what it gets of `limit`: small ones all they need, and large ones equal parts of the rest.
+
+    Example:
+        >>> fair_shares([10, 500, 300], 210)
+        [10, 100, 100]
+    """
+    shares = [0] * len(sizes)
+    left = max(0, limit)
+    for done, at in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
+        shares[at] = min(sizes[at], left // (len(sizes) - done))
+        left -= shares[at]
+    return shares
+
+
 def cut_at_sentence(text: str, limit: int, count: Count) -> str:
     """Return the first sentences of `text` that take at most `limit` tokens; empty if not even one does."""
     ends = [match.end() for match in SENTENCE_END.finditer(text)]
@@ -29,8 +42,16 @@ def cut_at_sentence(text: str, limit: int, count: Count) -> str:
     return text[: ends[kept - 1]] if kept else ""
 
 
-def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], str] = str) -> str:
-    """Return `text` rendered, with an ellipsis for its middle, in at most `limit` tokens; empty if that says too little.
+def cut_end(text: str, limit: int, count: Count) -> str:
+    """Return as much of the beginning of `text` as takes at most `limit` tokens, without half a word or placeholder."""
+    if count(text) <= limit:
+        return text
+    kept = bisect_right(range(1, len(text)), limit, key=lambda end: count(text[:end]))
+    return _without_halves(text[:kept])
+
+
+def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], str] = str, mark: str = ELLIPSIS) -> str:
+    """Return `text` rendered, with `mark` for its middle, in at most `limit` tokens; empty if that says too little.
 
     About log2(limit) texts are counted, none of them much longer than what is returned.
     """
@@ -38,13 +59,13 @@ def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], s
         return ""
     best, low, high = "", 0, min(limit, len(text))
     while low < high:
-        candidate = render(_without_middle(text, high))
+        candidate = render(_without_middle(text, high, mark))
         if count(candidate) > limit:
             break
         best, low, high = candidate, high, min(2 * high, len(text))
     while high - low > 1:
         middle = (low + high) // 2
-        candidate = render(_without_middle(text, middle))
+        candidate = render(_without_middle(text, middle, mark))
         if count(candidate) > limit:
             high = middle
         else:
@@ -52,11 +73,15 @@ def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], s
     return best
 
 
-def _without_middle(text: str, kept: int) -> str:
+def _without_halves(head: str) -> str:
+    return _HALF_WORD_BEFORE.sub("", _HALF_PLACEHOLDER_BEFORE.sub("", head)).rstrip()
+
+
+def _without_middle(text: str, kept: int, mark: str) -> str:
     """Return about `kept` characters of both ends, without halves of words and of placeholders at the cut."""
     if kept >= len(text):
         return text
     head, tail = text[: (kept + 1) // 2], text[len(text) - kept // 2 :]
-    head = _HALF_WORD_BEFORE.sub("", _HALF_PLACEHOLDER_BEFORE.sub("", head))
+    head = _without_halves(head)
     half = _HALF_PLACEHOLDER_AFTER.match(tail) or _HALF_WORD_AFTER.match(tail)
-    return f"{head.rstrip()}{ELLIPSIS}{tail[half.end() if half else 0 :].lstrip()}".strip()
+    return f"{head}{mark}{tail[half.end() if half else 0 :].lstrip()}".strip()

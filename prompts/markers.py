@@ -10,6 +10,7 @@ import unicodedata
 FACTS_TAG = "known_facts"
 PAST_TAG = "past_conversations"
 SUMMARY_TAG = "conversation_summary"
+ROUNDS_TAG = "earlier_rounds"
 """The delimiters of our own blocks."""
 
 _LEFT = "＜﹤‹⟨〈〈❮❬⧼ᐸ≺˂❰⟪«《⪡≪⦑⟬⧏˱"
@@ -58,7 +59,7 @@ def bare(folded: str) -> str:
     return _NO_LETTER.sub("", folded)
 
 
-OWN_TAGS = tuple(bare(tag) for tag in (FACTS_TAG, PAST_TAG, SUMMARY_TAG))
+OWN_TAGS = tuple(bare(tag) for tag in (FACTS_TAG, PAST_TAG, SUMMARY_TAG, ROUNDS_TAG))
 
 TEMPLATE_WORDS = (
     *OWN_TAGS,

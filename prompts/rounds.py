@@ -1,72 +1,123 @@
-"""Choose the earlier rounds that fit: whole ones from the newest back, so that roles stay as providers want them."""
+"""Tell every earlier round: the newest word for word, long ones without their middle, older ones in a line each."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
-from discreet.prompts.cutting import Count, cut_middle
+from discreet.prompts.counting import Count, fixed_tokens, message_tokens
+from discreet.prompts.cutting import cut_end, cut_middle, fair_shares
+from discreet.prompts.data import as_data
 
-MESSAGE_TOKENS = 4
-"""What a message takes besides its text: its role and two delimiters (OpenAI Cookbook, "How to count tokens")."""
+LINE_TOKENS: Final = 48
+"""A round in a line: what was said in a sentence, and a beginning of the answer."""
+
+LEAST_LINE: Final = 14
+"""A shorter line says nothing; where there is no room for one each, the summary has to tell the oldest rounds."""
+
+ROUND_SHARE: Final = 3
+"""One round takes a third of the room at most, so that a pasted page leaves the others theirs."""
+
+WORTH_SHORTENING: Final = 120
+"""A round that gets fewer tokens than this becomes a line."""
+
+Brief = Callable[[str, int], str]
+"""Returns what a text says most in at most so many tokens."""
 
 
-def message_tokens(message: BaseMessage, count: Count) -> int:
-    """Return the tokens of a message with its tool calls. Images and sound are not counted."""
-    return _fixed_tokens(message, count) + count(str(message.text))
+@dataclass(frozen=True, kw_only=True)
+class ToldRounds:
+    """Rounds as a prompt tells them."""
+
+    messages: tuple[BaseMessage, ...] = ()
+    """The newest ones, the user's message first."""
+    lines: str = ""
+    """Those before them, a line each."""
+    tokens: int = 0
+    cut: int = 0
+    """How many of them are not there word for word."""
+    untold: int = 0
+    """How many of the oldest have no room: the summary has to tell them."""
 
 
 def split_rounds(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
-    """Return the rounds: each a user's message and what follows it. What stands before the first is left out."""
+    """Return the rounds, oldest first: what the user said until they were answered, and the answers.
+
+    What the assistant said before the user spoke is a round of its own.
+    """
     rounds: list[list[BaseMessage]] = []
     for message in messages:
-        if isinstance(message, HumanMessage):
+        opens = isinstance(message, HumanMessage) and (not rounds or not isinstance(rounds[-1][-1], HumanMessage))
+        if opens or not rounds:
             rounds.append([message])
-        elif rounds:
+        else:
             rounds[-1].append(message)
     return rounds
 
 
-def fit_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count) -> tuple[list[list[BaseMessage]], int]:
-    """Return the newest of `rounds` that take at most `limit` tokens, in their order, and the tokens they take.
+def tell_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count, brief: Brief) -> ToldRounds:
+    """Return `rounds` told in at most `limit` tokens.
 
-    Where the newest alone is over the limit, it is kept without the middle of its texts.
+    From the newest back each stands word for word, without the middle of its texts where it takes more than a third of
+    the limit, while the ones before it still have room for a line each.
     """
-    kept: list[list[BaseMessage]] = []
-    used = 0
-    for said in reversed(rounds):
-        fixed = sum(_fixed_tokens(message, count) for message in said)
-        texts = [count(str(message.text)) for message in said]
-        if used + fixed + sum(texts) > limit:
-            if not kept and (shorter := _shortened(said, texts, limit - fixed, count)):
-                return [shorter], sum(message_tokens(message, count) for message in shorter)
+    untold = max(0, len(rounds) - limit // LEAST_LINE)
+    told = rounds[untold:]
+    if not told:
+        return ToldRounds(untold=untold, cut=untold)
+    sizes = [sum(message_tokens(message, count) for message in said) for said in told]
+    line = min(LINE_TOKENS, limit // len(told))
+    left = limit - sum(min(line, size) for size in sizes)
+    messages: list[BaseMessage] = []
+    used = whole = 0
+    first = len(told)
+    for at in range(len(told) - 1, -1, -1):
+        said, size = told[at], sizes[at]
+        room = min(max(limit // ROUND_SHARE, line), left + min(line, size))
+        if not isinstance(said[0], HumanMessage):
             break
-        kept.append(said)
-        used += fixed + sum(texts)
-    return kept[::-1], used
+        kept = said if size <= room else _shortened(said, room, count) if room >= WORTH_SHORTENING else []
+        if not kept:
+            break
+        taken = size if kept is said else sum(message_tokens(message, count) for message in kept)
+        whole += kept is said
+        left -= taken - min(line, size)
+        used += taken
+        messages[:0] = kept
+        first = at
+    lines = [_line(said, line, count, brief) for said in told[:first]]
+    return ToldRounds(
+        messages=tuple(messages),
+        lines="\n".join(lines),
+        tokens=used + sum(count(text + "\n") for text in lines),
+        cut=len(rounds) - whole,
+        untold=untold,
+    )
 
 
-def _fixed_tokens(message: BaseMessage, count: Count) -> int:
-    calls = message.tool_calls if isinstance(message, AIMessage) else ()
-    return MESSAGE_TOKENS + sum(count(call["name"]) + count(json.dumps(call["args"], default=str)) for call in calls)
-
-
-def _shortened(said: Sequence[BaseMessage], tokens: Sequence[int], left: int, count: Count) -> list[BaseMessage]:
-    """Return a round whose texts, of so many `tokens`, take at most what is `left`; empty if that says too little.
-
-    Short texts leave their share to long ones.
-    """
-    shorter = list(said)
-    for done, at in enumerate(sorted(range(len(said)), key=tokens.__getitem__)):
-        share = left // (len(said) - done)
-        if tokens[at] > share:
-            text = cut_middle(str(said[at].text), share, count)
-            if not text:
-                return []
-            shorter[at] = said[at].model_copy(update={"content": text})
-            left -= count(text)
-        else:
-            left -= tokens[at]
+def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[BaseMessage]:
+    """Return a round whose texts lack their middles; empty if that says too little."""
+    texts = [str(message.text) for message in said]
+    left = limit - sum(fixed_tokens(message, count) for message in said)
+    shorter = []
+    for message, text, share in zip(said, texts, fair_shares([count(text) for text in texts], left), strict=True):
+        cut = text if count(text) <= share else cut_middle(text, share, count)
+        if text and not cut:
+            return []
+        shorter.append(message if cut == text else message.model_copy(update={"content": cut}))
     return shorter
+
+
+def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> str:
+    """Return a round as one line of data. Both sides share the room; what the user said is the larger part."""
+    users = " ".join(str(message.text) for message in said if isinstance(message, HumanMessage))
+    answers = " ".join(str(message.text) for message in said if not isinstance(message, HumanMessage))
+    room = limit - 6
+    question, answer = as_data(users), as_data(answers)
+    if count(question) + count(answer) > room:
+        question = as_data(brief(question, max(1, room - min(count(answer), room // 3)))) if question else ""
+        answer = as_data(brief(answer, max(1, room - count(question)))) if answer else ""
+    return cut_end("- " + " → ".join(part for part in (question, answer) if part), limit - 1, count)

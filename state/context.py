@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from discreet.errors import InvalidUserError
+from discreet.state.memory_settings import WindowSize
 
 MAX_USER_ID_CHARS = 200
 """Long enough for every identity provider's subject (OpenID Connect Core 1.0, section 2: 255 ASCII at most, and
@@ -51,6 +52,9 @@ class Context:
 
     system_prompt: str | None = None
     """Instructions that stand before everything else. Default: the template's own."""
+
+    context_window_size: WindowSize | None = None
+    """Tokens that the model takes, its answer included. Default: the setting context_window_size, else the model's profile."""
 
     retrieve_limit: Annotated[int, Field(ge=1, le=50)] | None = None
     """Memories put into the prompt at most. Default: the setting memory_retrieve_limit."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
+WindowSize = Annotated[int, Field(ge=1_000, le=10_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:/@-]+$")]
 
 
@@ -37,8 +38,8 @@ class MemorySettings(BaseModel):
     """Memories put into a prompt at most."""
     memory_retrieve_threshold: Share = 0.6
     """Least similarity of a memory that shares no word with the question."""
-    context_window_size: Annotated[int, Field(ge=1_000, le=1_000_000)] = 4_096
-    """Tokens of a prompt at most."""
+    context_window_size: WindowSize | None = None
+    """Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 8,000."""
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> MemorySettings:

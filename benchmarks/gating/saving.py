@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from discreet.prompts.assistant import render_assistant
+from discreet.prompts.assembly import assemble
 from discreet.state.conversation import RetrievedMemory
 
 FACTS = (
@@ -29,7 +29,11 @@ def tokens_saved() -> int:
         RetrievedMemory(entry_id=str(i), text=text, type=kind, created_at="2026-03-05T10:00:00+00:00", relevance=0.8)
         for i, (kind, text) in enumerate(FACTS)
     ]
-    return _tokens(render_assistant(memories)) - _tokens(render_assistant())
+    return _tokens(_system(memories)) - _tokens(_system([]))
+
+
+def _system(memories: list[RetrievedMemory]) -> str:
+    return assemble(count=len, running=[], memories=memories, window=100_000).system
 
 
 def _tokens(prompt: str) -> int:

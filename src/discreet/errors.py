@@ -8,6 +8,7 @@ DiscreetError
 │   ├── InputTooLargeError
 │   ├── UnsupportedInputError
 │   ├── MediaSummaryUnavailableError
+│   ├── ContextWindowError
 │   ├── InvalidUserError
 │   ├── UndecodableInputError
 │   └── InvalidJsonLineError
@@ -114,6 +115,21 @@ class MediaSummaryUnavailableError(InputError):
     """
 
     code = "media_summary_unavailable"
+
+
+class ContextWindowError(InputError):
+    """The model's context window has no room for the instructions and the message."""
+
+    code = "context_window"
+
+    def __init__(self, *, window: int, instructions: int, message: int, least: int) -> None:
+        """Take tokens."""
+        self.window, self.instructions, self.message = window, instructions, message
+        super().__init__(
+            f"The context window has {window:,} tokens. Instructions and tools take {instructions:,} of them, the message "
+            f"with its tool calls {message:,}, and {least:,} more are needed. Send less at a time, or set "
+            "DISCREET_CONTEXT_WINDOW_SIZE to what the model takes."
+        )
 
 
 class InvalidUserError(InputError):

@@ -136,6 +136,12 @@ class Settings(BaseSettings):
     default_user: str | None = Field(
         default=None, description="user_id for runs that name none. Leave unset where several people share a server."
     )
+    context_window_size: int | None = Field(
+        default=None,
+        ge=1_000,
+        le=10_000_000,
+        description="Tokens that the chat model takes, its answer included. Default: as its profile says, else 8,000.",
+    )
     retrieve_limit: int = Field(default=5, ge=1, le=50, description="Memories put into the prompt at most.")
     retrieve_threshold: float | None = Field(
         default=0.6, ge=0, le=1, description="Least calibrated score of a memory that shares no word with the question."

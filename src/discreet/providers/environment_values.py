@@ -23,6 +23,7 @@ SAME: Mapping[str, str] = MappingProxyType(
         "memory_update_threshold": "update_threshold",
         "max_memories_per_user": "max_memories_per_user",
         "memory_retrieve_limit": "retrieve_limit",
+        "context_window_size": "context_window_size",
         "memory_retrieve_threshold": "retrieve_threshold",
     }
 )

@@ -81,6 +81,13 @@ class ExtractiveSummaryProvider:
         """Return the statements that say the most within `max_tokens`, in their order; nothing if none says anything."""
         return await asyncio.to_thread(self._summarize, rounds, earlier, max_tokens)
 
+    def brief(self, text: str, max_tokens: int) -> str:
+        """Return the statements of one `text` that say the most within `max_tokens`, else its beginning. Not quoted."""
+        found = [self._statement(sentence, _kind(sentence)) for sentence in sentences(text)]
+        chosen = self._choose(found, _rarity(found), set(), max_tokens)
+        told = " ".join(each.text for each in chosen)
+        return shortened(told or text, lambda part: self._count_tokens(part) <= max_tokens)
+
     def _summarize(self, rounds: Sequence[SpokenRound], earlier: str, max_tokens: int) -> str:
         before = list(self._read_summary(earlier))
         found = [each for spoken in rounds for each in self._read_round(spoken)] if rounds else before

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 
+from discreet.errors import ConfigurationError
 from discreet.graph import build_graph
 from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.run import describe_run
-from discreet.prompts.budget import TokenBudget
 from discreet.providers.environment_values import environment_values
-from discreet.settings import Settings
+from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.state.conversation import ConversationState
 from discreet.testing import InMemoryMemories, InMemorySettingsStore, ScriptedChatModel
@@ -97,30 +99,43 @@ async def test_a_change_holds_from_the_next_turn_on():
         assert memories.asked["limit"] == limit
 
 
-async def budget_used(prompting, monkeypatch):
-    """Return the budget that a prompt is made within."""
+async def window_used(prompting, monkeypatch, *, context=None, profile=None):
+    """Return the window that a prompt is made for."""
     seen = []
     assemble = Prompting.prompt.__globals__["assemble"]
     monkeypatch.setitem(
-        Prompting.prompt.__globals__, "assemble", lambda **given: seen.append(given["budget"]) or assemble(**given)
+        Prompting.prompt.__globals__, "assemble", lambda **given: seen.append(given["window"]) or assemble(**given)
     )
-    await prompting.prompt([HumanMessage("Hi")], [], run=describe_run())
+    model = ScriptedChatModel(responses=[], profile=profile)
+    run = replace(describe_run(), context=Context(context_window_size=context))
+    await prompting.prompt([HumanMessage("Hi")], [], run=run, model=model)
     return seen[0]
 
 
 @pytest.mark.parametrize(
-    ("argument", "window", "total"),
+    ("said", "window"),
     [
-        (None, None, 2_000),  # the default of 4,096 changes nothing
-        (None, 8_000, 2_000),
-        (None, 1_500, 1_500),
-        (TokenBudget(rounds=9_000), None, 9_800),
-        (TokenBudget(rounds=9_000), 1_500, 9_800),  # a call argument goes before the database
-        (TokenBudget(window=1_200), 1_500, 1_200),
+        ((None, None, None, None, None), 8_000),
+        ((None, None, None, None, {"max_input_tokens": 128_000}), 128_000),
+        ((None, None, None, 30_000, {"max_input_tokens": 128_000}), 30_000),
+        ((None, None, 20_000, 30_000, {"max_input_tokens": 128_000}), 20_000),
+        ((None, 16_000, 20_000, 30_000, {"max_input_tokens": 128_000}), 16_000),
+        ((4_096, 16_000, 20_000, 30_000, {"max_input_tokens": 128_000}), 4_096),
     ],
 )
-async def test_the_context_window_bounds_the_default_budget(argument, window, total, monkeypatch):
-    store = InMemorySettingsStore()
-    prompting = Prompting(budget=argument, memory_settings=store)
-    await store.change(given("context_window_size", window), by="ann")
-    assert (await budget_used(prompting, monkeypatch)).total == total
+async def test_the_window_is_that_of_the_argument_the_run_the_database_the_environment_or_the_model(
+    said, window, monkeypatch
+):
+    argument, context, database, environment, profile = said
+    store = InMemorySettingsStore(environment_values(Settings(context_window_size=environment)))
+    prompting = Prompting(context_window_size=argument, memory_settings=store)
+    await store.change(given("context_window_size", database), by="ann")
+    assert await window_used(prompting, monkeypatch, context=context, profile=profile) == window
+
+
+def test_the_environment_says_the_window(monkeypatch):
+    monkeypatch.setenv("DISCREET_CONTEXT_WINDOW_SIZE", "12000")
+    assert environment_values(load_settings()).context_window_size == 12_000
+    monkeypatch.setenv("DISCREET_CONTEXT_WINDOW_SIZE", "12")
+    with pytest.raises(ConfigurationError, match="DISCREET_CONTEXT_WINDOW_SIZE"):
+        load_settings()

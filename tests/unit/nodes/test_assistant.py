@@ -44,14 +44,12 @@ async def test_the_model_sees_instructions_facts_and_the_message(run_node):
     assert state["messages"][-1].content == "Yes."
 
 
-async def test_memories_over_their_budget_are_cut_from_the_least_relevant(run_node):
+async def test_many_memories_are_all_told(run_node):
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     memories = [{**MEMORY, "text": f"fact {i} " + "word " * 40} for i in range(20)]
     await run_node(make_assistant(model), {"messages": [HumanMessage("Do I?")], "memories": memories})
     facts = model.prompts[0][0].content.split("<known_facts>\n")[1]
-    assert "fact 0 " in facts
-    assert "fact 1 " in facts
-    assert "fact 19 " not in facts
+    assert all(f"fact {i} " in facts for i in range(20))
 
 
 async def test_the_context_chooses_model_and_instructions(run_node):
@@ -86,15 +84,17 @@ def test_the_edge_leads_to_the_tools_on_request(last, following):
     assert route_after_assistant({"messages": [HumanMessage("Go"), last]}) == following
 
 
-async def test_the_oldest_rounds_are_cut_first_and_the_running_turn_never(run_node):
-    earlier = [m for i in range(6) for m in (HumanMessage(f"q{i} " + "word " * 400), AIMessage(f"a{i}"))]
+async def test_the_oldest_rounds_are_shortened_first_and_the_running_turn_never(run_node):
+    earlier = [m for i in range(12) for m in (HumanMessage(f"q{i} " + "word " * 600), AIMessage(f"a{i}"))]
     running = [HumanMessage("word " * 400), *rounds(1)]
     model = ScriptedChatModel(responses=[AIMessage("Yes.")])
     await run_node(make_assistant(model), {"messages": [*earlier, *running]})
-    _, *told = model.prompts[0]
+    system, *told = model.prompts[0]
     assert [m.content for m in told[-3:]] == [m.content for m in running]
     assert isinstance(told[0], HumanMessage)
-    assert [m.content[:2] for m in told[:-3]] == ["q3", "a3", "q4", "a4", "q5", "a5"]
+    assert [m.content.split()[0] for m in told[-9:-3]] == ["q9", "a9", "q10", "a10", "q11", "a11"]
+    lines = system.content.split("<earlier_rounds>\n")[1]
+    assert all(f"- q{i} word" in lines for i in range(12 - len(told[:-3]) // 2))
 
 
 async def test_a_model_that_says_nothing_is_put_into_words(run_node):

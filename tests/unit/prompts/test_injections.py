@@ -13,7 +13,7 @@ from langchain_core.tools import StructuredTool
 
 from discreet.graph import build_graph
 from discreet.prompts import assembly, blocks
-from discreet.prompts.assembly import TokenBudget, assemble
+from discreet.prompts.assembly import assemble
 from discreet.prompts.texts import prompt_text
 from discreet.providers.tokens import count_tokens
 from discreet.state.context import Context
@@ -105,7 +105,7 @@ def prompt_with(text):
         memories=found,
         summary=text,
         system_prompt=BE_KIND,
-        budget=TokenBudget(reserve=20_000, summary=10_000),
+        window=200_000,
     ).messages
 
 

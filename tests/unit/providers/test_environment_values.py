@@ -34,6 +34,7 @@ def test_every_value_that_both_have_is_taken_over(monkeypatch):
         "update_threshold": 0.75,
         "max_memories_per_user": 12,
         "retrieve_limit": 9,
+        "context_window_size": 16_000,
         "retrieve_threshold": 0.25,
     }
     for field, value in values.items():

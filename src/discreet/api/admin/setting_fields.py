@@ -48,7 +48,9 @@ class SettingField:
         return self.name.replace("_", " ").capitalize()
 
     def show(self, value: JsonValue) -> str:
-        """Return `value` as the form has it."""
+        """Return `value` as the form has it: nothing where there is none."""
+        if value is None:
+            return ""
         if isinstance(value, bool):
             return "on" if value else "off"
         return str(value)
@@ -83,6 +85,8 @@ def in_groups(fields: dict[str, SettingField]) -> list[tuple[str, list[str]]]:
 
 
 def _field(name: str, schema: dict[str, Any]) -> SettingField:
+    said: dict[str, Any] = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), {})  # may be none
+    schema = {**schema, **said}
     choices = ("on", "off") if schema["type"] == "boolean" else tuple(schema.get("enum", ()))
     kind = "choice" if "enum" in schema else _KINDS[schema["type"]]
     return SettingField(

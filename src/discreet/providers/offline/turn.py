@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from discreet.prompts.assistant import FACTS_TAG
+from discreet.prompts.blocks import FACTS_TAG
 from discreet.providers.offline.commands import ToolSchemas
 
 _FACTS = re.compile(rf"<{FACTS_TAG}>(.*?)</{FACTS_TAG}>", re.DOTALL)
