@@ -2,5 +2,6 @@
 
 from discreet.graph.memory_agent import build_graph
 from discreet.graph.runner import TurnRunner
+from discreet.nodes.thread_jobs import drain
 
-__all__ = ["TurnRunner", "build_graph"]
+__all__ = ["TurnRunner", "build_graph", "drain"]

@@ -60,6 +60,9 @@ class Options:
     """Rolling summaries of threads, for example `storage.summaries`. None: only the last rounds stay in the prompt."""
     summary_provider: SummaryProvider | None = None
     """Makes them. Default: the chat model; with the offline model, quotes of what the user said."""
+    summarise: Literal["background", "turn"] = "background"
+    """When rolling summaries are made: beside the turns, which never wait for them, or before a turn ends. In the turn where
+    each has an event loop or a process of its own, and a chat model is to write them; see docs/rolling_summary.md."""
     summarizer: MediaSummarizer | None = None
     """Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal."""
     redactor: TextRedactor | None = None
@@ -190,6 +193,7 @@ def _summariser(
         options.summary_provider or summary_provider_for(model),
         count_tokens,
         redactor=redactor,
+        background=options.summarise == "background",
         on_commit=remember_summary(options.memories) if keep and options.memories is not None else None,
     )
 

@@ -14,6 +14,7 @@ from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.outage import Graph, run_through_outage
 from discreet.nodes.masking import failed, turn_key
 from discreet.nodes.run import run_of
+from discreet.nodes.thread_jobs import drain
 from discreet.nodes.turn import turn_start
 from discreet.ports import Done, Running, ShortTermStore, TurnVault
 from discreet.prompts.still_working import render_still_working
@@ -123,6 +124,10 @@ class TurnRunner:
             await self._keep_values(delivery, values)
             await self._deliveries.finish(delivery, claim, answer)
         return {**state, self._key: [_resolved(message, values) for message in said]}
+
+    async def aclose(self) -> None:
+        """Wait for the work beside the turns, 20 seconds at most; before the storage is closed."""
+        await drain()
 
     async def _repeated(self, delivery: Delivery | None, answer: str) -> AIMessage:
         """Return the answer that the first delivery got."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from discreet.checkpoint import RedactingSaver
-from discreet.graph import build_graph
+from discreet.graph import build_graph, drain
 from discreet.graph.guard import guarded
 from discreet.storage.base_store import DiscreetStore
 from discreet.storage.shared import process_storage
@@ -29,11 +29,14 @@ graph = guarded(
 
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[RedactingSaver]:
-    """Yield the checkpointer of the server."""
+    """Yield the checkpointer of the server; at its end, work beside the turns is waited for."""
     async with process_storage.lease() as storage:
         saver = RedactingSaver.from_pool(storage.pool)
         await saver.setup()
-        yield saver
+        try:
+            yield saver
+        finally:
+            await drain()
 
 
 @asynccontextmanager

@@ -1,75 +1,63 @@
-"""Keep a rolling summary of each thread: every five rounds the next five go into it, beside the turns."""
+"""Keep a rolling summary of each thread: every five rounds the next five go into it, beside the turns or in them."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID, uuid5
+from weakref import WeakSet
 
 from langchain_core.messages import BaseMessage
 
-from discreet.metrics import conversation_rounds, summaries, summary_failures
-from discreet.nodes.latest_jobs import LatestJobs
+from discreet.metrics import conversation_rounds
 from discreet.nodes.rounds import KEEP, ThreadRound, belongs, rounds_of, window
-from discreet.ports import (
-    Memories,
-    RollingSummaries,
-    RollingSummary,
-    SummaryProvider,
-    TextRedactor,
-    TokenCounter,
-    of_thread,
+from discreet.nodes.summary_steps import (
+    CHUNK,
+    Conversation,
+    IsCurrent,
+    OnCommit,
+    SummarySteps,
+    Thread,
+    due,
+    note_failure,
+    tried,
 )
-from discreet.providers.sentences import shortened
+from discreet.nodes.summary_text import BUDGET, SummaryText
+from discreet.nodes.thread_jobs import DRAIN_SECONDS, ThreadJobs, drain
+from discreet.nodes.turn import turn_start
+from discreet.ports import Memories, RollingSummaries, RollingSummary, SummaryProvider, TextRedactor, TokenCounter
+from discreet.providers.summaries import SummaryInTime
 from discreet.providers.tokens import count_tokens
 from discreet.redaction import untagged
 from discreet.redaction.configured import default_redactor
-from discreet.redaction.placeholders import TAGGED
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
 
-__all__ = ["KEEP", "OnCommit", "RollingSummariser", "remember_summary", "window"]
+__all__ = ["KEEP", "IsCurrent", "OnCommit", "RollingSummariser", "remember_summary", "window"]
 
-logger = logging.getLogger(__name__)
-
-CHUNK = 5
-"""Rounds that go into the summary at a time: with three more detail is lost, with ten the prompt grows longer."""
-
-BUDGET = 200
-"""Tokens of a summary, of the 2,000 of a prompt."""
-
-CHUNK_SHARE = 4
-"""A chunk gets a quarter of the budget."""
-
-SHARE = 0.04
-"""Of the tokens of the rounds that it covers: what a summary may take, from half of its budget on. At forty rounds the
-last six are 15 % of all, so that this saves four fifths; rounds of 125 tokens and more fill the budget."""
+LATE = 2
+"""Chunks that are due when a summary is late: the turns of five rounds have not brought it forward."""
 
 MAX_STEPS = 4
 """Chunks in one go, those included that were lost to a faster committer. A long thread that is new here is caught up with
 over its next turns."""
 
 READ_SECONDS = 2.0
-"""How long a turn waits for the summary."""
+"""How long a turn waits for the storage of summaries."""
+
+IN_TURN_SECONDS = 8.0
+"""How long a turn waits for its summary where it is made in the turn: less than a place where turns are kept is given."""
+
+CATCH_UP_SECONDS = 8.0
+"""How long a prompt that does not fit waits for the provider. Then the rest is quoted, which takes 10 ms a chunk."""
 
 MAX_SHOWN = 1_000
 """Turns that run at once, at most a few hundred in a process."""
 
-HOOK_SECONDS = 5.0
-"""How long `on_commit` may take."""
-
-OnCommit = Callable[[str | None, str, RollingSummary, str], Awaitable[None]]
-"""Called after each commit with user_id, thread_id, the summary and the name of the application."""
-
 _NAMESPACE = UUID("8f3c4f0e-53c1-5c0b-9a55-3f1f6f1b7a42")
 """Of the ids of summaries among the memories. Never changed: it tells which memory belongs to a thread."""
-
-
-class _Turn(NamedTuple):
-    rounds: list[ThreadRound]
-    app_name: str
 
 
 class _Shown(NamedTuple):
@@ -82,6 +70,10 @@ class RollingSummariser:
     """Keeps the rolling summaries of threads up to date, and hands them to prompts. One serves all threads.
 
     No turn depends on it: what fails is a log event, a metric, and a summary that stays behind until the next turn.
+
+    In the background it works in tasks on the turn's event loop, if that has served a turn before. On a loop that it sees
+    for the first time nothing is begun that may end with the turn, as under `asyncio.run` a turn; a summary that is late
+    there is continued at once with quotes, which need no model.
 
     Example:
         >>> import asyncio
@@ -101,12 +93,12 @@ class RollingSummariser:
         chunk: int = CHUNK,
         keep: int = KEEP,
         budget: int = BUDGET,
-        share: float = SHARE,
         timeout: float = 20.0,
         redactor: TextRedactor | None = None,
         background: bool = True,
         max_running: int = 8,
         on_commit: OnCommit | None = None,
+        is_current: IsCurrent | None = None,
     ) -> None:
         """Keep what `provider` makes of rounds in `summaries`.
 
@@ -117,27 +109,31 @@ class RollingSummariser:
             chunk: Rounds at a time.
             keep: Rounds that `window` leaves verbatim.
             budget: Tokens of a summary at most.
-            share: What it may take of the tokens of the rounds that it covers, from half of the budget on; with 1 it is
-                the budget alone that counts.
-            timeout: Seconds for all that one turn starts.
+            timeout: Seconds for all that one turn starts; while the event loop stands still they don't run.
             redactor: Redacts what is kept. Default: the one that the settings describe.
-            background: Work beside the turns; else `after_turn` waits for it, `timeout` seconds at most.
+            background: Work beside the turns; else `after_turn` waits for it, 8 seconds or `timeout` at most.
             max_running: Threads worked on at once. One more is left for its next turn.
             on_commit: Told of each new summary; its failure costs nothing else.
+            is_current: Asked before each commit; without a yes nothing is kept. For rounds that were taken out meanwhile.
         """
         self._summaries = summaries
         self._provider = provider
         self._count_tokens = count_tokens
         self._chunk = chunk
         self._keep = keep
-        self._budget = budget
-        self._share = share
         self._timeout = timeout
-        self._redactor = redactor or default_redactor()
         self._background = background
-        self._on_commit = on_commit
-        self._jobs = LatestJobs(self._advance, limit=max_running)
-        self._shown: OrderedDict[tuple[str | None, str], _Shown] = OrderedDict()
+        self._steps = SummarySteps(
+            summaries=summaries,
+            text=SummaryText(count_tokens, redactor or default_redactor(), budget),
+            chunk=chunk,
+            on_commit=on_commit,
+            is_current=is_current,
+        )
+        self._jobs = ThreadJobs(self._advance, limit=max_running)
+        self._living: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+        """Event loops that have served a turn."""
+        self._shown: OrderedDict[Thread, _Shown] = OrderedDict()
         """What running turns were shown last, so that a turn reads the summary once however often the model is asked."""
 
     async def after_turn(
@@ -149,18 +145,21 @@ class RollingSummariser:
         app_name: str = "default",
     ) -> None:
         """Summarise what is due of a thread. `messages` is the whole conversation, filtered and redacted. Never raises."""
-        rounds = rounds_of(messages)
-        conversation_rounds.observe(len(rounds))
-        if thread_id is None or len(rounds) < self._chunk:
+        loop = asyncio.get_running_loop()
+        lives_on = loop in self._living
+        self._living.add(loop)
+        seen = Conversation(rounds_of(messages), app_name)
+        conversation_rounds.observe(len(seen.rounds))
+        if thread_id is None or len(seen.rounds) < self._chunk:
             return
-        shown = self._shown.pop((user_id, thread_id), None)
-        if shown is not None and belongs(shown.summary, rounds) and len(rounds) - shown.summary.rounds < self._chunk:
+        thread = (user_id, thread_id)
+        shown = self._shown.pop(thread, None)
+        if shown is not None and due(shown.summary, seen.rounds) < self._chunk:
             return
-        done = self._jobs.offer((user_id, thread_id), _Turn(rounds, app_name))
-        if done is None:
-            _note_failure("Busy", thread_id, len(rounds))
-        elif not self._background:
-            await asyncio.wait([asyncio.wrap_future(done)], timeout=self._timeout)
+        if lives_on or not self._background:
+            await self._begin(thread, seen)
+        if not (lives_on and self._background) and await self._is_late(thread, seen.rounds):
+            await self._advance(thread, seen, self._quotes_after(0))
 
     async def current(
         self, user_id: str | None, thread_id: str | None, messages: Sequence[BaseMessage]
@@ -173,93 +172,79 @@ class RollingSummariser:
         if thread_id is None or len(rounds) < self._chunk:
             return RollingSummary()
         shown = self._shown.get((user_id, thread_id))
-        if shown is not None and shown.answer_id == rounds[-1].answer_id is not None:
+        if shown is not None and shown.answer_id == rounds[-1].answer_id is not None and belongs(shown.summary, rounds):
             return shown.summary
-        try:
-            async with asyncio.timeout(READ_SECONDS):
-                stored = await self._summaries.get(user_id, thread_id)
-        except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign store raises
-            _note_failure(type(error).__name__, thread_id, len(rounds))
-            return RollingSummary()
-        if not belongs(stored, rounds):
+        stored = await self._read((user_id, thread_id), len(rounds))
+        if stored is None or not belongs(stored, rounds):
             return RollingSummary()
         self._show((user_id, thread_id), _Shown(rounds[-1].answer_id, stored))
         return stored
 
-    def _show(self, thread: tuple[str | None, str], shown: _Shown) -> None:
-        self._shown[thread] = shown
-        self._shown.move_to_end(thread)
-        if len(self._shown) > MAX_SHOWN:
-            self._shown.popitem(last=False)
+    async def catch_up(
+        self,
+        user_id: str | None,
+        thread_id: str | None,
+        messages: Sequence[BaseMessage],
+        *,
+        app_name: str = "default",
+    ) -> RollingSummary:
+        """Summarise now all rounds of `messages` but the last `keep` and the running turn, and return the newest summary.
+
+        For a prompt that does not hold what the summary lacks. After 8 seconds, or if the provider fails, the rest is
+        quoted. Never raises: what could not be done is missing in the summary.
+        """
+        rounds = rounds_of(messages[: turn_start(messages)])
+        upto = len(rounds) - self._keep
+        newest = await self.current(user_id, thread_id, messages)
+        if thread_id is None or newest.rounds >= upto:
+            return newest
+        thread, reached = (user_id, thread_id), [newest]
+        provider = self._quotes_after(CATCH_UP_SECONDS)
+        work = partial(self._steps.upto, thread, Conversation(rounds, app_name), provider, upto, reached)
+        await tried(work, CATCH_UP_SECONDS + READ_SECONDS, thread, len(rounds))
+        self._show(thread, _Shown(rounds_of(messages)[-1].answer_id, reached[-1]))
+        return reached[-1]
 
     def window(self, messages: Sequence[BaseMessage], summary: RollingSummary) -> list[BaseMessage]:
         """Return the messages that stand verbatim beside `summary`, see `window`."""
         return window(messages, summary, self._keep)
 
-    async def drain(self) -> None:
-        """Wait for the work that runs, for a shutdown or a test."""
-        await self._jobs.drain()
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> int:
+        """Wait `seconds` at most for the work that runs; return how many threads are left.
 
-    async def _advance(self, key: tuple[str | None, str], turn: _Turn) -> None:
-        """Do what is due of one thread; all that can fail does so here."""
-        user_id, thread_id = key
-        try:
-            async with asyncio.timeout(self._timeout):
-                await self._catch_up(user_id, thread_id, turn)
-        except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign store or model raises
-            _note_failure(type(error).__name__, thread_id, len(turn.rounds))
+        `discreet.graph.drain` does so for all summarisers of a process.
+        """
+        return await drain(seconds, of=self._jobs)
 
-    async def _catch_up(self, user_id: str | None, thread_id: str, turn: _Turn) -> None:
-        stored = await self._summaries.get(user_id, thread_id)
-        for _ in range(MAX_STEPS):
-            base = stored if belongs(stored, turn.rounds) else RollingSummary()
-            rounds = turn.rounds[: base.rounds + self._chunk]
-            if len(rounds) < base.rounds + self._chunk or rounds[-1].answer_id is None:
-                return
-            summaries.inc()
-            new = RollingSummary(
-                text=await self._longer(base, rounds, thread_id),
-                rounds=len(rounds),
-                last_message_id=rounds[-1].answer_id,
-            )
-            if await self._summaries.commit(user_id, thread_id, expected=stored, new=new):
-                stored = new
-                await self._tell(user_id, thread_id, new, turn.app_name)
-                continue
-            summary_failures.labels("LostRace").inc()
-            stored = await self._summaries.get(user_id, thread_id)
-            if stored.rounds < base.rounds or not belongs(stored, turn.rounds):
-                return  # it was forgotten meanwhile, or the winner saw more of the thread than this turn did
+    async def _begin(self, thread: Thread, seen: Conversation) -> None:
+        """Have what is due of one thread done, and wait for it where that is wanted."""
+        done = self._jobs.offer(thread, seen)
+        if done is None:
+            note_failure("Busy", thread, len(seen.rounds))
+        elif not self._background:
+            await asyncio.wait([asyncio.wrap_future(done)], timeout=min(self._timeout, IN_TURN_SECONDS))
 
-    async def _longer(self, base: RollingSummary, rounds: Sequence[ThreadRound], thread_id: str) -> str:
-        """Return the text of `base` with what the rest of `rounds` comes to, redacted and within the budget."""
-        chunk = [each.spoken for each in rounds[base.rounds :]]
-        room = self._room(rounds)
+    async def _is_late(self, thread: Thread, rounds: Sequence[ThreadRound]) -> bool:
+        stored = await self._read(thread, len(rounds))
+        return stored is not None and due(stored, rounds) >= LATE * self._chunk
 
-        def fits(text: str) -> bool:
-            return self._count_tokens(text) <= room
+    async def _read(self, thread: Thread, rounds: int) -> RollingSummary | None:
+        """Return the summary that is kept; None if it can't be read."""
+        return await tried(partial(self._summaries.get, *thread), READ_SECONDS, thread, rounds)
 
-        part = await self._provider.summarize(chunk, earlier=base.text, max_tokens=self._budget // CHUNK_SHARE)
-        text = "\n".join(filter(None, (base.text, part.strip())))
-        if not fits(text):
-            text = await self._provider.summarize((), earlier=text, max_tokens=room)
-        given = " ".join([base.text, *(f"{each.said} {each.answered}" for each in chunk)])
-        redact = of_thread(self._redactor, thread_id).redact
-        return shortened(await asyncio.to_thread(redact, _with_tags_of(given, text)), fits)
+    def _show(self, thread: Thread, shown: _Shown) -> None:
+        self._shown[thread] = shown
+        self._shown.move_to_end(thread)
+        if len(self._shown) > MAX_SHOWN:
+            self._shown.popitem(last=False)
 
-    def _room(self, rounds: Sequence[ThreadRound]) -> int:
-        """Return how many tokens the summary of `rounds` may take."""
-        spoken = sum(self._count_tokens(text) for each in rounds for text in (each.spoken.said, each.spoken.answered))
-        return min(self._budget, max(self._budget // 2, int(spoken * self._share)))
+    async def _advance(self, thread: Thread, seen: Conversation, provider: SummaryProvider | None = None) -> None:
+        """Do the whole chunks that are due of one thread, and no more than some of them at once."""
+        work = partial(self._steps.chunks, thread, seen, provider or self._provider, steps=MAX_STEPS)
+        await tried(work, self._timeout, thread, len(seen.rounds))
 
-    async def _tell(self, user_id: str | None, thread_id: str, summary: RollingSummary, app_name: str) -> None:
-        if self._on_commit is None:
-            return
-        try:
-            async with asyncio.timeout(HOOK_SECONDS):
-                await self._on_commit(user_id, thread_id, summary, app_name)
-        except Exception as error:  # noqa: BLE001  # the summary is kept; a foreign hook may raise anything
-            _note_failure(type(error).__name__, thread_id, summary.rounds)
+    def _quotes_after(self, seconds: float) -> SummaryProvider:
+        return SummaryInTime(self._provider, seconds, count_tokens=self._count_tokens)
 
 
 def remember_summary(memories: Memories) -> OnCommit:
@@ -284,14 +269,3 @@ def remember_summary(memories: Memories) -> OnCommit:
         await memories.save(user_id, [record])
 
     return remember
-
-
-def _with_tags_of(given: str, text: str) -> str:
-    """Return `text`, where a placeholder that does not stand in `given` loses its tag: the model made it up."""
-    known = {match[0] for match in TAGGED.finditer(given)}
-    return TAGGED.sub(lambda match: match[0] if match[0] in known else f"<{match['kind']}>", text)
-
-
-def _note_failure(cause: str, thread_id: str, rounds: int) -> None:
-    summary_failures.labels(cause).inc()
-    logger.warning("rolling_summary_failed cause=%s thread=%s rounds=%d", cause, thread_id, rounds)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
+import time
 from collections.abc import Sequence
 
 from langchain_core.language_models import BaseChatModel
@@ -10,6 +13,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.constants import TAG_NOSTREAM
 
 from discreet.errors import ProviderError
+from discreet.metrics import summary_failures
 from discreet.ports import SpokenRound, SummaryProvider, TokenCounter
 from discreet.prompts.rolling_summary import render_rolling_summary
 from discreet.providers.extractive import ExtractiveSummaryProvider
@@ -17,7 +21,9 @@ from discreet.providers.offline import OfflineChatModel
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
 
-__all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "summary_provider_for"]
+__all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "SummaryInTime", "summary_provider_for"]
+
+logger = logging.getLogger(__name__)
 
 MAX_CHARS = 24_000
 """Of the rounds in one prompt: some 6,000 tokens of English, which every chat model takes."""
@@ -68,6 +74,29 @@ class ChatModelSummaryProvider:
         except Exception as error:  # every client library has errors of its own, and no common base
             raise ProviderError(f"The chat model failed to summarise: {type(error).__name__}.") from error
         return str(answer.text)
+
+
+class SummaryInTime:
+    """Asks `provider` while it has time; quotes what was said as soon as that is over, or the provider failed."""
+
+    def __init__(self, provider: SummaryProvider, seconds: float, *, count_tokens: TokenCounter = count_tokens) -> None:
+        """Give `provider` so many seconds from now on, for all calls together."""
+        self._provider = provider
+        self._quotes = ExtractiveSummaryProvider(count_tokens=count_tokens)
+        self._until = time.monotonic() + seconds
+
+    async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
+        """Return what either of them makes of it."""
+        left = self._until - time.monotonic()
+        if left > 0:
+            try:
+                async with asyncio.timeout(left):
+                    return await self._provider.summarize(rounds, earlier=earlier, max_tokens=max_tokens)
+            except Exception as error:  # noqa: BLE001  # a foreign provider may raise anything, and quotes need none
+                self._until = 0.0
+                summary_failures.labels(type(error).__name__).inc()
+                logger.warning("summary_provider_replaced cause=%s", type(error).__name__)
+        return await self._quotes.summarize(rounds, earlier=earlier, max_tokens=max_tokens)
 
 
 def _without_middle(text: str, most: int) -> str:

@@ -78,6 +78,14 @@ def talk(rounds, *, branch="", start=1):
     ]
 
 
+class OnALivingLoop(RollingSummariser):
+    """A summariser whose event loop has served a turn before, as a server's."""
+
+    async def after_turn(self, user_id, thread_id, messages, **options):
+        await super().after_turn(user_id, None, [])
+        await super().after_turn(user_id, thread_id, messages, **options)
+
+
 @dataclass
 class Rig:
     """A summariser and what it works with."""
@@ -98,7 +106,8 @@ def build():
 
     def made(*, summaries=None, provider=None, count_tokens=len, **options):
         summaries, provider = summaries or Summaries(), provider or Numbers()
-        return Rig(RollingSummariser(summaries, provider, count_tokens, **options), summaries, provider)
+        return Rig(OnALivingLoop(summaries, provider, count_tokens, **options), summaries, provider)
 
     made.talk, made.covered, made.Numbers, made.Summaries = talk, covered, Numbers, Summaries
+    made.Summariser = OnALivingLoop
     return made

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ProviderError, StorageUnavailableError
-from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.ports import RollingSummary
 
 COMMITTERS = 8
@@ -70,7 +69,7 @@ def rigged(build):
 
         summaries = Summaries()
         return summaries, [
-            RollingSummariser(summaries, Provider(), lambda text: len(text) // 10, max_running=2)
+            build.Summariser(summaries, Provider(), lambda text: len(text) // 10, max_running=2)
             for _ in range(COMMITTERS)
         ]
 
@@ -99,7 +98,7 @@ def test_no_round_is_lost_or_doubled(build, rigged, turns, faults):
             before[thread] = state.rounds
             assert covered(state) == list(range(1, state.rounds + 1))
             assert state.last_message_id == f"a{state.rounds}"
-        last = RollingSummariser(summaries, build.Numbers(), len, budget=10_000)
+        last = build.Summariser(summaries, build.Numbers(), len, budget=10_000)
         script.faults = [("fine", 0)]
         for thread, rounds in length.items():
             for _ in range(rounds // 20 + 1):

@@ -1,0 +1,177 @@
+"""Where graphs run: a loop a request, a terminal that stands still, threads, a process that is told to stop."""
+
+import asyncio
+import time
+from contextvars import ContextVar
+
+import pytest
+
+from discreet.background_loop import wait_for
+from discreet.nodes.rolling_summary import CHUNK, RollingSummariser
+from discreet.nodes.thread_jobs import ThreadJobs, awake_for, drain
+from discreet.providers.summaries import ExtractiveSummaryProvider
+
+speaker = ContextVar("speaker", default="nobody")
+
+
+class Slow:
+    """Takes its time."""
+
+    def __init__(self, provider, seconds):
+        self._provider, self._seconds = provider, seconds
+
+    async def summarize(self, rounds, **given):
+        await asyncio.sleep(self._seconds)
+        return await self._provider.summarize(rounds, **given)
+
+
+def summariser(build, provider=None, **options):
+    return RollingSummariser(build.Summaries(), provider or build.Numbers(), len, budget=2_000, **options)
+
+
+@pytest.mark.parametrize(
+    "provider", [ExtractiveSummaryProvider(), Slow(ExtractiveSummaryProvider(), 5)], ids=["", "slow"]
+)
+def test_with_an_event_loop_a_turn_the_summary_keeps_up_and_no_turn_waits(build, provider):
+    each = summariser(build, provider)
+    began = time.monotonic()
+    for rounds in range(1, 31):
+        asyncio.run(each.after_turn("ann", "t", build.talk(rounds)))
+        covered = asyncio.run(each.current("ann", "t", build.talk(rounds))).rounds
+        assert rounds - covered < 2 * CHUNK
+    assert covered == 30
+    assert time.monotonic() - began < 5
+
+
+def test_a_process_a_turn_keeps_up_too(build):
+    summaries = build.Summaries()
+    for rounds in range(1, 21):
+        each = RollingSummariser(summaries, Slow(build.Numbers(), 5), len)
+        asyncio.run(each.after_turn("ann", "t", build.talk(rounds)))
+    assert summaries.kept["ann", "t"].rounds == 20
+
+
+async def test_nothing_is_begun_on_a_loop_that_may_end_with_the_turn(build):
+    each = summariser(build)
+    await each.after_turn("ann", "t", build.talk(5))
+    assert await each.drain() == 0
+    assert each._summaries.kept == {}
+    await each.after_turn("ann", "t", build.talk(6))
+    await each.drain()
+    assert each._summaries.kept["ann", "t"].rounds == 5
+
+
+async def test_a_slow_summariser_never_delays_a_turn(build):
+    each = build(provider=Slow(build.Numbers(), 5)).summariser
+    began = time.monotonic()
+    for rounds in range(1, 31):
+        await each.after_turn("ann", "t", build.talk(rounds))
+    assert time.monotonic() - began < 1
+    assert await each.drain(0) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.5])
+def test_a_terminal_whose_loop_stands_still_between_turns_is_summarised_in_its_turns(build, seconds):
+    each = summariser(build, Slow(build.Numbers(), 0.05), timeout=0.2)
+
+    async def turn(rounds):
+        await asyncio.sleep(0.03)  # the model speaks
+        await each.after_turn("ann", "t", build.talk(rounds))
+
+    with asyncio.Runner() as runner:
+        for rounds in range(1, 14):
+            runner.run(turn(rounds))
+            time.sleep(seconds)
+    assert each._summaries.kept["ann", "t"].rounds >= 5
+
+
+async def test_in_the_turn_a_provider_that_always_fails_leaves_quotes_when_the_summary_is_late(build):
+    rig = build(background=False)
+    rig.provider.fails = 1_000
+    for rounds in range(1, 11):
+        await rig.summariser.after_turn("ann", "t", build.talk(rounds))
+    assert rig.summaries.kept["ann", "t"].rounds == 10
+
+
+def test_a_process_that_is_told_to_stop_finishes_what_is_under_way(build):
+    each = summariser(build, Slow(build.Numbers(), 0.05))
+
+    async def main():
+        await each.after_turn("ann", "t", build.talk(4))
+        await each.after_turn("ann", "t", build.talk(5))
+        assert await drain() == 0
+
+    asyncio.run(main())
+    assert each._summaries.kept["ann", "t"].rounds == 5
+
+
+async def test_a_drain_has_a_limit_and_reaches_work_of_other_loops(build):
+    each = summariser(build, Slow(build.Numbers(), 0.2))
+    await asyncio.to_thread(wait_for, each.after_turn("ann", "t", build.talk(4)))
+    await asyncio.to_thread(wait_for, each.after_turn("ann", "t", build.talk(5)))
+    assert await each.drain(0.01) == 1
+    assert await each.drain() == 0
+    assert each._summaries.kept["ann", "t"].rounds == 5
+
+
+async def test_a_drain_that_is_cancelled_leaves_the_work_running(build):
+    rig = build(provider=Slow(build.Numbers(), 0.1))
+    await rig.summariser.after_turn("ann", "t", build.talk(5))
+    draining = asyncio.create_task(rig.summariser.drain())
+    await asyncio.sleep(0)
+    draining.cancel()
+    await asyncio.wait([draining])
+    await rig.summariser.drain()
+    assert rig.summaries.kept["ann", "t"].rounds == 5
+
+
+@pytest.mark.parametrize("steps", [0, 3], ids=["before its first step", "at work"])
+@pytest.mark.parametrize("ends", [asyncio.run, "closed"], ids=["cancelled", "closed under it"])
+def test_work_that_is_lost_with_its_loop_frees_its_place(ends, steps):
+    done = []
+
+    async def work(key, value):
+        if value == 1:
+            await asyncio.get_running_loop().create_future()
+        done.append(value)
+
+    jobs = ThreadJobs(work, limit=1)
+
+    async def leave():
+        assert jobs.offer("k", 1)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+
+    async def again():
+        assert jobs.offer("k", 2)
+        await drain(of=jobs)
+
+    if ends == "closed":
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(lambda _loop, _context: None)  # it will say that a task was lost
+        loop.run_until_complete(leave())
+        loop.close()
+    else:
+        ends(leave())
+    asyncio.run(again())
+    assert done == [2]
+
+
+async def test_work_sees_nothing_of_the_run_that_started_it(build):
+    heard = []
+
+    class Listening(build.Numbers):
+        async def summarize(self, rounds, **given):
+            heard.append(speaker.get())
+            return await super().summarize(rounds, **given)
+
+    speaker.set("ann")
+    rig = build(provider=Listening())
+    await rig.after(build.talk(5))
+    await rig.summariser.catch_up("ann", "t", build.talk(20))
+    assert set(heard) == {"nobody"}
+
+
+async def test_what_takes_too_long_while_the_loop_runs_is_given_up():
+    with pytest.raises(TimeoutError):
+        await awake_for(0.05, lambda: asyncio.sleep(5))
