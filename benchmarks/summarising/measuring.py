@@ -16,7 +16,7 @@ MESSAGE_TOKENS = 4
 """What a message takes beside its text: its role and the marks around it (OpenAI's cookbook, "How to count tokens with
 tiktoken": 3 and the role)."""
 
-LOOKED_AT = range(5, 41, 5)
+LOOKED_AT = range(10, 81, 10)
 PEER_KEEP = 6
 
 
@@ -47,7 +47,7 @@ class Look:
 async def play(
     thread: Thread, summaries: RollingSummaries, provider: SummaryProvider, count: TokenCounter, **options: Any
 ) -> list[Look]:
-    """Return what the prompt looks like every five rounds, when the next message comes."""
+    """Return what the prompt looks like every ten rounds, when the next message comes."""
     summariser = RollingSummariser(summaries, provider, count, background=False, timeout=600, **options)
     looks = []
     for rounds in range(1, len(thread.rounds) + 1):

@@ -1,11 +1,11 @@
-"""Threads of forty rounds with the facts in them: the sets of `summary_sets`, and conversations."""
+"""Threads of eighty rounds with the facts in them: the sets of `summary_sets`, and conversations."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from discreet.retrieval.tokens import tokens
 
 HERE = Path(__file__).resolve().parents[1] / "summary_sets"
-ROUNDS = 40
+ROUNDS = 80
+PART = 40
+"""Rounds that the facts of one `[[threads]]` of a set are spread over."""
 
 FORMAT = """\
 format of the sets
   --sets FOLDER  *.toml files, one a language: `talk`, a list of [said, answered] about anything; and `[[threads]]` with a
-                 `name` and `facts`, a list of {said, answered, keep}, where `keep` are the words that tell the fact. A
-                 thread is its facts, spread evenly over 40 rounds, with talk between them. Default:
-                 benchmarks/summary_sets.
+                 `name` and `facts`, a list of {said, answered, keep}, where `keep` are the words that tell the fact. Each
+                 is spread evenly over 40 rounds, with talk between the facts. A thread is 40 rounds of one and 40
+                 of the next. Default: benchmarks/summary_sets.
   --locomo PATH  conversations as in retrieval_quality.py: locomo10.json, or one JSON object a line. A thread is the first
-                 40 rounds of a conversation; its facts are the turns that questions about it are answered by.
+                 80 rounds of a conversation; its facts are the turns that questions about it are answered by.
 """
 
 RARE = 2
@@ -73,22 +75,29 @@ def read_sets(folder: Path) -> list[Thread]:
 
 def _read_set(path: Path) -> Iterator[Thread]:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
-    for number, thread in enumerate(data["threads"]):
-        told = thread["facts"]
-        places = {each * ROUNDS // len(told): fact for each, fact in enumerate(told)}
-        talk = iter(data["talk"][:: -1 if number % 2 else 1])
-        rounds: list[tuple[str, str]] = []
-        facts: list[Fact] = []
-        for n in range(ROUNDS):
-            fact = places.get(n)
-            said, answered = (fact["said"], fact["answered"]) if fact else next(talk)
-            rounds.append((said, answered))
-            if fact:
-                keep = tuple(word.casefold() for word in fact["keep"])
-                if not Fact(keep, len(keep), n).stands_in(f"{said} {answered}"):
-                    raise ValueError(f"{path.name}, {thread['name']}: round {n} does not say {keep}.")
-                facts.append(Fact(keep, len(keep), n))
-        yield Thread(path.stem, thread["name"], rounds, facts)
+    parts = [_part(path, thread, data["talk"][:: -1 if n % 2 else 1]) for n, thread in enumerate(data["threads"])]
+    for number, (thread, first) in enumerate(zip(data["threads"], parts, strict=True)):
+        second = parts[(number + 1) % len(parts)]
+        later = [Fact(fact.keep, fact.least, fact.round + PART) for fact in second[1]]
+        yield Thread(path.stem, thread["name"], [*first[0], *second[0]], [*first[1], *later])
+
+
+def _part(path: Path, thread: dict[str, Any], talk: Sequence[list[str]]) -> tuple[list[tuple[str, str]], list[Fact]]:
+    """Return forty rounds, and the facts that they tell."""
+    told, between = thread["facts"], iter(talk)
+    places = {each * PART // len(told): fact for each, fact in enumerate(told)}
+    rounds: list[tuple[str, str]] = []
+    facts: list[Fact] = []
+    for n in range(PART):
+        fact = places.get(n)
+        said, answered = (fact["said"], fact["answered"]) if fact else next(between)
+        rounds.append((said, answered))
+        if fact:
+            keep = tuple(word.casefold() for word in fact["keep"])
+            if not Fact(keep, len(keep), n).stands_in(f"{said} {answered}"):
+                raise ValueError(f"{path.name}, {thread['name']}: round {n} does not say {keep}.")
+            facts.append(Fact(keep, len(keep), n))
+    return rounds, facts
 
 
 def read_conversations(path: Path) -> list[Thread]:
