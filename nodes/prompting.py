@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -19,13 +21,16 @@ from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import DEFAULT_WINDOW
-from discreet.prompts.rounds import split_rounds
+from discreet.prompts.rounds import LEAST_LINE, split_rounds
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.media import modalities_of
 from discreet.providers.tokens import count_tokens, token_counter
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.media import Modality
+
+INLINE_CHARS = 40_000
+"""Of earlier rounds that are put together on the event loop itself; to count and to shorten more takes a thread."""
 
 DIGEST_TOKENS = 400
 """Of rounds that neither the prompt nor a summary has room for. Twice what a rolling summary takes: it stands for more."""
@@ -79,8 +84,10 @@ class Prompting:
         count = token_counter(name_of(model))
         extractive = ExtractiveSummaryProvider(count_tokens=count)
 
-        def assembled(summary: str, earlier: Sequence[BaseMessage]) -> AssembledPrompt:
-            return assemble(
+        async def assembled(summary: str, earlier: Sequence[BaseMessage]) -> AssembledPrompt:
+            is_long = sum(len(str(message.text)) for message in earlier) > INLINE_CHARS
+            make = partial(
+                assemble,
                 count=count,
                 running=running,
                 earlier=earlier,
@@ -92,19 +99,21 @@ class Prompting:
                 tools=tools,
                 brief=extractive.brief,
             )
+            return await asyncio.to_thread(make) if is_long else make()
 
         summary, earlier, running = await self._parts(messages, run, turn, able)
-        prompt = assembled(summary, earlier)
+        prompt = await assembled(summary, earlier)
         if prompt.untold and self.summariser is not None and run.thread_id is not None:
             await self.summariser.catch_up(run.user_id, run.thread_id, messages, app_name=run.context.app_name)
             summary, earlier, running = await self._parts(messages, run, turn, able)
-            prompt = assembled(summary, earlier)
+            prompt = await assembled(summary, earlier)
         if prompt.untold:
             rounds = split_rounds(earlier)
-            oldest = [_spoken(said) for said in rounds[: prompt.untold]]
+            quoted = prompt.untold + DIGEST_TOKENS // LEAST_LINE + 2  # the quotations take the room of some lines
+            oldest = [_spoken(said) for said in rounds[:quoted]]
             digest = await extractive.summarize(oldest, earlier=summary, max_tokens=DIGEST_TOKENS)
-            newest = [message for said in rounds[prompt.untold :] for message in said]
-            prompt = assembled("\n".join(filter(None, (summary, digest))), newest)
+            newest = [message for said in rounds[quoted:] for message in said]
+            prompt = await assembled("\n".join(filter(None, (summary, digest))), newest)
         observe(prompt)
         return prompt, turn
 

@@ -1,0 +1,89 @@
+"""Every round of a thread is told, whoever summarises, and whatever fails."""
+
+import re
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from discreet.errors import ProviderError, StorageUnavailableError
+from discreet.nodes.prompting import Prompting
+from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.run import Run
+from discreet.providers.summaries import ExtractiveSummaryProvider
+from discreet.state.context import Context
+from discreet.testing import InMemoryRollingSummaries, ScriptedChatModel
+
+RUN = Run(user_id="ann", thread_id="1", context=Context(user_id="ann"))
+
+
+def conversation(rounds, words=60):
+    return [
+        message
+        for i in range(rounds)
+        for message in (
+            HumanMessage(f"My number{i} likes code{i}. " + "word " * words, id=f"h{i}"),
+            AIMessage(f"Noted {i}. " + "word " * words, id=f"a{i}"),
+        )
+    ] + [HumanMessage("And now?", id="now")]
+
+
+class Failing(InMemoryRollingSummaries):
+    async def get(self, user_id, thread_id):
+        raise StorageUnavailableError
+
+
+class Silent(ExtractiveSummaryProvider):
+    async def summarize(self, rounds, *, earlier="", max_tokens=200):
+        raise ProviderError
+
+
+async def prompted(messages, *, summariser=None, window=4_096):
+    prompting = Prompting(summariser=summariser, context_window_size=window)
+    prompt, _ = await prompting.prompt(messages, [], run=RUN, model=ScriptedChatModel(responses=[]))
+    return prompt
+
+
+def in_lines_or_messages(prompt):
+    lines = re.search(r"<earlier_rounds>\n(.*?)\n</earlier_rounds>", prompt.system, re.DOTALL)
+    texts = [*(lines[1].splitlines() if lines else ()), *(m.text for m in prompt.rounds if m.type == "human")]
+    return [int(re.search(r"number(\d+)", text)[1]) for text in texts]
+
+
+async def test_what_a_prompt_has_no_room_for_is_summarised_in_the_turn():
+    summaries = InMemoryRollingSummaries()
+    prompt = await prompted(
+        conversation(300), summariser=RollingSummariser(summaries, ExtractiveSummaryProvider(), background=False)
+    )
+    stored = await summaries.get("ann", "1")
+    assert stored.rounds >= 290
+    assert in_lines_or_messages(prompt) == list(range(stored.rounds, 300))
+    assert stored.text.splitlines()[0][:40] in prompt.system
+    assert prompt.untold == 0
+
+
+@pytest.mark.parametrize(
+    "summariser",
+    [
+        None,
+        RollingSummariser(Failing(), ExtractiveSummaryProvider()),
+        RollingSummariser(InMemoryRollingSummaries(), Silent()),
+    ],
+    ids=["none", "storage-down", "model-down"],
+)
+async def test_without_a_summary_the_oldest_rounds_are_quoted(summariser):
+    prompt = await prompted(conversation(300), summariser=summariser)
+    told = in_lines_or_messages(prompt)
+    assert told == list(range(told[0], 300))
+    assert prompt.untold == 0
+    assert "My number" in prompt.system.split("<conversation_summary>\n")[1].split("\n</conversation_summary>")[0]
+    assert prompt.total <= 4_096
+
+
+async def test_a_conversation_that_fits_is_word_for_word_and_nothing_is_summarised():
+    summaries = InMemoryRollingSummaries()
+    messages = conversation(12)
+    prompt = await prompted(
+        messages, summariser=RollingSummariser(summaries, ExtractiveSummaryProvider()), window=9_000
+    )
+    assert [m.text for m in prompt.messages[1:]] == [m.text for m in messages]
+    assert (await summaries.get("ann", "1")).rounds == 0
