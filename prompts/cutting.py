@@ -14,6 +14,12 @@ ELLIPSIS = " … "
 LEAST_TOKENS = 20
 """What is left of a text that was cut has to say something; below this the text is left out."""
 
+AIM, NEAR = 0.97, 0.9
+"""Of the limit: what a cut aims at, and what is good enough."""
+
+ATTEMPTS = 10
+"""The first half of them by proportion, the others by halving, for texts that are dense at one end."""
+
 _HALF_PLACEHOLDER_BEFORE = re.compile(r"<[A-Z][A-Z0-9_:]{0,60}$")
 _HALF_PLACEHOLDER_AFTER = re.compile(r"[A-Z0-9_:]{0,60}>")
 _HALF_WORD_BEFORE = re.compile(r"(?<=\s)\S{1,15}$")
@@ -53,23 +59,23 @@ def cut_end(text: str, limit: int, count: Count) -> str:
 def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], str] = str, mark: str = ELLIPSIS) -> str:
     """Return `text` rendered, with `mark` for its middle, in at most `limit` tokens; empty if that says too little.
 
-    About log2(limit) texts are counted, none of them much longer than what is returned.
+    Where to cut is guessed from the tokens of the whole, so that two or three texts are counted in most cases.
     """
     if limit < LEAST_TOKENS:
         return ""
-    best, low, high = "", 0, min(limit, len(text))
-    while low < high:
-        candidate = render(_without_middle(text, high, mark))
-        if count(candidate) > limit:
-            break
-        best, low, high = candidate, high, min(2 * high, len(text))
-    while high - low > 1:
-        middle = (low + high) // 2
-        candidate = render(_without_middle(text, middle, mark))
-        if count(candidate) > limit:
-            high = middle
+    best, low, least = "", 0, 0
+    high, most = len(text), max(count(text), limit + 1)
+    for attempt in range(ATTEMPTS):
+        guess = (AIM * limit - least) / (most - least) if attempt < ATTEMPTS // 2 else 1 / 2
+        kept = low + int(max(0.0, guess) * (high - low))
+        candidate = render(_without_middle(text, kept, mark))
+        tokens = count(candidate)
+        if tokens > limit:
+            high, most = kept, tokens
         else:
-            best, low = candidate, middle
+            best, low, least = candidate, kept, tokens
+        if NEAR * limit <= tokens <= limit or high - low <= 1:
+            break
     return best
 
 
