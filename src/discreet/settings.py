@@ -70,10 +70,22 @@ class Settings(BaseSettings):
     spill: bool = Field(
         default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
     )
+    pause_seconds: float = Field(
+        default=3600,
+        ge=60,
+        le=604_800,
+        description="Seconds that a person may take to answer a paused turn; its real values live as long.",
+    )
 
     turn_vault: Literal["memory", "postgres", "redis"] = Field(
         default="memory",
         description="Where the real values of a running turn are: this process's memory, or, sealed, where several processes share them.",
+    )
+    vault_seconds: float = Field(
+        default=3600,
+        ge=60,
+        le=3600,
+        description="Seconds after a thread's last turn for which its placeholders still stand for real values.",
     )
 
     jwt_secret: SecretStr | None = Field(default=None, description="Secret that bearer tokens are signed with (HS256).")

@@ -16,12 +16,13 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
 from discreet.checkpoint.connections import own_connection, own_sync_connection
-from discreet.checkpoint.spill import TTL_SECONDS, Spilled, Version
+from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
 from discreet.encryption import associate, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.locks import setup_lock, sync_setup_lock
 from discreet.ports import KeyProvider
+from discreet.settings import load_settings
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +80,9 @@ WHERE thread_id = ANY(%(thread_ids)s) AND (%(upto)s::text IS NULL OR head COLLAT
 class _SealedRows:
     """What both faces share: everything but the calls."""
 
-    def __init__(self, keys: KeyProvider, ttl_seconds: float) -> None:
+    def __init__(self, keys: KeyProvider, ttl_seconds: float | None) -> None:
         self._keys = keys
-        self._ttl_seconds = ttl_seconds
+        self._ttl_seconds = load_settings().pause_seconds if ttl_seconds is None else ttl_seconds
 
     def _seal(self, thread_id: str, spilled: Spilled) -> dict[str, Any]:
         """Return the row of `spilled`."""
@@ -116,9 +117,12 @@ class PostgresSpill(_SealedRows):
     """
 
     def __init__(
-        self, pool: AsyncConnectionPool[AsyncConnection[Any]], keys: KeyProvider, *, ttl_seconds: float = TTL_SECONDS
+        self, pool: AsyncConnectionPool[AsyncConnection[Any]], keys: KeyProvider, *, ttl_seconds: float | None = None
     ) -> None:
-        """Work on connections of `pool`, which stays the caller's. Call `setup` once."""
+        """Work on connections of `pool`, which stays the caller's. Call `setup` once.
+
+        `ttl_seconds`: how long a person may take to answer. Default: DISCREET_PAUSE_SECONDS.
+        """
         super().__init__(keys, ttl_seconds)
         self._pool = pool
 
@@ -170,9 +174,12 @@ class SyncPostgresSpill(_SealedRows):
     """Spill store for the sync saver, over the same rows."""
 
     def __init__(
-        self, pool: ConnectionPool[Connection[Any]], keys: KeyProvider, *, ttl_seconds: float = TTL_SECONDS
+        self, pool: ConnectionPool[Connection[Any]], keys: KeyProvider, *, ttl_seconds: float | None = None
     ) -> None:
-        """Work on connections of `pool`, which stays the caller's. Call `setup` once."""
+        """Work on connections of `pool`, which stays the caller's. Call `setup` once.
+
+        `ttl_seconds`: how long a person may take to answer. Default: DISCREET_PAUSE_SECONDS.
+        """
         super().__init__(keys, ttl_seconds)
         self._pool = pool
 

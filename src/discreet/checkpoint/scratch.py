@@ -7,17 +7,18 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.settings import load_settings
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScratchLimits:
     """Bounds of the scratch tier. A turn that falls out of it runs again from its last stored checkpoint."""
 
-    ttl_seconds: float = 3600.0
-    """How long a turn may stay untouched: the time a person may take to answer an interrupt."""
+    ttl_seconds: float = field(default_factory=lambda: load_settings().pause_seconds)
+    """How long a turn may stay untouched: the time a person may take to answer an interrupt. Default: DISCREET_PAUSE_SECONDS."""
     max_threads: int = 10_000
     """Threads remembered at most; a closed turn leaves about 1 kB."""
     max_bytes: int = 256 * 2**20

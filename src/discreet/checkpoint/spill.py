@@ -15,9 +15,6 @@ from discreet.settings import Settings, load_settings
 
 T = TypeVar("T")
 
-TTL_SECONDS = 3600.0
-"""How long a person may take to answer: as long as the scratch tier keeps an untouched turn."""
-
 
 class Version(NamedTuple):
     """Which state of a paused turn a process has. The greater one is the newer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
@@ -42,15 +43,28 @@ class Masking(Protocol):
         ...
 
 
-class TurnVault(Protocol):
-    """Remembers, while a turn runs, which value a placeholder stands for, and what messages said before they were redacted.
+@runtime_checkable
+class Marking(Protocol):
+    """A redactor that knows its placeholders again."""
 
-    It must not log, must not outlive the turn by more than its TTL, and may lose a turn at any time: its placeholders are
+    @property
+    def placeholders(self) -> re.Pattern[str]:
+        """What they look like, with tag or without; the group `kind` is the type."""
+        ...
+
+
+class TurnVault(Protocol):
+    """Remembers for a while which value a placeholder stands for, and what messages said before they were redacted.
+
+    It must not log, must not keep anything for longer than it is told, and may lose a turn at any time: its placeholders are
     shown as they are then. Blocking methods are for threads and scripts, the `a…` ones for an event loop.
     """
 
-    def hold(self, turn: str, values: Mapping[str, str]) -> None:
-        """Add `values`, by tagged placeholder or other key, to those of `turn`. A key keeps the value it had first."""
+    def hold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
+        """Add `values`, by tagged placeholder or other key, to those of `turn`. A key keeps the value it had first.
+
+        From now on all of the turn lives `seconds`; by default as long as the vault's own time to live says.
+        """
         ...
 
     def values(self, turn: str) -> dict[str, str]:
@@ -61,7 +75,7 @@ class TurnVault(Protocol):
         """Forget `turn`. One that is not there is no error."""
         ...
 
-    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
+    async def ahold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
         """Do what `hold` does without blocking the event loop."""
         ...
 

@@ -16,6 +16,9 @@ TURN_SHARE = 4
 taken (20 MB) has 27 million in base64."""
 
 
+SWEEP_SECONDS = 1.0
+
+
 @dataclass(slots=True)
 class _Turn:
     expires: float
@@ -26,7 +29,7 @@ class _Turn:
 class InMemoryTurnVault:
     """Keeps the values of running turns in RAM, and nowhere else. Safe to use from several threads.
 
-    A turn is forgotten `ttl` seconds after it was last added to. Of more than `max_chars` characters in all turns the oldest
+    A turn is forgotten `ttl` seconds after it was last added to, or as many as it was then given. Of more than `max_chars` characters in all turns the oldest
     turns are forgotten first. One turn holds a quarter of that at most: of what is over it the largest values are not kept,
     so that nobody's large message costs others theirs. `clock` returns seconds.
 
@@ -41,7 +44,7 @@ class InMemoryTurnVault:
     """
 
     def __init__(
-        self, *, ttl: float = 900, max_chars: int = MAX_CHARS, clock: Callable[[], float] = time.monotonic
+        self, *, ttl: float = 3600, max_chars: int = MAX_CHARS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._ttl = ttl
         self._max_chars = max_chars
@@ -50,17 +53,20 @@ class InMemoryTurnVault:
         self._turns: dict[str, _Turn] = {}
         """Oldest first: a turn that is added to becomes the newest."""
         self._chars = 0
+        self._swept = clock()
 
     def __repr__(self) -> str:
         return f"InMemoryTurnVault({len(self._turns)} turns)"
 
-    def hold(self, turn: str, values: Mapping[str, str]) -> None:
-        """Add `values` to those of `turn`. A placeholder keeps the value it had first."""
+    def hold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
+        """Add `values` to those of `turn`, which then lives that long. A placeholder keeps the value it had first."""
         with self._lock:
             now = self._clock()
-            self._forget_expired(now)
+            self._sweep(now)
+            if turn in self._turns and self._turns[turn].expires <= now:
+                self._forget(turn)
             held = self._turns.pop(turn, None) or _Turn(now)
-            held.expires = now + self._ttl
+            held.expires = now + (self._ttl if seconds is None else seconds)
             self._turns[turn] = held
             for placeholder, value in sorted(values.items(), key=_size):
                 size = _size((placeholder, value))
@@ -74,18 +80,19 @@ class InMemoryTurnVault:
     def values(self, turn: str) -> dict[str, str]:
         """Return a copy of all values of `turn`; none if it is unknown, over, or forgotten."""
         with self._lock:
-            self._forget_expired(self._clock())
+            now = self._clock()
+            self._sweep(now)
             held = self._turns.get(turn)
-            return dict(held.values) if held else {}
+            return dict(held.values) if held and held.expires > now else {}
 
     def drop(self, turn: str) -> None:
         """Forget `turn`."""
         with self._lock:
             self._forget(turn)
 
-    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
+    async def ahold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
         """Do what `hold` does; it never waits."""
-        self.hold(turn, values)
+        self.hold(turn, values, seconds=seconds)
 
     async def avalues(self, turn: str) -> dict[str, str]:
         """Do what `values` does; it never waits."""
@@ -95,12 +102,13 @@ class InMemoryTurnVault:
         """Do what `drop` does; it never waits."""
         self.drop(turn)
 
-    def _forget_expired(self, now: float) -> None:
-        while self._turns:
-            oldest = next(iter(self._turns))
-            if self._turns[oldest].expires > now:
-                return
-            self._forget(oldest)
+    def _sweep(self, now: float) -> None:
+        """Forget what has expired, once in `SWEEP_SECONDS`: it takes a look at every turn."""
+        if now < self._swept + SWEEP_SECONDS:
+            return
+        self._swept = now
+        for turn in [turn for turn, held in self._turns.items() if held.expires <= now]:
+            self._forget(turn)
 
     def _forget(self, turn: str) -> None:
         held = self._turns.pop(turn, None)
@@ -115,4 +123,6 @@ def _size(item: tuple[str, str]) -> int:
 @cache
 def default_vault() -> InMemoryTurnVault:
     """Return the vault of this process, which nodes share that are given none."""
-    return InMemoryTurnVault()
+    from discreet.settings import load_settings  # noqa: PLC0415 - takes longer to import than all of this room
+
+    return InMemoryTurnVault(ttl=load_settings().vault_seconds)

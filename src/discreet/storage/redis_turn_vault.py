@@ -25,7 +25,7 @@ _NAME_BYTES = 16
 class RedisTurnVault(SharedTurnVault):
     """Keeps the values of running turns sealed in one Redis or Valkey server: one round trip a method.
 
-    A turn is gone `ttl` seconds after it was last added to, and holds at most `max_bytes`, sealed. What the server sees
+    A turn is gone `ttl` seconds after it was last added to, or as many as it was then given, and holds at most `max_bytes`, sealed. What the server sees
     and stores are digests and ciphertext.
     """
 
@@ -38,19 +38,18 @@ class RedisTurnVault(SharedTurnVault):
             MissingDependencyError: redis-py is not installed.
             ConfigurationError: The URL can't be used, or there is no key.
         """
-        super().__init__(keys)
+        super().__init__(keys, ttl)
         self._client = RedisClient(url, answer=ANSWER_SECONDS, total=TOTAL_SECONDS)
-        self._ttl_ms = math.ceil(ttl * 1000)
         self._max_bytes = max_bytes
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
 
-    async def _add(self, turn_key: UUID, rows: Rows) -> None:
+    async def _add(self, turn_key: UUID, rows: Rows, seconds: float) -> None:
         given = [part for value_key, sealed in rows for part in (value_key.bytes, sealed)]
         with _vault_errors():
-            await self._client.run(HOLD, (_key(turn_key),), self._ttl_ms, self._max_bytes, *given)
+            await self._client.run(HOLD, (_key(turn_key),), math.ceil(seconds * 1000), self._max_bytes, *given)
 
     async def _found(self, turn_key: UUID) -> Rows:
         with _vault_errors():

@@ -149,8 +149,8 @@ class _ForwardingVault(BlockingFaces):
     def __init__(self, get: Callable[[], TurnVault]) -> None:
         self._get = get
 
-    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
-        await self._get().ahold(turn, values)
+    async def ahold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
+        await self._get().ahold(turn, values, seconds=seconds)
 
     async def avalues(self, turn: str) -> dict[str, str]:
         return await self._get().avalues(turn)

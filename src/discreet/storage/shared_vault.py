@@ -23,9 +23,9 @@ Rows = list[tuple[UUID, bytes]]
 class BlockingFaces(ABC):
     """The blocking methods of a vault, by those for an event loop."""
 
-    def hold(self, turn: str, values: Mapping[str, str]) -> None:
+    def hold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
         """Do what `ahold` does, from a thread or a script."""
-        self._wait(self._reached.ahold(turn, values))
+        self._wait(self._reached.ahold(turn, values, seconds=seconds))
 
     def values(self, turn: str) -> dict[str, str]:
         """Do what `avalues` does, from a thread or a script."""
@@ -36,8 +36,8 @@ class BlockingFaces(ABC):
         self._wait(self._reached.adrop(turn))
 
     @abstractmethod
-    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
-        """Add `values` to those of `turn`. A key keeps the value it had first."""
+    async def ahold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
+        """Add `values` to those of `turn`, which then lives that long. A key keeps the value it had first."""
 
     @abstractmethod
     async def avalues(self, turn: str) -> dict[str, str]:
@@ -59,17 +59,18 @@ class BlockingFaces(ABC):
 class SharedTurnVault(BlockingFaces):
     """The `TurnVault` port over a place that several processes reach. What lies there is sealed."""
 
-    def __init__(self, keys: KeyProvider | None) -> None:
+    def __init__(self, keys: KeyProvider | None, ttl: float) -> None:
         """Belong to the running event loop: connections work on no other.
 
         Raises:
             ConfigurationError: There is no key.
         """
         self._values = VaultValues(keys)
+        self._ttl = float(ttl)
         self._loop = asyncio.get_running_loop()
 
-    async def ahold(self, turn: str, values: Mapping[str, str]) -> None:
-        """Add `values` to those of `turn` and let all of it live on. A key keeps the value it had first.
+    async def ahold(self, turn: str, values: Mapping[str, str], *, seconds: float | None = None) -> None:
+        """Add `values` to those of `turn` and let all of it live `seconds`. A key keeps the value it had first.
 
         What would be over the bound of a turn is not kept, the largest first.
 
@@ -79,7 +80,7 @@ class SharedTurnVault(BlockingFaces):
         given = dict(values)
         seal = self._values.sealed
         rows = await asyncio.to_thread(seal, turn, given) if is_large(given) else seal(turn, given)
-        await self._add(self._values.turn_key(turn), rows)
+        await self._add(self._values.turn_key(turn), rows, self._ttl if seconds is None else float(seconds))
 
     async def avalues(self, turn: str) -> dict[str, str]:
         """Return all values of `turn` whose key is known; none if it is unknown, over, or lost.
@@ -101,8 +102,8 @@ class SharedTurnVault(BlockingFaces):
         await self._forget(self._values.turn_key(turn))
 
     @abstractmethod
-    async def _add(self, turn_key: UUID, rows: Rows) -> None:
-        """Store those `rows`, the smallest first, that are new and fit, and put off the turn's end."""
+    async def _add(self, turn_key: UUID, rows: Rows, seconds: float) -> None:
+        """Store those `rows`, the smallest first, that are new and fit, and let the turn end in `seconds`."""
 
     @abstractmethod
     async def _found(self, turn_key: UUID) -> Rows:

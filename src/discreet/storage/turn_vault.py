@@ -16,7 +16,7 @@ from discreet.storage.vault_values import MAX_TURN_BYTES, TTL_SECONDS
 class PostgresTurnVault(SharedTurnVault):
     """Keeps the values of running turns sealed in PostgreSQL: one round trip a method. A crash of the server empties it.
 
-    A turn is invisible `ttl` seconds after it was last added to, and holds at most `max_bytes`, sealed. What the server
+    A turn is invisible `ttl` seconds after it was last added to, or as many as it was then given, and holds at most `max_bytes`, sealed. What the server
     sees, logs and stores are digests and ciphertext.
     """
 
@@ -28,13 +28,12 @@ class PostgresTurnVault(SharedTurnVault):
         Raises:
             ConfigurationError: There is no key.
         """
-        super().__init__(keys)
+        super().__init__(keys, ttl)
         self._pool = pool
-        self._ttl = float(ttl)
         self._max_bytes = max_bytes
 
-    async def _add(self, turn_key: UUID, rows: Rows) -> None:
-        given: dict[str, Any] = {"turn_key": turn_key, "ttl": self._ttl}
+    async def _add(self, turn_key: UUID, rows: Rows, seconds: float) -> None:
+        given: dict[str, Any] = {"turn_key": turn_key, "seconds": seconds}
         added = {
             **given,
             "value_keys": [value_key for value_key, _ in rows],

@@ -29,11 +29,11 @@ def turn_vault(pool: Pool, settings: Settings, *, keys: KeyProvider | None) -> t
         case "memory":
             return default_vault(), []
         case "postgres":
-            return PostgresTurnVault(pool, keys=keys), []
+            return PostgresTurnVault(pool, keys=keys, ttl=settings.vault_seconds), []
         case "redis":
             if settings.redis_url is None:
                 raise ConfigurationError("DISCREET_TURN_VAULT=redis needs DISCREET_REDIS_URL.")
-            vault = RedisTurnVault(settings.redis_url.get_secret_value(), keys=keys)
+            vault = RedisTurnVault(settings.redis_url.get_secret_value(), keys=keys, ttl=settings.vault_seconds)
             return vault, [vault.close]
         case _:
             assert_never(settings.turn_vault)

@@ -10,9 +10,9 @@ DELETE FROM discreet.vault_turn WHERE turn_key = %(turn_key)s AND expires_at <= 
 """With its values: a turn that begins anew has none of them."""
 
 TOUCH: LiteralString = """
-INSERT INTO discreet.vault_turn AS t (turn_key, expires_at)
-VALUES (%(turn_key)s, now() + make_interval(secs => %(ttl)s))
-ON CONFLICT (turn_key) DO UPDATE SET expires_at = greatest(t.expires_at, excluded.expires_at)
+INSERT INTO discreet.vault_turn (turn_key, expires_at)
+VALUES (%(turn_key)s, now() + make_interval(secs => %(seconds)s))
+ON CONFLICT (turn_key) DO UPDATE SET expires_at = excluded.expires_at
 """
 """Locks the turn until the transaction ends, so that two that add to it do so one after the other."""
 

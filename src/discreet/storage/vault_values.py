@@ -15,8 +15,8 @@ from discreet.storage.keys import digest
 
 logger = logging.getLogger(__name__)
 
-TTL_SECONDS = 900.0
-"""After a turn was last added to, as in RAM: long enough for a slow model, and for a person to approve a call."""
+TTL_SECONDS = 3600.0
+"""After a turn was last added to, as in RAM."""
 
 MAX_TURN_BYTES = 30_000_000
 """That one turn holds, sealed: a request with the largest medium that is taken (20 MB) has 27 MB in base64."""

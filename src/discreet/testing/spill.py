@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from discreet.checkpoint.spill import TTL_SECONDS, Spilled, Version
+from discreet.checkpoint.spill import Spilled, Version
 
 
 class InMemorySyncSpill:
@@ -15,7 +15,7 @@ class InMemorySyncSpill:
     Savers that share one are like processes that share a database.
     """
 
-    def __init__(self, *, ttl_seconds: float = TTL_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, ttl_seconds: float = 3600, clock: Callable[[], float] = time.monotonic) -> None:
         """Keep each turn for `ttl_seconds` of `clock`."""
         self._ttl_seconds = ttl_seconds
         self._clock = clock
