@@ -68,7 +68,7 @@ class Options:
     redactor: TextRedactor | None = None
     """Puts placeholders in place of sensitive values. Default: the one that the settings describe."""
     vault: TurnVault | None = None
-    """Holds the real values while a turn runs. Default: this process's memory."""
+    """Holds the real values of running turns and their threads. Default: this process's memory."""
     preload: bool = True
     """Retrieve memories before the model speaks, if the gate says so."""
     memory_tools: bool | Collection[MemoryToolName] = True
@@ -112,7 +112,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
     """
     settings = options.settings or load_settings()
     redactor = options.redactor or default_redactor()
-    mask = TurnMask(redactor=redactor, vault=options.vault or default_vault())
+    mask = TurnMask(redactor=redactor, vault=options.vault or default_vault(), pause=settings.pause_seconds)
     remember = _what_to_remember(options, stacklevel + 1)
     summariser = _summariser(options, model, redactor, remember)
     memory_settings = options.memory_settings or FixedSettings(environment_values(settings))

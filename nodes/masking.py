@@ -1,38 +1,51 @@
 """Placeholders in the state, real values for the model and the tools.
 
-While a turn runs, its messages stand in the state redacted. What they said is in the turn's vault: the messages
-themselves, so that a model gets back exactly what it wrote (signed reasoning, for example), and the values by
-placeholder. What the vault has lost stays a placeholder.
+While a turn runs, its messages stand in the state redacted. What they said is in the vault: until the turn is over the
+messages themselves, so that a model gets back exactly what it wrote (signed reasoning, for example); and for longer the
+values by placeholder of its thread, so that "send it there" works in the next turn. What the vault has lost stays a
+placeholder.
 """
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
+import hmac
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.errors import GraphInterrupt
 
 from discreet.metrics import vault_failures
 from discreet.nodes.clean_texts import CleanTexts
 from discreet.nodes.message_copies import dumped, redacted_copy, restored
-from discreet.nodes.run import describe_run
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor, ThreadAware, TurnVault
 from discreet.redaction import resolve
 from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.configured import default_redactor
+from discreet.redaction.placeholder_key import default_key
+from discreet.redaction.placeholders import TAGGED
+from discreet.redaction.restoring import restore
+from discreet.redaction.shapes import same_kind
 from discreet.redaction.vault import default_vault
+from discreet.redaction.walker import redact_object
+from discreet.settings import load_settings
 from discreet.state.request_ref import values_ref
 
 logger = logging.getLogger(__name__)
 
-_ORIGINAL = "message:"
+TOOL_SECONDS: Final = 600.0
+"""That a tool may work before it asks a person: what it was called with is held from the call on, a pause begins with the
+question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,50 +55,53 @@ class TurnMask:
     redactor: TextRedactor = field(default_factory=default_redactor)
     """Puts placeholders; one that implements `Masking` for a thread also lets their values be put back."""
     vault: TurnVault = field(default_factory=default_vault)
-    """Holds what the running turns said."""
+    """Holds what the running turns said, and what the placeholders of threads stand for."""
+    pause: float = field(default_factory=lambda: load_settings().pause_seconds)
+    """Seconds that a person may take to answer: a turn that is not over keeps its values for that long at least. When it
+    is over they live on for the vault's own time. Default: DISCREET_PAUSE_SECONDS."""
     clean: CleanTexts = field(default_factory=CleanTexts, repr=False)
     """Texts that were redacted before; a thread's history need not be read again in every turn."""
 
-    async def turn(self, messages: Sequence[BaseMessage]) -> MaskedTurn:
-        """Return the running turn of `messages` with what the vault has of it."""
-        run = describe_run()
-        start = turn_start(messages)
-        key = turn_key(run.thread_id, None if start is None else messages[start].id)
-        own = {m.id for m in messages[start:]} if start is not None else set()
-        held = await self._held(key)
-        return MaskedTurn(self, key, run.thread_id or key, own=own, held=held, request_ref=run.request_ref)
-
-    async def _held(self, key: str) -> dict[str, str]:
-        try:
-            return await self.vault.avalues(key)
-        except Exception as error:  # noqa: BLE001  # placeholders stay, whatever a foreign vault raises
-            failed("values", error)
-            return {}
+    async def turn(self, messages: Sequence[BaseMessage], *, run: Run | None = None) -> MaskedTurn:
+        """Return the running turn of `messages` with what the vault has of it and of its thread; `run` is the current one."""
+        turn = MaskedTurn(self, run or describe_run(), messages)
+        await turn.look_up()
+        return turn
 
 
 class MaskedTurn:
     """One turn: what goes into the state, and what comes out for the model and the tools."""
 
-    def __init__(
-        self,
-        mask: TurnMask,
-        key: str,
-        thread: str,
-        *,
-        own: set[str | None],
-        held: dict[str, str],
-        request_ref: str | None = None,
-    ) -> None:
+    def __init__(self, mask: TurnMask, run: Run, messages: Sequence[BaseMessage]) -> None:
+        """Know nothing of what the vault has: see `look_up`."""
+        start = turn_start(messages)
+        opening = None if start is None else messages[start].id
+        # Without a thread and a message there is nothing that the next node knows it by, and nothing to share.
+        self._key = turn_key(run, opening or (None if run.thread_id else str(uuid4())))
+        self._thread_key = self._key if run.thread_id is None else turn_key(run)
+        self._thread = run.thread_id or self._key
+        self._request_ref = run.request_ref
+        self._earlier = messages[:start]
+        self._own = {m.id for m in messages[start:]} if start is not None else set()
+        self._mask = mask
         redactor = mask.redactor
-        self._redactor = redactor.for_thread(thread) if isinstance(redactor, ThreadAware) else redactor
-        self._vault = mask.vault
-        self._clean = mask.clean
-        self._key = key
-        self._thread = thread
-        self._own = own
-        self._held = held
-        self._new: dict[str, str] = {}
-        self._request_ref = request_ref
+        self._redactor = redactor.for_thread(self._thread) if isinstance(redactor, ThreadAware) else redactor
+        self._kept: dict[str | None, BaseMessage] = {}
+        self._originals: dict[str, str] = {}
+        """What messages of this turn were, by id."""
+        self._values: dict[str, str] = {}
+        """What the placeholders of the thread stand for."""
+
+    def __repr__(self) -> str:
+        return f"MaskedTurn({len(self._values)} values)"
+
+    async def look_up(self) -> None:
+        """Ask the vault what it has."""
+        self._originals = await self._held(self._key)
+        if self._thread_key != self._key:
+            self._values = await self._held(self._thread_key)
+        else:
+            self._values = {name: value for name, value in self._originals.items() if TAGGED.fullmatch(name)}
 
     async def masked(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return copies for the state, each with an id; what they said goes to the vault first.
@@ -93,91 +109,126 @@ class MaskedTurn:
         Nothing raw is returned if the vault fails.
         """
         given = [m if m.id else m.model_copy(update={"id": str(uuid4())}) for m in messages]
-        copies = await asyncio.to_thread(lambda: [self._copy(message) for message in given])
-        if self._new:
-            new, self._new = self._new, {}
-            self._held.update(new)
-            await self._hold_in_vault(self._key, new)
-        if self._request_ref is not None:
-            await self._hold_in_vault(values_ref(self._request_ref), self._shown(copies))
+        originals: dict[str, str] = {}
+        known = len(self._values)
+        copies = await asyncio.to_thread(lambda: [self._copy(message, originals) for message in given])
+        if originals:
+            self._originals |= originals
+            await self._hold(self._key, originals, self._open_seconds)
+        await self._hold_values(known, self._shown(copies))
         return copies
+
+    async def masked_value(self, value: Any, *, trusted: bool = False) -> Any:
+        """Return a redacted copy of any object, of its kind where that is a pydantic model or a dataclass.
+
+        What it said goes to the vault. Tags that it brings along are dropped unless it is `trusted`, such as the model's.
+        """
+        redactor = self._collecting(trusted=trusted)
+        known = len(self._values)
+        masked = await asyncio.to_thread(redact_object, value, redactor, rebuild=same_kind)
+        self._values |= redactor.values
+        await self._hold_values(known, redactor.values)
+        return masked
+
+    async def masked_pause(self, pause: GraphInterrupt) -> GraphInterrupt:
+        """Return a pause that asks with placeholders: a checkpointer keeps what a tool asks."""
+        asked = [copy.copy(each) for each in pause.args[0]]
+        for each in asked:
+            each.value = await self.masked_value(each.value)
+        return GraphInterrupt(asked)
 
     def keep(self, original: BaseMessage) -> None:
         """Give the model `original` in the place of the message of its id that `masked` returns next."""
-        self._hold(original)
+        self._kept[original.id] = original
 
     def real(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return the messages as they were before they were masked, as far as the vault knows."""
         return [self._original(message) for message in messages]
 
+    def resolved(self, value: Any) -> Any:
+        """Return any object with the values of this thread put back."""
+        return restore(value, self._values)
+
     def text(self, text: str) -> str:
-        """Return `text` with the values of this turn put back."""
-        return resolve(text, self._held)
+        """Return `text` with the values of this thread put back."""
+        return resolve(text, self._values)
 
     async def end(self, messages: Iterable[BaseMessage]) -> None:
-        """Forget the turn but for the values that `messages` show, which its owner may be shown for the vault's TTL."""
-        try:
-            await self._vault.adrop(self._key)
-        except Exception as error:  # noqa: BLE001  # its TTL ends it
-            failed("drop", error)
-        else:
-            await self._hold_in_vault(self._key, self._shown(messages))
+        """Forget the turn, and of its thread the values that no message shows: `messages` are what is kept of the turn.
 
-    async def _hold_in_vault(self, turn: str, values: Mapping[str, str]) -> None:
-        if not values:
-            return
+        The rest lives for the vault's own time from now.
+        """
+        shown = self._shown([*self._earlier, *messages])
+        await self._forget(self._key)
+        if len(shown) < len(self._values) and self._thread_key != self._key:
+            await self._forget(self._thread_key)
+        if shown:
+            await self._hold(self._thread_key, shown, None)
+
+    @property
+    def _open_seconds(self) -> float:
+        return self._mask.pause + TOOL_SECONDS
+
+    async def _held(self, key: str) -> dict[str, str]:
         try:
-            await self._vault.ahold(turn, values)
+            return await self._mask.vault.avalues(key)
+        except Exception as error:  # noqa: BLE001  # placeholders stay, whatever a foreign vault raises
+            failed("values", error)
+            return {}
+
+    async def _hold(self, key: str, values: Mapping[str, str], seconds: float | None) -> None:
+        try:
+            await self._mask.vault.ahold(key, values, seconds=seconds)
         except Exception as error:  # noqa: BLE001  # the turn goes on with placeholders, whatever a foreign vault raises
             failed("hold", error)
 
-    def _shown(self, messages: Iterable[BaseMessage]) -> dict[str, str]:
-        """Return the values by placeholder that redacted `messages` show."""
-        shown = "\n".join(str(message.text) for message in messages)
-        return {key: value for key, value in self._held.items() if not key.startswith(_ORIGINAL) and key in shown}
+    async def _forget(self, key: str) -> None:
+        try:
+            await self._mask.vault.adrop(key)
+        except Exception as error:  # noqa: BLE001  # its TTL ends it
+            failed("drop", error)
 
-    def _copy(self, message: BaseMessage) -> BaseMessage:
-        if self._clean.has(self._thread, message):
+    async def _hold_values(self, known: int, shown: Mapping[str, str]) -> None:
+        """Hold what came after the `known` values, and all for as long as the turn may take; `shown` for its owner's answer too."""
+        if self._values:
+            await self._hold(self._thread_key, dict(islice(self._values.items(), known, None)), self._open_seconds)
+        if self._request_ref is not None and shown:
+            await self._hold(values_ref(self._request_ref), shown, None)
+
+    def _shown(self, messages: Iterable[BaseMessage]) -> dict[str, str]:
+        """Return the values by placeholder that redacted `messages` show, in their texts and calls."""
+        found = {match[0] for m in messages for match in TAGGED.finditer(f"{m.text}{getattr(m, 'tool_calls', '')}")}
+        return {name: self._values[name] for name in found if name in self._values}
+
+    def _copy(self, message: BaseMessage, originals: dict[str, str]) -> BaseMessage:
+        if self._mask.clean.has(self._thread, message):
             return message
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
-        trusted = isinstance(message, AIMessage) or message.id not in self._own
-        redactor = CollectingRedactor(self._redactor, {**self._held, **self._new}, trusted=trusted)
-        copy = redacted_copy(message, redactor)
-        self._new.update(redactor.values)
-        if copy != message:
-            self._hold(message)
-        self._clean.add(self._thread, copy)
-        return copy
+        redactor = self._collecting(trusted=isinstance(message, AIMessage) or message.id not in self._own)
+        copied = redacted_copy(message, redactor)
+        self._values |= redactor.values
+        original = self._kept.get(message.id, message)
+        if copied != original and (held := dumped(original, copied)) is not None:
+            originals[str(message.id)] = held
+        self._mask.clean.add(self._thread, copied)
+        return copied
 
-    def _hold(self, message: BaseMessage) -> None:
-        original = dumped(message)
-        if original is not None:
-            self._new.setdefault(_ORIGINAL + str(message.id), original)
+    def _collecting(self, *, trusted: bool) -> CollectingRedactor:
+        return CollectingRedactor(self._redactor, self._values, trusted=trusted)
 
     def _original(self, message: BaseMessage) -> BaseMessage:
-        held = self._held.get(_ORIGINAL + str(message.id))
-        if held is not None:
-            return restored(message, held)
-        update: dict[str, Any] = {}
-        if isinstance(message.content, str) and (text := self.text(message.content)) != message.content:
-            update["content"] = text
-        if isinstance(message, AIMessage) and message.tool_calls:
-            update["tool_calls"] = [{**call, "args": self._resolved(call["args"])} for call in message.tool_calls]
-        return message.model_copy(update=update) if update else message
-
-    def _resolved(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, Mapping):
-            return {key: self._resolved(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._resolved(item) for item in value]
-        return value
+        held = self._originals.get(str(message.id))
+        original = None if held is None else restored(message, held)
+        return self.resolved(message) if original is None else original
 
 
-def turn_key(thread_id: str | None, message_id: str | None) -> str:
-    """Return what the vault knows a turn by: a digest, so that it may stand in a key of Redis."""
-    return hashlib.sha256(json.dumps([thread_id, message_id]).encode()).hexdigest()
+def turn_key(run: Run, message_id: str | None = None) -> str:
+    """Return what the vault knows a turn by, or without a message its thread; nobody shares one with another user.
+
+    It is a digest, so that it may stand in a key of Redis, keyed, so that it tells nothing to who knows the thread.
+    """
+    named = json.dumps([run.user_id, run.thread_id, message_id]).encode()
+    return hmac.digest(default_key(), b"discreet vault\0" + named, hashlib.sha256).hex()
 
 
 def failed(doing: str, error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from typing import Any, Final
@@ -53,8 +54,8 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
     return redacted.model_copy(update={"id": message.id})
 
 
-def dumped(message: BaseMessage) -> str | None:
-    """Return what `restored` puts back, as JSON; None if it holds something that JSON doesn't."""
+def dumped(message: BaseMessage, copy: BaseMessage) -> str | None:
+    """Return what `restored` puts back where `copy` stands, as JSON; None if it holds something that JSON doesn't."""
     fields: dict[str, Any] = {"content": message.content, "additional_kwargs": message.additional_kwargs}
     if isinstance(message, AIMessage):
         fields |= {
@@ -63,12 +64,18 @@ def dumped(message: BaseMessage) -> str | None:
             "response_metadata": message.response_metadata,
         }
     try:
-        return json.dumps(fields)
+        return json.dumps([_digest(copy), fields])
     except (TypeError, ValueError):
         logger.warning("message_not_held kind=%s", message.type)
         return None
 
 
-def restored(copy: BaseMessage, held: str) -> BaseMessage:
-    """Return the message of which `copy` stands in the state and `held` was dumped."""
-    return copy.model_copy(update=json.loads(held))
+def restored(copy: BaseMessage, held: str) -> BaseMessage | None:
+    """Return the message of which `held` was dumped; None if `copy` is no longer what stood for it: somebody changed it."""
+    stood, fields = json.loads(held)
+    return copy.model_copy(update=fields) if stood == _digest(copy) else None
+
+
+def _digest(copy: BaseMessage) -> str:
+    says = json.dumps([copy.content, getattr(copy, "tool_calls", None)], default=str)
+    return hashlib.blake2b(says.encode(), digest_size=16).hexdigest()

@@ -6,13 +6,15 @@ The user's id comes from the runtime, never from the model; results live in the 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -22,8 +24,11 @@ from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
+from discreet.nodes.tools.unresolved import check_arguments
 
 __all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "make_tools"]
+
+ToolResult = ToolMessage | Command[Any]
 
 
 def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messages_key: str = "messages") -> Node:
@@ -31,7 +36,8 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
 
     Tools get the arguments that the model wrote and, where they ask for it, the state with the real messages. Their results
     stand in the state redacted and shortened, and reach the model whole. A tool that fails answers with a typed
-    error, so that the model can tell the user.
+    error, so that the model can tell the user, and so does one that would get a placeholder in the place of a value; a tool
+    whose `metadata` has `placeholders` set takes them. What a tool asks in a pause stands in the state redacted too.
 
     Args:
         tools: What the model may call.
@@ -39,12 +45,20 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         messages_key: State key of the messages.
     """
     mask = mask or TurnMask()
-    node = ToolNode(list(tools), handle_tool_errors=tool_error, messages_key=messages_key)
+
+    async def checked(request: ToolCallRequest, run: Callable[[ToolCallRequest], Awaitable[ToolResult]]) -> ToolResult:
+        check_arguments(request, mask.redactor)
+        return await run(request)
+
+    node = ToolNode(list(tools), handle_tool_errors=tool_error, messages_key=messages_key, awrap_tool_call=checked)
 
     async def run_tools(state: State) -> Update:
         messages: list[BaseMessage] = read(state, messages_key, [])
         turn = await mask.turn(messages)
-        done = await node.ainvoke(_with(state, messages_key, turn.real(messages)), get_config())
+        try:
+            done = await node.ainvoke(_with(state, messages_key, turn.real(messages)), get_config())
+        except GraphInterrupt as pause:
+            raise await turn.masked_pause(pause) from None
         results = [await _masked(part, turn, messages_key) for part in (done if isinstance(done, list) else [done])]
         return results if isinstance(done, list) else results[0]
 

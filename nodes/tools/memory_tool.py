@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from discreet.background_loop import wait_for
 from discreet.nodes.run import Run, describe_run
+from discreet.nodes.tools.unresolved import PLACEHOLDERS
 from discreet.ports import Memories
 
 
@@ -23,6 +24,7 @@ class MemoryToolArgs(BaseModel):
 class MemoryTool(BaseTool):
     """Base of the memory tools. `invoke` runs them on the background event loop, see `discreet.background_loop`."""
 
+    metadata: dict[str, Any] | None = Field(default_factory=lambda: {PLACEHOLDERS: True})
     memories: SkipValidation[Memories] = Field(exclude=True, repr=False)
     """Where memories are kept."""
     default_user: str | None = Field(default=None, exclude=True)

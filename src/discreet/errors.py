@@ -31,6 +31,7 @@ DiscreetError
 │   ├── FeedbackLimitError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
+├── UnresolvedPlaceholderError    a tool was to run with a placeholder in the place of a value
 ├── CheckpointError
 │   ├── LeakBlockedError          something raw was about to be written; it was not
 │   └── TransientStateLostError   a paused turn whose state lived in a process that is gone
@@ -52,7 +53,7 @@ handler needs is in the attributes. `code` is stable and is what an API shows.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 
@@ -295,6 +296,20 @@ class CopiedFromToolError(MemoryRefusedError):
     """The text comes from a tool's result, not from the user. Tool data is never kept as a memory."""
 
     code = "memory_tool_data"
+
+
+class UnresolvedPlaceholderError(DiscreetError):
+    """A tool was to run with a placeholder in the place of a value."""
+
+    code = "unresolved_placeholder"
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        """Take the types of the placeholders."""
+        self.kinds = tuple(sorted(kinds))
+        super().__init__(
+            f"The arguments have placeholders ({', '.join(self.kinds)}) in the place of values that are not known any more. "
+            "The tool was not run. Ask the user for the values, and don't make them up."
+        )
 
 
 class CheckpointError(DiscreetError):

@@ -4,7 +4,7 @@ from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semanti
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, Memories
-from discreet.ports.redaction import Masking, TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.ports.redaction import Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
 from discreet.ports.short_term import (
     HISTORY_SECONDS,
@@ -34,6 +34,7 @@ __all__ = [
     "Key",
     "KeyProvider",
     "LiveSettings",
+    "Marking",
     "Masking",
     "Media",
     "MediaSummarizer",

@@ -111,7 +111,8 @@ class Redactor:
         return DEFAULT
 
     @cached_property
-    def _placeholder(self) -> re.Pattern[str]:
+    def placeholders(self) -> re.Pattern[str]:
+        """What the placeholders look like that it writes, with tag or without."""
         return placeholder_pattern(recogniser.type for recogniser in self._recognisers)
 
     def settled(self, text: str) -> list[Finding]:
@@ -146,7 +147,7 @@ class Redactor:
     def _normalised(self, current: View) -> View:
         """A placeholder is one blank for the recognisers, swallowed whole or not at all."""
         if "<" in current.text:
-            current = current.replaced(self._placeholder, lambda _: BLANK)
+            current = current.replaced(self.placeholders, lambda _: BLANK)
         return normalise(current)
 
     def _found(self, view: View, *, depth: int) -> Iterator[Finding]:

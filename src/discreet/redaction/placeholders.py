@@ -24,6 +24,10 @@ TAGGED = re.compile(rf"<(?P<kind>[A-Z][A-Z0-9_]{{0,40}}):(?P<tag>[A-Z2-7]{{{TAG_
 """What has the form of a tagged placeholder, of whatever type."""
 
 
+UNFINISHED = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}(?::[A-Z2-7]{{0,{TAG_CHARS}}})?\Z|<\Z")
+"""What may be the beginning of a placeholder at the end of a piece of text."""
+
+
 def issue(kind: str, tag: str | None = None) -> str:
     """Return the placeholder for one value of type `kind`, and count it. Nothing else counts redactions."""
     from discreet import metrics  # noqa: PLC0415 - the client library takes longer to import than all of this room

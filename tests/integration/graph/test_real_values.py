@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from uuid import uuid4
 
 import pytest
@@ -26,7 +27,7 @@ SAID = f"I'm Ann, write to {EMAIL} or call {PHONE}."
 class BrokenVault:
     """Fails at every call."""
 
-    async def ahold(self, turn, values):
+    async def ahold(self, turn, values, *, seconds=None):
         raise ConnectionError
 
     async def avalues(self, turn):
@@ -124,14 +125,55 @@ async def test_a_paused_tool_gets_the_real_arguments_when_it_goes_on(stock, rece
     @tool
     def send(to: str, copies: list[str]) -> str:
         """Send a message."""
-        received.append((to, interrupt("send it?")))
+        received.append((to, interrupt({"question": f"send it to {to}?"})))
         return "sent"
 
     compiled = build_graph(chat_model=script(), tools=[send]).compile(checkpointer=stock)
     config, _ = await play(compiled, "1")
-    assert EMAIL not in written(dict((await compiled.aget_state(config)).values))
+    state = await compiled.aget_state(config)
+    assert EMAIL not in written(dict(state.values))
+    assert state.interrupts[0].value["question"].startswith("send it to <EMAIL:")
     await play(compiled, "1", Command(resume="yes"))
     assert received == [(EMAIL, "yes")]
+
+
+async def test_send_it_there_works_in_the_next_turn(stock, send, received):
+    def there(messages):
+        (mail,) = re.findall(r"\S+@\S+\w", messages[1].text)
+        return AIMessage("", tool_calls=[{"name": "send", "args": {"to": mail, "copies": []}, "id": "call_2"}])
+
+    model = ScriptedChatModel(responses=[AIMessage("Noted."), there, AIMessage("Sent.")])
+    compiled = build_graph(chat_model=model, tools=[send], vault=InMemoryTurnVault()).compile(checkpointer=stock)
+    await play(compiled, "1", f"My address is {EMAIL}")
+    config, _ = await play(compiled, "1", "Send it there.")
+    assert received == [(EMAIL, [])]
+    assert EMAIL not in written(dict((await compiled.aget_state(config)).values))
+
+
+async def test_what_is_no_longer_known_is_not_sent_anywhere(stock, send, received):
+    def there(messages):
+        mail = messages[1].text.removeprefix("My address is ")
+        calls = [("send", {"to": mail, "copies": []}), ("send", {"to": "all", "copies": ["<PHONE>"]}), ("look_up", {})]
+        return AIMessage("", tool_calls=[{"name": n, "args": a, "id": f"c{i}"} for i, (n, a) in enumerate(calls)])
+
+    @tool
+    def look_up() -> str:
+        """Look it up."""
+        return "found"
+
+    vault, answers = InMemoryTurnVault(), [AIMessage("Noted."), there, AIMessage("Where to?")]
+    model = ScriptedChatModel(responses=answers)
+    compiled = build_graph(chat_model=model, tools=[send, look_up], vault=vault).compile(checkpointer=stock)
+    await play(compiled, "1", f"My address is {EMAIL}")
+    vault.__init__()
+    _, state = await play(compiled, "1", "Send it there.")
+    results = [m for m in model.prompts[-1] if m.type == "tool"]
+    assert [m.status for m in results] == ["error", "error", "success"]
+    codes = [json.loads(m.text)["error"] for m in results[:2]]
+    assert [error["code"] for error in codes] == ["unresolved_placeholder"] * 2
+    assert "EMAIL" in codes[0]["message"]
+    assert received == []
+    assert state["messages"][-1].text == "Where to?"
 
 
 async def test_a_vault_that_fails_costs_the_values_and_never_the_turn(send, received, caplog):
@@ -144,7 +186,7 @@ async def test_a_vault_that_fails_costs_the_values_and_never_the_turn(send, rece
     assert EMAIL not in caplog.text
 
 
-async def test_after_the_turn_the_vault_holds_what_the_answer_shows_and_no_message():
+async def test_after_the_turn_the_vault_holds_what_the_conversation_shows_and_no_message():
     vault = InMemoryTurnVault()
     compiled = build_graph(
         chat_model=ScriptedChatModel(responses=[AIMessage(f"It is {EMAIL}.")]), vault=vault

@@ -1,21 +1,28 @@
 """What goes into the state and what comes out of the vault."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from pydantic import BaseModel
 
 from discreet.nodes.clean_texts import CleanTexts
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.message_copies import MAX_RESULT_CHARS
+from discreet.nodes.run import run_of
 from discreet.redaction import InMemoryTurnVault, Redactor
 
 EMAIL = "ann@example.com"
 PARTS = st.lists(
     st.sampled_from([EMAIL, "+84 912 345 678", "hello", "привет", "你好", "<EMAIL:AAAAAAAA>", '"', "\\", "\n"])
 )
+
+
+class Clock:
+    now = 1_000.0
+
+    def __call__(self):
+        return self.now
 
 
 @pytest.fixture
@@ -73,9 +80,78 @@ async def test_a_forged_tag_in_what_the_user_says_is_dropped(mask):
 
 
 async def test_turns_of_other_threads_and_messages_know_nothing(mask):
-    _, _ = await masked(mask, HumanMessage(f"I am {EMAIL}", id="m2"))
+    (copy,), _ = await masked(mask, HumanMessage(f"I am {EMAIL}", id="m2"))
     other = await mask.turn([HumanMessage("hello", id="another")])
-    assert EMAIL not in json.dumps(other._held)
+    assert other.resolved(copy) == copy
+
+
+RUN = run_of({"thread_id": "1", "user_id": "ann"})
+SAID = [HumanMessage(f"I am {EMAIL}", id="m1")]
+
+
+async def said_and_answered(mask, run=RUN, answer="Noted."):
+    """Play a turn; return what stands in the state."""
+    turn = await mask.turn(SAID, run=run)
+    copies = await turn.masked(
+        [*SAID, ToolMessage("from eve@example.org", id="t1", tool_call_id="c"), AIMessage(answer)]
+    )
+    await turn.end([copies[0], copies[-1]])
+    return [copies[0], copies[-1]]
+
+
+async def test_the_next_turn_of_the_thread_knows_what_the_conversation_shows_and_no_more(mask):
+    kept = await said_and_answered(mask)
+    later = await mask.turn([*kept, HumanMessage("Send it there.", id="m2")], run=RUN)
+    assert later.real(kept)[0].text == f"I am {EMAIL}"
+    assert later.resolved({"to": [kept[0].text[5:]]}) == {"to": [EMAIL]}
+    held = [turn.values for turn in mask.vault._turns.values()]
+    assert held == [{kept[0].text[5:]: EMAIL}]
+
+
+@pytest.mark.parametrize("other", [{"thread_id": "1", "user_id": "eve"}, {"thread_id": "2", "user_id": "ann"}])
+async def test_nobody_else_and_no_other_thread_gets_a_value(mask, other):
+    kept = await said_and_answered(mask)
+    later = await mask.turn([*kept, HumanMessage("And?", id="m2")], run=run_of(other))
+    assert later.real(kept) == kept
+
+
+async def test_values_end_with_the_vaults_time_after_the_last_turn_and_an_open_turn_keeps_them(mask):
+    clock = Clock()
+    mask = TurnMask(redactor=mask.redactor, vault=InMemoryTurnVault(ttl=60, clock=clock), pause=600)
+    kept = await said_and_answered(mask)
+    clock.now += 59
+    waiting = [*kept, HumanMessage("Send it there.", id="m2")]
+    await (await mask.turn(waiting, run=RUN)).masked(waiting)
+    clock.now += 600
+    paused = await mask.turn(waiting, run=RUN)
+    assert paused.real(kept)[0].text == f"I am {EMAIL}"
+    await paused.end([waiting[-1]])
+    clock.now += 61
+    assert (await mask.turn(waiting, run=RUN)).real(kept) == kept
+
+
+async def test_a_message_that_somebody_changed_in_the_state_is_not_changed_back(mask):
+    call = {"name": "send", "args": {"to": EMAIL}, "id": "c1", "type": "tool_call"}
+    turn = await mask.turn(SAID, run=RUN)
+    said, asked = await turn.masked([*SAID, AIMessage("", id="a1", tool_calls=[call])])
+    changed = asked.model_copy(update={"tool_calls": [{**call, "args": {"to": said.text[5:], "copy": "boss"}}]})
+    later = await mask.turn([said, changed], run=RUN)
+    assert later.real([changed])[0].tool_calls[0]["args"] == {"to": EMAIL, "copy": "boss"}
+
+
+class Contact(BaseModel):
+    email: str
+    age: int
+    card: int = 0
+
+
+async def test_an_object_is_masked_as_the_kind_that_it_is_and_comes_back(mask):
+    turn = await mask.turn(SAID, run=RUN)
+    contact = Contact(email=EMAIL, age=41, card=4111111111111111)
+    masked = await turn.masked_value({"contact": contact, "other": Contact(email="none", age=1)}, trusted=True)
+    assert EMAIL not in repr(masked)
+    assert "4111" not in repr(masked)
+    assert turn.resolved(masked)["contact"] == contact
 
 
 async def test_other_messages_are_redacted_too(mask):

@@ -12,11 +12,7 @@ from starlette.types import Message, Send
 from discreet.api.ingress.vaulting import values_of
 from discreet.api.receiving import header
 from discreet.ports import TurnVault
-from discreet.redaction.placeholders import TAGGED
-
-_UNFINISHED = re.compile(r"<[A-Z][A-Z0-9_]{0,40}(?::[A-Z2-7]{0,8})?\Z|<\Z")
-"""What may be the beginning of a placeholder at the end of a piece."""
-
+from discreet.redaction.placeholders import TAGGED, UNFINISHED
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -115,6 +111,6 @@ class LiveAnswer:
     async def _body(self, message: Message) -> Message:
         last = not message.get("more_body", False)
         text = self._held + self._decoder.decode(message.get("body", b""), final=last)
-        cut = None if last else _UNFINISHED.search(text, max(0, len(text) - 60))
+        cut = None if last else UNFINISHED.search(text, max(0, len(text) - 60))
         text, self._held = (text, "") if cut is None else (text[: cut.start()], text[cut.start() :])
         return {**message, "body": (await self._restoring.text(text)).encode()}
