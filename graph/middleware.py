@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum
 from typing import Annotated, Any, NotRequired
+from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, SystemMessage, ToolCall, ToolMessage
+from langgraph.errors import GraphInterrupt
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from discreet.background_loop import wait_for
+from discreet.checkpoint.messages import is_answer
 from discreet.errors import MissingDependencyError
 from discreet.graph.parts import Options, make_parts
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
+from discreet.nodes.tools.unresolved import check_arguments
 from discreet.nodes.turn import tool_rounds
 from discreet.providers import chat_model as model_by_name
 from discreet.state.conversation import Gate, Request, RetrievedMemory
@@ -53,7 +60,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     Before the agent: `save_input`, `memory_gate`, `retrieve_memories`. Around each call of the model: the prompt within its
     budget, real values in, placeholders out, and after `tool_loop_limit` rounds of tool calls no more tools. Around each tool: real arguments in, a redacted result in the state. After the
     agent: `persist_filtered`. The agent's own system prompt stays the instructions. Put it first in the list, so that other
-    middleware sees placeholders only.
+    middleware sees placeholders only; but `HumanInTheLoopMiddleware` in front of it, so that what people edit is given
+    its values and looked at like any other call. `TurnRunner` shows them, and the caller of the agent, the real values.
 
     Example:
         >>> from langchain.agents import create_agent
@@ -105,26 +113,28 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
-        """Give the tool its real arguments, and mask what it returns. A failure becomes a typed error for the model."""
+        """Give the tool its real arguments, and mask what it returns or asks. A failure becomes a typed error for the model."""
         real = await self._real(request)
         try:
+            check_arguments(real, self._parts.mask.redactor)
             result = await handler(real)
-        except Exception as error:  # noqa: BLE001  # tool_error lets LangGraph's own signals pass
-            result = _failed(request, error)
+        except Exception as error:  # noqa: BLE001  # LangGraph's own signals pass
+            result = await self._failed(request, error)
         return await self._masked_result(request, result)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """Do what `awrap_tool_call` does, blocking."""
         real = wait_for(self._real(request))
         try:
+            check_arguments(real, self._parts.mask.redactor)
             result = handler(real)
         except Exception as error:  # noqa: BLE001  # as above
-            result = _failed(request, error)
+            result = wait_for(self._failed(request, error))
         return wait_for(self._masked_result(request, result))
 
     async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
-        """Keep the filtered turn, and drop the rest."""
-        return await _in_turn([self._parts.persist_filtered], state)
+        """Keep the filtered turn, and drop the rest. A structured response is an answer."""
+        return await _in_turn([self._parts.persist_filtered], _with_answer(state))
 
     def after_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
         """Do what `aafter_agent` does, blocking."""
@@ -150,20 +160,33 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     async def _masked(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
         turn = await self._parts.mask.turn(request.messages)
-        return dataclasses.replace(response, result=await turn.masked(response.result))
+        structured = response.structured_response
+        if structured is not None:
+            structured = await turn.masked_value(structured, trusted=True)
+        return dataclasses.replace(response, result=await turn.masked(response.result), structured_response=structured)
 
     async def _real(self, request: ToolCallRequest) -> ToolCallRequest:
         messages = request.state["messages"]
         turn = await self._parts.mask.turn(messages)
         real = turn.real(messages)
-        calls = {call["id"]: call for message in real for call in getattr(message, "tool_calls", ())}
-        state = {**request.state, "messages": real}
+        call = request.tool_call
+        same = any(_is_same(call, each) for each in _calls(messages))  # else somebody has edited it on its way here
+        found = next((each for each in _calls(real) if same and each["id"] == call["id"]), turn.resolved(call))
+        state = {**{key: turn.resolved(item) for key, item in request.state.items()}, "messages": real}
         return dataclasses.replace(
             request,
-            tool_call=calls.get(request.tool_call["id"], request.tool_call),
+            tool_call=found,
             state=state,
             runtime=dataclasses.replace(request.runtime, state=state),
         )
+
+    async def _failed(self, request: ToolCallRequest, error: Exception) -> ToolMessage:
+        """Return what the model is told of an error; a pause goes on with placeholders."""
+        call = request.tool_call
+        if isinstance(error, GraphInterrupt):
+            turn = await self._parts.mask.turn(request.state["messages"])
+            raise await turn.masked_pause(error) from None
+        return ToolMessage(tool_error(error), name=call["name"], tool_call_id=call["id"], status="error")
 
     async def _masked_result(self, request: ToolCallRequest, result: ToolResult) -> ToolResult:
         turn = await self._parts.mask.turn(request.state["messages"])
@@ -176,10 +199,30 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return result
 
 
-def _failed(request: ToolCallRequest, error: Exception) -> ToolMessage:
-    return ToolMessage(
-        tool_error(error), name=request.tool_call["name"], tool_call_id=request.tool_call["id"], status="error"
-    )
+def _calls(messages: Sequence[Any]) -> list[ToolCall]:
+    return [call for message in messages for call in getattr(message, "tool_calls", ())]
+
+
+def _is_same(call: ToolCall, other: ToolCall) -> bool:
+    return (call["id"], call["name"], call["args"]) == (other["id"], other["name"], other["args"])
+
+
+def _with_answer(state: MemoryState) -> Any:
+    """Return the state with the structured response as the last message, if nothing else is the answer."""
+    structured, messages = state.get("structured_response"), state["messages"]
+    if structured is None or is_answer(messages[-1]):
+        return state
+    told = json.dumps(structured, ensure_ascii=False, default=_fields)
+    return {**state, "messages": [*messages, AIMessage(told, id=str(uuid4()))]}
+
+
+def _fields(value: Any) -> Any:
+    """Return what JSON has no form for as it has one."""
+    if isinstance(value, BaseModel):
+        return dict(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return value.value if isinstance(value, Enum) else str(value)
 
 
 async def _in_turn(nodes: Sequence[Node], state: Any) -> dict[str, Any]:

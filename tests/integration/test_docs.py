@@ -85,13 +85,15 @@ def test_the_rolling_summary_page():
 
 
 async def test_the_turn_page():
-    runner, node = snippets("turn.md")
+    runner, node, stream = snippets("turn.md")
     first, again, stored = await runner["main"]()
     assert first[0].text == "I am Ann, write to ann@example.com"
     assert again[-1].response_metadata == {"delivery": "repeated"}
     assert again[-1].text == first[-1].text
     assert re.fullmatch(r"I am Ann, write to <EMAIL:[A-Z2-7]{8}>", stored[0].text)
     assert await node["my_node"]({"messages": stored}) == {"topic": "2"}
+    pieces = stream["told"](runner["runner"], "Hello", {"configurable": {"thread_id": "2"}})
+    assert len([piece async for piece in pieces]) > 1
 
 
 def test_the_gate_page():
