@@ -58,8 +58,8 @@ def short_term():
 
 @pytest.fixture
 def make(short_term):
-    def make(*, saver=None, model=answer):
-        vault = InMemoryTurnVault()
+    def make(*, saver=None, model=answer, vault=None):
+        vault = vault or InMemoryTurnVault()
         builder = build_graph(
             chat_model=StrictChatModel(answer=model), tools=[send], vault=vault, short_term=short_term
         )
@@ -193,6 +193,20 @@ async def test_who_approves_sees_the_real_values_and_the_checkpoint_none(make, s
     assert EMAIL not in repr(await runner.aget_state(THREAD, context=Context(user_id="eve")))
     done = await runner.ainvoke(Command(resume="yes"), THREAD, context=ANN)
     assert done["messages"][-1].text == "Noted: Send it please"
+
+
+async def test_a_pause_outlives_the_vaults_time_and_a_turn_that_is_over_does_not(make):
+    now = [0.0]
+    runner = make(vault=InMemoryTurnVault(ttl=60, clock=lambda: now[0]))
+    await runner.ainvoke(said(), THREAD, context=ANN)
+    await runner.ainvoke(said("Send it please"), THREAD, context=ANN)
+    now[0] += 3_600
+    shown = await runner.aget_state(THREAD, context=ANN)
+    assert shown.interrupts[0].value == {"question": f"send to {EMAIL}?"}
+    done = await runner.ainvoke(Command(resume="yes"), THREAD, context=ANN)
+    assert done["messages"][0].text == SAID
+    now[0] += 61
+    assert EMAIL not in repr(await runner.aget_state(THREAD, context=ANN))
 
 
 async def test_a_paused_turn_streams_its_question_and_goes_on(runner):

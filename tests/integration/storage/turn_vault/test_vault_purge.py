@@ -33,7 +33,7 @@ def counts(dsn):
 async def test_turns_that_expired_are_deleted_with_their_values_and_no_others(place, kept):
     for number in range(7):
         await kept.vault.ahold(f"{number}", {"a": "ann", "b": "bob"})
-    kept.advance(901)
+    kept.advance(3601)
     await kept.vault.ahold("live", {"a": "ann"})
     async with make_pool(place.dsn, max_size=2) as pool:
         purged = await asyncio.gather(*(purge_short_term(pool, batch=2) for _ in range(2)))
@@ -44,7 +44,7 @@ async def test_turns_that_expired_are_deleted_with_their_values_and_no_others(pl
 
 async def test_an_open_storage_deletes_them_by_itself(place, kept):
     await kept.vault.ahold("1", {"a": "ann"})
-    kept.advance(901)
+    kept.advance(3601)
     async with open_storage(place.dsn, embeddings=StubEmbeddings(dims=16)), asyncio.timeout(30):
         left = counts(place.dsn)
         while left != [0, 0]:
