@@ -97,10 +97,10 @@ class MaskedTurn:
 
     async def look_up(self) -> None:
         """Ask the vault what it has."""
-        self._originals = await self._held(self._key)
         if self._thread_key != self._key:
-            self._values = await self._held(self._thread_key)
+            self._originals, self._values = await asyncio.gather(self._held(self._key), self._held(self._thread_key))
         else:
+            self._originals = await self._held(self._key)
             self._values = {name: value for name, value in self._originals.items() if TAGGED.fullmatch(name)}
 
     async def masked(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:

@@ -127,7 +127,7 @@ class Prompting:
         told = window(messages, summary)
         start = turn_start(told) or 0
         running = [_for_model(message, able) for message in turn.real(told[start:])]
-        return summary.text, turn.real(told[:start]), running
+        return turn.text(summary.text), turn.real(told[:start]), running
 
     def _window(self, run: Run, model: BaseChatModel) -> int:
         return (
