@@ -61,7 +61,8 @@ class ThreadJobs(Generic[K, V]):
             else:
                 task = asyncio.get_running_loop().create_task(self._run(key))
                 job = self._jobs[key] = _Job(task, value)
-                task.add_done_callback(lambda _task, done=job.done: done.set_result(None))
+                ended = job.done
+                task.add_done_callback(lambda _task: ended.set_result(None))
             return job.done
 
     def running(self) -> list[Future[None]]:
