@@ -9,15 +9,11 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from discreet.nodes.tool_results import shown_result
 from discreet.ports import TextRedactor
 from discreet.redaction.walker import redact_object
 
 logger = logging.getLogger(__name__)
-
-MAX_RESULT_CHARS: Final = 1_000
-"""Of a tool's result this much stands in the state, redacted; redacting 20 kB takes 8 to 23 ms. The model gets all of it."""
-
-CUT: Final = " …"
 
 KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason"})
 
@@ -41,9 +37,8 @@ def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
             response_metadata={k: v for k, v in message.response_metadata.items() if k in KEPT_METADATA},
         )
     if isinstance(message, ToolMessage):
-        shown = redactor.redact(text[:MAX_RESULT_CHARS]) + (CUT if len(text) > MAX_RESULT_CHARS else "")
         return ToolMessage(
-            shown,
+            shown_result(text, redactor),
             id=message.id,
             name=message.name,
             tool_call_id=message.tool_call_id,

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from discreet.nodes.clean_texts import CleanTexts
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.message_copies import MAX_RESULT_CHARS
 from discreet.nodes.run import run_of
+from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.redaction import InMemoryTurnVault, Redactor
 
 EMAIL = "ann@example.com"
