@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Iterable
@@ -15,6 +16,7 @@ from rich.markup import escape
 from discreet.cli.agent import compiled_graph
 from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
+from discreet.graph import drain
 from discreet.state.context import Context
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
@@ -100,8 +102,21 @@ def run_chat(*, user: str | None, thread: str | None, model: str | None) -> None
     console = Console()
     if sys.stdin.isatty():
         import readline  # noqa: F401, PLC0415  # line editing and history for input()
-    with opened_storage(console) as session:
-        TerminalChat(console, session, user=user or login_name(), thread=thread, model=model).run()
+    try:
+        with opened_storage(console) as session:
+            TerminalChat(console, session, user=user or login_name(), thread=thread, model=model).run()
+            finish(console, session.runner)
+    except KeyboardInterrupt:
+        console.print("[dim]Stopped.[/dim]")
+
+
+def finish(console: Console, runner: asyncio.Runner) -> None:
+    """Wait for summaries that are under way, and say so; Ctrl-C leaves them to the next turn of their conversation."""
+    if not runner.run(drain(0)):
+        return
+    console.print("[dim]Finishing the summary of the conversation. Ctrl-C leaves it for the next time.[/dim]")
+    if runner.run(drain()):
+        console.print("[dim]It takes too long: it is begun again the next time.[/dim]")
 
 
 def _tokens(event: Any) -> Iterable[tuple[str, str]]:
@@ -114,19 +129,38 @@ def _notes(event: Any) -> Iterable[tuple[str, str]]:
     """Say what was recalled and what was stored in one step of the graph."""
     for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
         yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
-    messages: list[BaseMessage] = (event.get("tools") or {}).get("messages", [])
+    step = event.get("tools")
+    messages: list[BaseMessage] = step.get("messages", []) if isinstance(step, dict) else []
     for message in messages:
         if isinstance(message, ToolMessage):
             yield from _tool_notes(message)
 
 
 def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:
+    """Say what a tool did; of a result that can't be read, nothing."""
     if message.status == "error":
         yield "refused", str(message.text)
-    elif message.name == "save_memory":
-        yield "stored", json.loads(str(message.text))["text"]
-    elif message.name == "recall_memory":
-        for memory in json.loads(str(message.text))["memories"]:
-            yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
-    elif message.name == "forget_memory":
-        yield "forgotten", json.loads(str(message.text))["entry_id"]
+        return
+    result = _read(str(message.text))
+    match message.name:
+        case "save_memory" | "update_memory" if isinstance(result.get("text"), str):
+            yield ("stored" if message.name == "save_memory" else "updated"), result["text"]
+        case "recall_memory":
+            for memory in _objects(result.get("memories")):
+                yield "recalled", f"{memory.get('text', '')} ({memory.get('relevance', '?')})"
+        case "forget_memory" if result.get("deleted"):
+            yield "forgotten", str(result.get("text") or result.get("entry_id", ""))
+            for also in _objects(result.get("also")):
+                yield "forgotten", str(also.get("text") or also.get("entry_id", ""))
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        result = json.loads(text)
+    except ValueError:
+        return {}
+    return result if isinstance(result, dict) else {}
+
+
+def _objects(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
