@@ -9,26 +9,32 @@ from discreet.transient import DEFAULT_SECONDS, TOOL, TransientState, default_tr
 
 
 def put_tool_cache(
-    key: str, value: object, ttl_seconds: float = DEFAULT_SECONDS[TOOL], *, state: TransientState | None = None
+    key: str,
+    value: object,
+    ttl_seconds: float = DEFAULT_SECONDS[TOOL],
+    *,
+    any_ttl: bool = False,
+    state: TransientState | None = None,
 ) -> bool:
-    """Keep `value` as `tool.temp.<key>` of the running thread; False if it was not kept.
+    """Keep `value` as `tool.temp.<key>` of the running thread; False if that has no id: any other run could read it.
 
-    It is not kept where the run names no thread, since any other run could read it, and where it is larger than all that
-    may be held. For use inside tools.
+    For use inside tools.
 
     Args:
         key: A name of your own; other threads may use the same.
         value: Kept as it is, no copy.
-        ttl_seconds: 1 to 1,800.
+        ttl_seconds: 600 to 1,800.
+        any_ttl: Allow any other time.
         state: Default: the transient state of this process.
 
     Raises:
-        TransientEntryError: The key is empty or too long, or `ttl_seconds` is out of its range.
+        TransientEntryError: The key is empty, or `ttl_seconds` is out of its range.
     """
     thread_id = describe_run().thread_id
     if thread_id is None:
         return False
-    return _or_default(state).set(thread_id, TOOL + key, value, ttl_seconds)
+    _or_default(state).set(thread_id, TOOL + key, value, ttl_seconds, any_ttl=any_ttl)
+    return True
 
 
 def get_tool_cache(key: str, default: Any = None, *, state: TransientState | None = None) -> Any:

@@ -90,7 +90,7 @@ async def test_it_lives_for_a_quarter_of_an_hour_unless_told_otherwise():
         if seconds is None:
             put_tool_cache("answer", 1, state=state)
         else:
-            put_tool_cache("answer", 2, ttl_seconds=seconds, state=state)
+            put_tool_cache("answer", 2, ttl_seconds=seconds, any_ttl=True, state=state)
         return "done"
 
     def call(**arguments):
