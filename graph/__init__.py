@@ -2,6 +2,6 @@
 
 from discreet.graph.memory_agent import build_graph
 from discreet.graph.runner import TurnRunner
-from discreet.nodes.thread_jobs import drain
+from discreet.nodes.background_tasks import drain
 
 __all__ = ["TurnRunner", "build_graph", "drain"]

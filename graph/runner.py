@@ -20,9 +20,9 @@ from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
 from discreet.graph.streams import Graph, Part, Shape, WholePlaceholders, reply_parts
+from discreet.nodes.background_tasks import drain
 from discreet.nodes.masking import TurnMask, failed, turn_key
 from discreet.nodes.run import Run, run_of
-from discreet.nodes.thread_jobs import drain
 from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, TurnVault
 from discreet.prompts.still_working import render_still_working
 from discreet.redaction.configured import default_redactor

@@ -13,6 +13,7 @@ from weakref import WeakSet
 from langchain_core.messages import BaseMessage
 
 from discreet.metrics import conversation_rounds
+from discreet.nodes.background_tasks import DRAIN_SECONDS, BackgroundTasks, drain
 from discreet.nodes.rounds import KEEP, ThreadRound, belongs, rounds_of, window
 from discreet.nodes.summary_steps import (
     CHUNK,
@@ -26,7 +27,6 @@ from discreet.nodes.summary_steps import (
     tried,
 )
 from discreet.nodes.summary_text import BUDGET, SummaryText
-from discreet.nodes.thread_jobs import DRAIN_SECONDS, ThreadJobs, drain
 from discreet.nodes.turn import turn_start
 from discreet.ports import Memories, RollingSummaries, RollingSummary, SummaryProvider, TextRedactor, TokenCounter
 from discreet.providers.summaries import SummaryInTime
@@ -130,7 +130,7 @@ class RollingSummariser:
             on_commit=on_commit,
             is_current=is_current,
         )
-        self._jobs = ThreadJobs(self._advance, limit=max_running)
+        self._tasks = BackgroundTasks(limit=max_running)
         self._living: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
         """Event loops that have served a turn."""
         self._shown: OrderedDict[Thread, _Shown] = OrderedDict()
@@ -214,15 +214,15 @@ class RollingSummariser:
 
         `discreet.graph.drain` does so for all summarisers of a process.
         """
-        return await drain(seconds, of=self._jobs)
+        return await drain(seconds, of=self._tasks)
 
     async def _begin(self, thread: Thread, seen: Conversation) -> None:
         """Have what is due of one thread done, and wait for it where that is wanted."""
-        done = self._jobs.offer(thread, seen)
-        if done is None:
+        task = self._tasks.start(thread, partial(self._advance, thread, seen))
+        if task is None:
             note_failure("Busy", thread, len(seen.rounds))
-        elif not self._background:
-            await asyncio.wait([asyncio.wrap_future(done)], timeout=min(self._timeout, IN_TURN_SECONDS))
+        elif not self._background and task.get_loop() is asyncio.get_running_loop():
+            await asyncio.wait([task], timeout=min(self._timeout, IN_TURN_SECONDS))
 
     async def _is_late(self, thread: Thread, rounds: Sequence[ThreadRound]) -> bool:
         stored = await self._read(thread, len(rounds))

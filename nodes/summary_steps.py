@@ -9,9 +9,9 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from discreet.metrics import summaries, summary_failures
+from discreet.nodes.background_tasks import awake_for
 from discreet.nodes.rounds import ThreadRound, belongs
 from discreet.nodes.summary_text import SummaryText
-from discreet.nodes.thread_jobs import awake_for
 from discreet.ports import RollingSummaries, RollingSummary, SummaryProvider
 
 logger = logging.getLogger(__name__)

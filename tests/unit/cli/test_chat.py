@@ -11,7 +11,7 @@ from rich.console import Console
 
 from discreet.cli.chat import _notes, finish, run_chat
 from discreet.cli.session import Session
-from discreet.nodes.thread_jobs import ThreadJobs
+from discreet.nodes.background_tasks import BackgroundTasks
 from discreet.nodes.tool_results import shown_result
 
 MEMORY = {"entry_id": "0f8fad5b-d9cb-469f-a165-70867728950e", "text": "Keeps parrots. " * 10, "relevance": 0.87}
@@ -72,14 +72,14 @@ def test_other_updates_of_the_tools_are_passed_over():
 def test_work_under_way_is_finished_at_the_end_with_a_line_that_says_so():
     said, done = io.StringIO(), []
 
-    async def work(key, value):
+    async def work():
         await asyncio.sleep(0.05)
-        done.append(value)
+        done.append(1)
 
-    jobs = ThreadJobs(work, limit=1)
+    tasks = BackgroundTasks(limit=1)
 
     async def begin():
-        jobs.offer("k", 1)
+        tasks.start("k", work)
 
     with asyncio.Runner() as runner:
         finish(Console(file=said), runner)

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 import pytest
 
 from discreet.background_loop import wait_for
+from discreet.nodes.background_tasks import BackgroundTasks, awake_for, drain
 from discreet.nodes.rolling_summary import CHUNK, RollingSummariser
-from discreet.nodes.thread_jobs import ThreadJobs, awake_for, drain
 from discreet.providers.summaries import ExtractiveSummaryProvider
 
 speaker = ContextVar("speaker", default="nobody")
@@ -130,21 +130,22 @@ async def test_a_drain_that_is_cancelled_leaves_the_work_running(build):
 def test_work_that_is_lost_with_its_loop_frees_its_place(ends, steps):
     done = []
 
-    async def work(key, value):
-        if value == 1:
-            await asyncio.get_running_loop().create_future()
-        done.append(value)
+    async def endless():
+        await asyncio.get_running_loop().create_future()
 
-    jobs = ThreadJobs(work, limit=1)
+    async def short():
+        done.append("short")
+
+    tasks = BackgroundTasks(limit=1)
 
     async def leave():
-        assert jobs.offer("k", 1)
+        assert tasks.start("k", endless)
         for _ in range(steps):
             await asyncio.sleep(0)
 
     async def again():
-        assert jobs.offer("k", 2)
-        await drain(of=jobs)
+        assert tasks.start("k", short)
+        await drain(of=tasks)
 
     if ends == "closed":
         loop = asyncio.new_event_loop()
@@ -154,7 +155,7 @@ def test_work_that_is_lost_with_its_loop_frees_its_place(ends, steps):
     else:
         ends(leave())
     asyncio.run(again())
-    assert done == [2]
+    assert done == ["short"]
 
 
 async def test_work_sees_nothing_of_the_run_that_started_it(build):

@@ -197,7 +197,7 @@ async def test_in_the_foreground_a_provider_that_ignores_its_end_is_not_waited_f
     await rig.summariser.drain()
 
 
-async def test_a_turn_that_ends_while_its_thread_is_summarised_is_taken_up_after(build):
+async def test_a_turn_that_ends_while_its_thread_is_summarised_is_taken_up_by_the_next(build):
     rig = build(provider=build.Numbers(gate=asyncio.Event()))
     await rig.summariser.after_turn("ann", "t", build.talk(5))
     await rig.provider.asked.wait()
@@ -205,6 +205,8 @@ async def test_a_turn_that_ends_while_its_thread_is_summarised_is_taken_up_after
     await rig.summariser.after_turn("ann", "t", build.talk(10))
     assert len(rig.provider.calls) == 1
     rig.provider.gate.set()
+    await rig.summariser.drain()
+    await rig.summariser.after_turn("ann", "t", build.talk(11))
     await rig.summariser.drain()
     assert build.covered(rig.summaries.kept["ann", "t"]) == list(range(1, 11))
 
