@@ -103,6 +103,8 @@ def _assembled(
         system_prompt=options.system_prompt,
         tool_loop_limit=parts.settings.tool_loop_limit,
         prompting=parts.prompting,
+        fallback_model=parts.fallback_model,
+        patience=parts.patience,
         default_user=parts.settings.default_user,
     )
     graph.add_node("assistant", assistant)

@@ -36,6 +36,7 @@ from discreet.ports import (
 from discreet.providers import chat_model as model_by_name
 from discreet.providers.environment_values import environment_values
 from discreet.providers.media import ChatModelSummarizer
+from discreet.providers.patience import Patience
 from discreet.providers.summaries import summary_provider_for
 from discreet.providers.tokens import count_tokens
 from discreet.redaction.configured import default_redactor
@@ -78,6 +79,8 @@ class Options:
     summaries where there are any, else nothing."""
     keepers: Sequence[Keeper] = ()
     """Where filtered turns go besides."""
+    fallback_model: BaseChatModel | None = None
+    """Answers while the chat model is overloaded or can't be reached. Default: DISCREET_FALLBACK_MODEL, else none."""
     context_window_size: int | None = None
     """Tokens that the chat model takes, its answer included. Default: `Context`, else the setting of that name, else the model's
     profile, else 8,000."""
@@ -99,6 +102,8 @@ class Parts:
     retrieve_memories: Node | None
     persist_filtered: Node
     memory_tools: list[BaseTool]
+    fallback_model: BaseChatModel | None
+    patience: Patience
     settings: Settings
 
 
@@ -147,6 +152,8 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             default_user=settings.default_user,
         ),
         memory_tools=_memory_tools(options, settings, redactor),
+        fallback_model=options.fallback_model or _model(settings.fallback_model, settings),
+        patience=Patience(seconds=settings.model_retry_seconds),
         settings=settings,
     )
 
@@ -210,8 +217,11 @@ def _keepers(options: Options, summariser: RollingSummariser | None, remember: R
 
 
 def _gate(settings: Settings) -> Node:
-    small = model_by_name(settings.gate_model, settings=settings) if settings.gate_model else None
-    return make_memory_gate(small_model=small, timeout=settings.gate_timeout)
+    return make_memory_gate(small_model=_model(settings.gate_model, settings), timeout=settings.gate_timeout)
+
+
+def _model(name: str | None, settings: Settings) -> BaseChatModel | None:
+    return model_by_name(name, settings=settings) if name else None
 
 
 def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSettings) -> Node:

@@ -7,12 +7,15 @@ from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
+from discreet.nodes.masking import MaskedTurn
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.prompting import Prompting, definitions_of
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
+from discreet.providers.patience import Patience
 from discreet.state.conversation import ConversationState
 
 UNFINISHED = "I could not finish this within the limit of tool calls. Please ask again, more narrowly."
@@ -27,6 +30,8 @@ def make_assistant(
     system_prompt: str | None = None,
     tool_loop_limit: int = 8,
     prompting: Prompting | None = None,
+    fallback_model: BaseChatModel | None = None,
+    patience: Patience | None = None,
     default_user: str | None = None,
     messages_key: str = "messages",
     memories_key: str = "memories",
@@ -35,8 +40,8 @@ def make_assistant(
 
     The prompt is the system prompt with the retrieved memories and the thread's rolling summary as delimited data, the
     earlier rounds that the summary doesn't cover and the running turn, within the window of the model: see
-    `discreet.prompts.assembly`. The model
-    gets the real values of the running turn; its answer goes into the state with placeholders.
+    `discreet.prompts.assembly`. The model gets the real values of the running turn; its answer goes into the state with
+    placeholders.
 
     Args:
         chat_model: The model, or a function from `Context.model` to it.
@@ -44,12 +49,15 @@ def make_assistant(
         system_prompt: Replaces the template's own; `Context.system_prompt` overrides it.
         tool_loop_limit: Rounds of tool calls in a turn; the answer that follows is asked for without tools.
         prompting: Context window, rolling summary and vault; by default those of the process, without a summary.
+        fallback_model: Answers while the model is overloaded or can't be reached.
+        patience: How long the model is waited for before that. Default: three attempts within 20 s.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages.
         memories_key: State key of the retrieved memories.
     """
     prompting = prompting or Prompting()
     definitions = definitions_of(tools)
+    patience = patience or Patience()
 
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
@@ -57,20 +65,26 @@ def make_assistant(
     async def assistant(state: State) -> Update:
         messages: list[BaseMessage] = read(state, messages_key, [])
         run = describe_run(default_user=default_user)
+        instructions = run.context.system_prompt or system_prompt
         last_words = tool_rounds(messages) >= tool_loop_limit
-        model = model_for(run.context.model)
-        prompt, turn = await prompting.prompt(
-            messages,
-            read(state, memories_key, ()),
-            run=run,
-            model=model,
-            tools=definitions,
-            instructions=run.context.system_prompt or system_prompt,
-            last_words=last_words,
-        )
-        runnable = model.bind_tools(tools) if tools else model
-        answer = await runnable.ainvoke(prompt.messages)
-        return {messages_key: await turn.masked([_spoken(answer, last_words=last_words)])}
+
+        async def once(model: BaseChatModel, config: RunnableConfig) -> tuple[AIMessage, MaskedTurn]:
+            prompt, turn = await prompting.prompt(
+                messages,
+                read(state, memories_key, ()),
+                run=run,
+                model=model,
+                tools=definitions,
+                instructions=instructions,
+                last_words=last_words,
+            )
+            runnable = model.bind_tools(tools) if tools else model
+            answer = _spoken(await runnable.ainvoke(prompt.messages, config), last_words=last_words)
+            return answer, turn
+
+        models = [model_for(run.context.model), *([fallback_model] if fallback_model is not None else [])]
+        answer, turn = await patience.ask(models, once)
+        return {messages_key: await turn.masked([answer])}
 
     return Node("assistant", assistant)
 

@@ -60,6 +60,12 @@ summary_failures = Counter(
 conversation_rounds = Histogram(
     "discreet_conversation_rounds", "Rounds of a conversation when a turn ended.", buckets=(1, 5, 10, 20, 50, 100)
 )
+model_retries = Counter(
+    "discreet_model_retries_total", "Times that the chat model was asked again after a failure, by cause.", ["cause"]
+)
+model_fallbacks = Counter(
+    "discreet_model_fallbacks_total", "Times that the fallback model was asked for an answer, by cause.", ["cause"]
+)
 tool_errors = Counter(
     "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
 )

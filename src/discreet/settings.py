@@ -131,10 +131,24 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("DISCREET_OPENAI_API_KEY", "OPENAI_API_KEY"),
         description="Key for OpenAI or a compatible server.",
     )
+    openai_api_keys: SecretStr | None = Field(
+        default=None,
+        description="Further keys, comma-separated: requests take turns, and one that is refused or used up is passed over.",
+    )
     openai_base_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("DISCREET_OPENAI_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
         description="Any OpenAI-compatible endpoint.",
+    )
+
+    fallback_model: str | None = Field(
+        default=None,
+        description="Chat model as provider:model that answers while the other one is overloaded or can't be reached.",
+    )
+    model_retry_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        description="Seconds a turn waits, in all, for a chat model that is overloaded; 0: not at all.",
     )
 
     gate_model: str | None = Field(
@@ -183,6 +197,12 @@ class Settings(BaseSettings):
     max_input_chars: int = Field(default=20_000, ge=1, description="Longest text message taken.")
     max_media_bytes: int = Field(default=20_000_000, ge=1, description="Largest voice or image message taken.")
     tool_loop_limit: int = Field(default=8, ge=1, le=100, description="Rounds of tool calls in one turn.")
+
+    @property
+    def openai_keys(self) -> tuple[SecretStr, ...]:
+        """All keys for OpenAI, each once."""
+        given = [key.get_secret_value() for key in (self.openai_api_key, self.openai_api_keys) if key is not None]
+        return tuple(map(SecretStr, dict.fromkeys(key.strip() for key in ",".join(given).split(",") if key.strip())))
 
 
 def load_settings() -> Settings:

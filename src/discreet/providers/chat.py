@@ -39,7 +39,7 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
 
 
 def _default_name(settings: Settings) -> str:
-    return f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_api_key else OFFLINE
+    return f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_keys else OFFLINE
 
 
 def _langchain_chat_model(provider: str, model: str) -> BaseChatModel:

@@ -79,7 +79,7 @@ def from_langchain(
 
 
 def _default_name(settings: Settings) -> str:
-    return f"openai:{DEFAULT_EMBEDDING_MODEL}" if settings.openai_api_key else LOCAL
+    return f"openai:{DEFAULT_EMBEDDING_MODEL}" if settings.openai_keys else LOCAL
 
 
 class _LangChainEmbeddings:

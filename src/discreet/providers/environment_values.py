@@ -81,7 +81,7 @@ def _embedding(settings: Settings) -> tuple[str, str | None]:
     """Return provider and model; None: the provider has one, or it is the default."""
     written = settings.embedding_model
     if written is None:
-        return ("openai" if settings.openai_api_key else LOCAL), None
+        return ("openai" if settings.openai_keys else LOCAL), None
     if (provider := written.strip().lower()) in MODELLESS:
         return provider, None
     return split_name(written, accepted=ACCEPTED)

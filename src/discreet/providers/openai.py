@@ -50,13 +50,31 @@ def openai_embeddings(model: str, dims: int, settings: Settings) -> Embeddings:
     return OpenAIEmbeddings(model=model, dimensions=dims, check_embedding_ctx_length=False, **access)
 
 
+def asked_once(model: BaseChatModel) -> BaseChatModel:
+    """Return `model` without its client's own retries, which know no bound, unless their number was chosen.
+
+    Models of other providers come back as they are.
+    """
+    root, root_async = getattr(model, "root_client", None), getattr(model, "root_async_client", None)
+    if root is None or root_async is None or getattr(model, "max_retries", 0) is not None:
+        return model
+    root, root_async = root.with_options(max_retries=0), root_async.with_options(max_retries=0)
+    clients = {"root_client": root, "root_async_client": root_async, "max_retries": 0}
+    return model.model_copy(
+        update={**clients, "client": root.chat.completions, "async_client": root_async.chat.completions}
+    )
+
+
 def _access(settings: Settings) -> dict[str, Any]:
     """Return the arguments that say where the server is and how to get in."""
-    if settings.openai_api_key is None and settings.openai_base_url is None:
+    keys = settings.openai_keys
+    if not keys and settings.openai_base_url is None:
         raise ConfigurationError(
             "An openai: model needs OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server that takes no key."
         )
-    return {
-        "api_key": settings.openai_api_key or SecretStr(_KEY_OF_KEYLESS_SERVERS),
-        "base_url": settings.openai_base_url,
-    }
+    access = {"api_key": next(iter(keys), SecretStr(_KEY_OF_KEYLESS_SERVERS)), "base_url": settings.openai_base_url}
+    if len(keys) > 1:
+        from discreet.providers.openai_keys import KeyRing  # noqa: PLC0415  # as above
+
+        access |= KeyRing(keys).clients()
+    return access

@@ -7,11 +7,14 @@ import time
 
 import openai
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 
 from discreet.errors import ProviderError
+from discreet.graph import build_graph
 from discreet.providers import chat_model, embedding_provider
+from discreet.providers.openai import asked_once
 from discreet.settings import Settings
 from discreet.testing import Failure, StubEmbeddings, openai_server
 
@@ -153,3 +156,101 @@ def test_the_models_are_listed_and_other_paths_are_not_found():
             client.files.list()
         with pytest.raises(openai.NotFoundError):
             client.moderations.create(input="x")
+
+
+SECOND, THIRD = "s" * 40, "t" * 40
+BUSY, REFUSED = Failure(status=429, retry_after=30), Failure(status=401)
+
+
+def keys_used(server):
+    return [request.authorization.removeprefix("Bearer ") for request in server.requests]
+
+
+async def answered(settings, *, streamed=False, **options):
+    """Return the last message of a turn of the template, as it would be deployed."""
+    graph = build_graph(settings=settings, chat_model="openai:any", **options).compile()
+    given = {"messages": [("user", "Hi")]}
+    if not streamed:
+        return (await graph.ainvoke(given))["messages"][-1].text
+    chunks = [chunk async for chunk, _ in graph.astream(given, stream_mode="messages")]
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, AIMessageChunk))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_the_assistant_waits_as_long_as_retry_after_says_and_no_client_multiplies_that(streamed):
+    failures = [Failure(status=429, retry_after=0.2)] * 2
+    with openai_server([*failures, AIMessage("Hello.")]) as server:
+        started = time.monotonic()
+        assert await answered(settings(server), streamed=streamed) == "Hello."
+        assert time.monotonic() - started >= 0.4
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("failure", [BUSY, Failure(status=503)])
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_the_fallback_model_answers_where_the_other_one_does_not(failure, streamed):
+    failures = [failure] * (1 if failure is BUSY else 3)
+    with openai_server([*failures, AIMessage("Hello.")]) as server:
+        started = time.monotonic()
+        told = settings(server, fallback_model="openai:other")
+        assert await answered(told, streamed=streamed) == "Hello."
+        assert [request.body["model"] for request in server.requests] == [*["any"] * len(failures), "other"]
+        assert time.monotonic() - started < 20
+
+
+async def test_a_server_that_is_not_there_goes_to_the_fallback():
+    with openai_server() as server:
+        told = settings(server, fallback_model="offline", model_retry_seconds=0.5)
+    assert "offline" in await answered(told)
+
+
+def test_it_is_the_same_in_a_graph_that_is_invoked():
+    with openai_server([BUSY, AIMessage("Hello.")]) as server:
+        graph = build_graph(settings=settings(server, fallback_model="openai:other"), chat_model="openai:any").compile()
+        assert graph.invoke({"messages": [("user", "Hi")]})["messages"][-1].text == "Hello."
+
+
+async def test_retries_that_their_user_has_chosen_are_left_alone():
+    chosen = ChatOpenAI(model="any", api_key=KEY, base_url="http://127.0.0.1:1/v1", max_retries=4)
+    ours = ChatOpenAI(model="any", api_key=KEY, base_url="http://127.0.0.1:1/v1")
+    assert asked_once(chosen) is chosen
+    assert (asked_once(ours).root_async_client.max_retries, ours.root_async_client.max_retries) == (0, 2)
+
+
+@pytest.mark.parametrize("failure", [BUSY, REFUSED])
+async def test_a_key_that_is_used_up_or_refused_is_passed_over_without_a_wait(failure):
+    with openai_server([failure, AIMessage("Hello."), failure, AIMessage("Hello again.")]) as server:
+        model = chat_model("openai:any", settings=settings(server, openai_api_keys=f" {SECOND}, {KEY}"))
+        started = time.monotonic()
+        assert (await model.ainvoke("Hi")).text == "Hello."
+        assert model.invoke("Hi").text == "Hello again."
+        assert time.monotonic() - started < 10
+        assert keys_used(server) == [KEY, SECOND, SECOND, KEY]
+
+
+async def test_keys_take_turns_for_chat_and_embeddings_whole_and_streamed():
+    with openai_server([AIMessage("Hello.")] * 3) as server:
+        told = settings(server, DISCREET_OPENAI_API_KEY=None, openai_api_keys=f"{KEY},{SECOND},{THIRD}")
+        model = chat_model(settings=told)
+        model.invoke("Hi")
+        assert "".join([chunk.text async for chunk in model.astream("Hi")]) == "Hello."
+        "".join(chunk.text for chunk in model.stream("Hi"))
+        embedding_provider("openai:any", settings=told).embed_query("parrots")
+        assert keys_used(server) == [KEY, SECOND, THIRD, KEY]
+
+
+async def test_when_all_keys_are_used_up_the_assistant_waits_once():
+    used_up = Failure(status=429, retry_after=0.1)
+    with openai_server([used_up, used_up, AIMessage("Hello.")]) as server:
+        assert await answered(settings(server, openai_api_keys=SECOND)) == "Hello."
+        assert keys_used(server) == [KEY, SECOND, SECOND]
+
+
+async def test_no_key_stands_in_an_error_or_a_log(caplog):
+    caplog.set_level("DEBUG")
+    with openai_server([REFUSED, REFUSED]) as server:
+        model = chat_model("openai:any", settings=settings(server, openai_api_keys=SECOND))
+        with pytest.raises(openai.AuthenticationError) as caught:
+            await model.ainvoke("Hi")
+        shown = f"{caught.value!r} {model!r} {settings(server, openai_api_keys=SECOND)!r} {caplog.text}"
+    assert not any(key in shown for key in (KEY, SECOND))
