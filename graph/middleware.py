@@ -20,8 +20,10 @@ from discreet.background_loop import wait_for
 from discreet.checkpoint.messages import is_answer
 from discreet.errors import MissingDependencyError
 from discreet.graph.parts import Options, make_parts
+from discreet.nodes.assistant import spoken
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
+from discreet.nodes.provenance import with_origin
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.unresolved import check_arguments
@@ -141,7 +143,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return wait_for(self.aafter_agent(state, runtime))
 
     async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        last_words = tool_rounds(request.messages) >= self._parts.settings.tool_loop_limit
+        last_words = self._last_words(request)
         prompt, _ = await self._parts.prompting.prompt(
             request.messages,
             request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
@@ -163,7 +165,27 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         structured = response.structured_response
         if structured is not None:
             structured = await turn.masked_value(structured, trusted=True)
-        return dataclasses.replace(response, result=await turn.masked(response.result), structured_response=structured)
+        said = await turn.masked(self._with_origin(request, response))
+        return dataclasses.replace(response, result=said, structured_response=structured)
+
+    def _with_origin(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> list[BaseMessage]:
+        """Return what the model said with a note of what made it, and no call of a tool beyond the limit."""
+        last_words = self._last_words(request)
+        ends = last_words and response.structured_response is None
+        return [
+            with_origin(
+                spoken(message, last_words=True) if ends else message,
+                request.model,
+                instructions=request.system_prompt,
+                last_words=last_words,
+            )
+            if isinstance(message, AIMessage)
+            else message
+            for message in response.result
+        ]
+
+    def _last_words(self, request: ModelRequest[Any]) -> bool:
+        return tool_rounds(request.messages) >= self._parts.settings.tool_loop_limit
 
     async def _real(self, request: ToolCallRequest) -> ToolCallRequest:
         messages = request.state["messages"]

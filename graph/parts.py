@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
 from discreet.errors import ConfigurationError
+from discreet.nodes.annotating import Annotating
 from discreet.nodes.keepers import Keeper, RoundKeeper, SummaryKeeper, TurnKeeper
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate import make_memory_gate
@@ -31,9 +32,11 @@ from discreet.ports import (
     ShortTermStore,
     SummaryProvider,
     TextRedactor,
+    TurnAnnotator,
     TurnVault,
 )
 from discreet.providers import chat_model as model_by_name
+from discreet.providers.annotator import RuleAnnotator
 from discreet.providers.environment_values import environment_values
 from discreet.providers.media import ChatModelSummarizer
 from discreet.providers.patience import Patience
@@ -79,6 +82,9 @@ class Options:
     summaries where there are any, else nothing."""
     keepers: Sequence[Keeper] = ()
     """Where filtered turns go besides."""
+    annotator: TurnAnnotator | None = None
+    """Says of each turn which language it is in, what about, and whether somebody may be in danger, for log and session.
+    Default: rules in four languages."""
     fallback_model: BaseChatModel | None = None
     """Answers while the chat model is overloaded or can't be reached. Default: DISCREET_FALLBACK_MODEL, else none."""
     context_window_size: int | None = None
@@ -147,6 +153,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         persist_filtered=make_persist_filtered(
             log=options.log,
             keepers=_keepers(options, summariser, remember),
+            annotating=Annotating(annotator=options.annotator or RuleAnnotator(), summariser=summariser),
             mask=mask,
             tool_loop_limit=settings.tool_loop_limit,
             default_user=settings.default_user,
@@ -195,13 +202,14 @@ def _summariser(
     if options.summaries is None:
         return None
     keep = options.memories is not None and remember == "summaries"
+    provider = options.summary_provider or summary_provider_for(model)
     return RollingSummariser(
         options.summaries,
-        options.summary_provider or summary_provider_for(model),
+        provider,
         count_tokens,
         redactor=redactor,
         background=options.summarise == "background",
-        on_commit=remember_summary(options.memories) if keep and options.memories is not None else None,
+        on_commit=remember_summary(options.memories, provider) if keep and options.memories is not None else None,
     )
 
 

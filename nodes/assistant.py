@@ -13,10 +13,15 @@ from langchain_core.tools import BaseTool
 from discreet.nodes.masking import MaskedTurn
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.prompting import Prompting, definitions_of
+from discreet.nodes.provenance import with_origin
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
 from discreet.providers.patience import Patience
 from discreet.state.conversation import ConversationState
+
+STEPS = 4
+"""What a run must have left for a round of tool calls: this step, the tools, the answer, and `persist_filtered`. With
+fewer, LangGraph's own limit would end the turn in an error."""
 
 UNFINISHED = "I could not finish this within the limit of tool calls. Please ask again, more narrowly."
 SILENT = "I have no answer to that. Please put it another way."
@@ -41,7 +46,7 @@ def make_assistant(
     The prompt is the system prompt with the retrieved memories and the thread's rolling summary as delimited data, the
     earlier rounds that the summary doesn't cover and the running turn, within the window of the model: see
     `discreet.prompts.assembly`. The model gets the real values of the running turn; its answer goes into the state with
-    placeholders.
+    placeholders, and with a note of which model gave it to which instructions.
 
     Args:
         chat_model: The model, or a function from `Context.model` to it.
@@ -66,7 +71,9 @@ def make_assistant(
         messages: list[BaseMessage] = read(state, messages_key, [])
         run = describe_run(default_user=default_user)
         instructions = run.context.system_prompt or system_prompt
-        last_words = tool_rounds(messages) >= tool_loop_limit
+        last_words = tool_rounds(messages) >= tool_loop_limit or (
+            bool(tools) and read(state, "remaining_steps", STEPS) < STEPS
+        )
 
         async def once(model: BaseChatModel, config: RunnableConfig) -> tuple[AIMessage, MaskedTurn]:
             prompt, turn = await prompting.prompt(
@@ -79,8 +86,8 @@ def make_assistant(
                 last_words=last_words,
             )
             runnable = model.bind_tools(tools) if tools else model
-            answer = _spoken(await runnable.ainvoke(prompt.messages, config), last_words=last_words)
-            return answer, turn
+            answer = spoken(await runnable.ainvoke(prompt.messages, config), last_words=last_words)
+            return with_origin(answer, model, instructions=instructions, last_words=last_words), turn
 
         models = [model_for(run.context.model), *([fallback_model] if fallback_model is not None else [])]
         answer, turn = await patience.ask(models, once)
@@ -89,10 +96,10 @@ def make_assistant(
     return Node("assistant", assistant)
 
 
-def _spoken(answer: AIMessage, *, last_words: bool) -> AIMessage:
+def spoken(answer: AIMessage, *, last_words: bool) -> AIMessage:
     """Return an answer that says something or asks for tools that may still be called."""
     if last_words and wants_tools([answer]):
-        return AIMessage(answer.text or UNFINISHED, id=answer.id)
+        return AIMessage(answer.text or UNFINISHED, id=answer.id, response_metadata=answer.response_metadata)
     if not wants_tools([answer]) and not str(answer.text).strip():
         return AIMessage(SILENT, id=answer.id, response_metadata=answer.response_metadata)
     return answer

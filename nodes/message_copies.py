@@ -12,10 +12,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from discreet.nodes.tool_results import shown_result
 from discreet.ports import TextRedactor
 from discreet.redaction.walker import redact_object
+from discreet.state.made import MADE
 
 logger = logging.getLogger(__name__)
 
-KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason"})
+KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason", "stop_reason", MADE})
 
 
 def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:

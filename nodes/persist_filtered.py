@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.checkpoint.messages import is_answer
+from discreet.nodes.annotating import Annotating
 from discreet.nodes.keepers import FilteredTurn, Keeper, LogKeeper, keep
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.provenance import limit_was_hit, provenance
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
@@ -22,6 +24,7 @@ def make_persist_filtered(
     *,
     log: ConversationLog | None = None,
     keepers: Sequence[Keeper] = (),
+    annotating: Annotating | None = None,
     mask: TurnMask | None = None,
     tool_loop_limit: int = 8,
     default_user: str | None = None,
@@ -40,6 +43,7 @@ def make_persist_filtered(
     Args:
         log: Where turns are logged; None logs nothing.
         keepers: Where else turns go, see `discreet.nodes.keepers`.
+        annotating: Says what is noted of each turn; by default rules do, see `discreet.providers.annotator`.
         mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
         tool_loop_limit: Rounds of tool calls from which on a turn counts as looped.
         default_user: user_id for runs that name none.
@@ -49,6 +53,7 @@ def make_persist_filtered(
         memories_key: State key of the retrieved memories, emptied here.
     """
     mask = mask or TurnMask()
+    annotating = annotating or Annotating()
     places = [*([LogKeeper(log)] if log is not None else []), *keepers]
 
     async def persist_filtered(state: State) -> Update:
@@ -61,13 +66,17 @@ def make_persist_filtered(
         start = turn_start(turn)
         if places and start is not None:
             earlier = messages[: len(messages) - len(turn)]
+            request = read(state, request_key) or new_request(turn[start])
+            said, answered = _last_text(kept, HumanMessage), _last_text(kept, AIMessage)
             filtered = FilteredTurn(
                 run=run,
-                request=read(state, request_key) or new_request(turn[start]),
-                said=_last_text(kept, HumanMessage),
-                answered=_last_text(kept, AIMessage),
+                request=request,
+                said=said,
+                answered=answered,
                 ended_at=datetime.now(UTC),
-                looped=tool_rounds(messages) >= tool_loop_limit,
+                looped=limit_was_hit(turn) or tool_rounds(messages) >= tool_loop_limit,
+                provenance=provenance(turn, run, source="turns"),
+                annotation=await annotating.annotate(run, request, said, answered, earlier),
                 conversation=[*earlier, *kept],
             )
             await keep(filtered, places)

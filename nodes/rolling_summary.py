@@ -247,16 +247,17 @@ class RollingSummariser:
         return SummaryInTime(self._provider, seconds, count_tokens=self._count_tokens)
 
 
-def remember_summary(memories: Memories) -> OnCommit:
+def remember_summary(memories: Memories, provider: SummaryProvider | None = None) -> OnCommit:
     """Return an `on_commit` that keeps the summary as one memory of its thread, so that the user's other threads find it.
 
-    Each commit replaces that memory. Without a user nothing is kept.
+    Each commit replaces that memory. Without a user nothing is kept. A `provider` that has a `provenance` is told with it.
     """
 
     async def remember(user_id: str | None, thread_id: str, summary: RollingSummary, app_name: str) -> None:
         text = untagged(summary.text)[:MAX_MEMORY_CHARS]
         if user_id is None or not text.strip():
             return
+        written: Provenance = getattr(provider, "provenance", Provenance())
         record = MemoryRecord(
             entry_id=uuid5(_NAMESPACE, f"{user_id}\n{thread_id}"),
             text=text,
@@ -264,7 +265,7 @@ def remember_summary(memories: Memories) -> OnCommit:
             thread_id=thread_id,
             app_name=app_name,
             tags=["rolling"],
-            provenance=Provenance(source="compaction"),
+            provenance=written.model_copy(update={"source": "compaction"}),
         )
         await memories.save(user_id, [record])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired
 
 from langchain_core.messages import AnyMessage
+from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from discreet.state.media import MediaMeta, Modality
@@ -77,3 +78,5 @@ class ConversationState(InputState):
     """The gate's decision for the running turn."""
     memories: NotRequired[list[RetrievedMemory]]
     """Memories retrieved for the running turn, best first."""
+    remaining_steps: NotRequired[RemainingSteps]
+    """Steps that the run may still take, this one included, as LangGraph counts them. Never stored."""

@@ -179,7 +179,18 @@ def _as_list(media: object) -> object:
     return [] if media is None else [media] if isinstance(media, Mapping) else media
 
 
-class TurnRecord(Record):
+class Annotation(Record):
+    """What is noted of a turn beside its text."""
+
+    locale: Annotated[Text, Field(max_length=35, pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")] | None = None
+    """BCP 47 tag of the language that the user speaks; None: not told."""
+    intent: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    """What the conversation is about, in a few words, redacted; None: not told."""
+    is_emergency: bool = False
+    """Whether somebody may be in danger."""
+
+
+class TurnRecord(Annotation):
     """One turn for the conversation log: what the user said and what was answered, both redacted."""
 
     request_id: Annotated[Text, Field(min_length=1, max_length=200)]
@@ -200,8 +211,10 @@ class TurnRecord(Record):
     """What the user said, and the summaries of the media."""
     output_text: Text
     """What was answered."""
-    is_emergency: bool = False
-    """Set by the caller's own detection."""
+    loop_flag: bool = False
+    """Set when the turn hit the tool loop's limit."""
+    provenance: Provenance = Provenance()
+    """Which model answered."""
     started_at: AwareDatetime
     """When the user's message arrived."""
     ended_at: AwareDatetime

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from langgraph.errors import GraphBubbleUp
 from discreet.metrics import persist_failures
 from discreet.nodes.run import Run
 from discreet.state.conversation import Request
+from discreet.state.records import Annotation, Provenance
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,10 @@ class FilteredTurn:
     ended_at: datetime
     looped: bool = False
     """Whether the turn came to the limit of tool rounds."""
+    provenance: Provenance = field(default_factory=Provenance)
+    """Which model answered."""
+    annotation: Annotation = field(default_factory=Annotation)
+    """What is noted of the turn; empty if that failed."""
     conversation: Sequence[BaseMessage]
     """The whole thread after this turn: user messages and answers with their ids, tagged."""
 

@@ -30,6 +30,9 @@ class LogKeeper:
                 media=turn.request.get("media", []),
                 input_text=turn.said,
                 output_text=turn.answered,
+                loop_flag=turn.looped,
+                provenance=turn.provenance,
+                **turn.annotation.model_dump(),
                 started_at=datetime.fromisoformat(turn.request["started_at"]),
                 ended_at=turn.ended_at,
             )

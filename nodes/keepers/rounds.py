@@ -24,5 +24,6 @@ class RoundKeeper:
             input_text=turn.said,
             output_text=turn.answered,
             said_at=turn.ended_at,
+            is_emergency=turn.annotation.is_emergency,
         )
         await self.short_term.append_round(turn.run.user_id, turn.thread_id, said)

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 
 from discreet.nodes.keepers.filtered_turn import FilteredTurn
 from discreet.ports import Memories
-from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class TurnKeeper:
                 agent_id=turn.run.context.agent_id,
                 created_at=turn.ended_at,
                 loop_flag=turn.looped,
-                provenance=Provenance(source=self.name),
+                provenance=turn.provenance,
             )
             for offset, (speaker, text) in enumerate(texts)
             if text.strip()

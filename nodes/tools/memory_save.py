@@ -12,12 +12,13 @@ from pydantic import Field, SkipValidation
 
 from discreet.errors import CopiedFromToolError, MemoryRefusedError, SecretRefusedError
 from discreet.metrics import memories_refused
+from discreet.nodes.provenance import provenance
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start, turn_text
 from discreet.ports import TextRedactor
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholders import SECRET, written
-from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 COPIED_WORDS = 4
 """A run of this many words that stands in a tool's result and not in the user's message counts as copied; shorter runs
@@ -60,8 +61,9 @@ class MemorySave(MemoryTool):
         run, user_id = self.speaker(runtime)
         found = getattr(runtime, "state", None)
         state: dict[str, Any] = found if isinstance(found, dict) else {}
+        messages: Sequence[BaseMessage] = state.get(self.messages_key, ())
         try:
-            self._check(text, state.get(self.messages_key, ()))
+            self._check(text, messages)
         except MemoryRefusedError as refusal:
             memories_refused.labels(refusal.code).inc()
             raise
@@ -74,7 +76,7 @@ class MemorySave(MemoryTool):
             request_id=(state.get("request") or {}).get("request_id"),
             agent_id=run.context.agent_id,
             app_name=run.context.app_name,
-            provenance=Provenance(model=run.context.model, source=self.name),
+            provenance=provenance(messages, run, source=self.name),
         )
         (stored,) = await self.memories.save(user_id, [record])
         return {"saved": True, "entry_id": str(stored.entry_id), "text": stored.text, "type": stored.type}

@@ -66,6 +66,9 @@ model_retries = Counter(
 model_fallbacks = Counter(
     "discreet_model_fallbacks_total", "Times that the fallback model was asked for an answer, by cause.", ["cause"]
 )
+annotation_failures = Counter(
+    "discreet_annotation_failures_total", "Turns that were kept without annotations, by cause.", ["cause"]
+)
 tool_errors = Counter(
     "discreet_tool_errors_total", "Tool calls that failed, by the code that the model was told.", ["code"]
 )

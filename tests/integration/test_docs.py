@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 from discreet.checkpoint import KEEP, REDACT
+from discreet.ports import AnnotatedTurn
+from discreet.state.records import Annotation
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -85,7 +87,7 @@ def test_the_rolling_summary_page():
 
 
 async def test_the_turn_page():
-    runner, node, stream = snippets("turn.md")
+    runner, node, stream, noted = snippets("turn.md")
     first, again, stored = await runner["main"]()
     assert first[0].text == "I am Ann, write to ann@example.com"
     assert again[-1].response_metadata == {"delivery": "repeated"}
@@ -94,6 +96,8 @@ async def test_the_turn_page():
     assert await node["my_node"]({"messages": stored}) == {"topic": "2"}
     pieces = stream["told"](runner["runner"], "Hello", {"configurable": {"thread_id": "2"}})
     assert len([piece async for piece in pieces]) > 1
+    turn = AnnotatedTurn(said="I want a refund for my parrots", answered="Of course.")
+    assert await noted["SupportDesk"]().annotate(turn) == Annotation(locale="en", intent="refund")
 
 
 def test_the_gate_page():

@@ -1,5 +1,6 @@
 """What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
 
+from discreet.ports.annotations import AnnotatedTurn, TurnAnnotator
 from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
@@ -25,6 +26,7 @@ __all__ = [
     "HISTORY_SECONDS",
     "KEY_BYTES",
     "SESSION_SECONDS",
+    "AnnotatedTurn",
     "Calibration",
     "Claim",
     "ConversationLog",
@@ -51,6 +53,7 @@ __all__ = [
     "TextRedactor",
     "ThreadAware",
     "TokenCounter",
+    "TurnAnnotator",
     "TurnVault",
     "Work",
     "WorkKind",

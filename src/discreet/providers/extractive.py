@@ -141,8 +141,7 @@ class ExtractiveSummaryProvider:
 
     def _read_summary(self, text: str) -> Iterator[Statement]:
         """Yield the statements of an earlier summary: our quotations, or the sentences of a model."""
-        for header in _headers():
-            text = text.replace(header, " ")
+        text = without_headers(text)
         end = 0
         for match in _QUOTED.finditer(text):
             yield from (self._statement(each, "summary") for each in sentences(text[end : match.start()]))
@@ -168,6 +167,13 @@ class ExtractiveSummaryProvider:
         if self._count_tokens(short) >= STATEMENT_TOKENS // 3:
             return short
         return shortened(text, fits)
+
+
+def without_headers(summary: str) -> str:
+    """Return a summary without what stands in front of its quotations."""
+    for header in _headers():
+        summary = summary.replace(header, " ")
+    return summary
 
 
 def _worth(statement: Statement, rarity: Mapping[str, float], seen: set[str]) -> float:

@@ -15,11 +15,15 @@ from langgraph.constants import TAG_NOSTREAM
 from discreet.errors import ProviderError
 from discreet.metrics import summary_failures
 from discreet.ports import SpokenRound, SummaryProvider, TokenCounter
+from discreet.prompts.ids import prompt_id
 from discreet.prompts.rolling_summary import render_rolling_summary
+from discreet.prompts.texts import prompt_text
+from discreet.providers.capabilities import name_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
+from discreet.state.records import Provenance
 
 __all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "SummaryInTime", "summary_provider_for"]
 
@@ -49,6 +53,13 @@ class ChatModelSummaryProvider:
         self._model = model
         self._count_tokens = count_tokens
         self._max_chars = max_chars
+        self._version: str | None = None
+
+    @property
+    def provenance(self) -> Provenance:
+        """Which model summarises, as it last told its version, to which instructions."""
+        prompt = prompt_id("rolling_summary", prompt_text("rolling_summary"))
+        return Provenance(model=name_of(self._model), model_version=self._version, prompt=prompt)
 
     async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
         """Return the model's answer, cut at the end of a sentence where it is longer than `max_tokens`.
@@ -73,6 +84,7 @@ class ChatModelSummaryProvider:
             answer = await self._model.ainvoke(prompt, {"tags": [TAG_NOSTREAM], "run_name": "rolling_summary"})
         except Exception as error:  # every client library has errors of its own, and no common base
             raise ProviderError(f"The chat model failed to summarise: {type(error).__name__}.") from error
+        self._version = answer.response_metadata.get("model_name")
         return str(answer.text)
 
 

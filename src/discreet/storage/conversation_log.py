@@ -18,22 +18,30 @@ from discreet.storage.sealing import FieldSealer
 
 _APPEND: LiteralString = """
 WITH session AS (
-    INSERT INTO discreet.session_record AS s (session_key, user_key, thread_id, started_at, ended_at, rounds)
-    SELECT %(session_key)s, %(user_key)s, %(thread_id)s, %(started_at)s, %(ended_at)s, 1
+    INSERT INTO discreet.session_record AS s (
+        session_key, user_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds
+    )
+    SELECT
+        %(session_key)s, %(user_key)s, %(thread_id)s, %(locale)s, %(intent)s, %(sealed_intent)s, %(started_at)s,
+        %(ended_at)s, 1
     WHERE NOT EXISTS (SELECT FROM discreet.conversation_log WHERE request_id = %(request_id)s)
     ON CONFLICT (session_key) DO UPDATE SET
         started_at = least(s.started_at, excluded.started_at),
         ended_at = greatest(s.ended_at, excluded.ended_at),
-        rounds = s.rounds + 1
+        rounds = s.rounds + 1,
+        locale = coalesce(excluded.locale, s.locale),
+        intent = CASE WHEN %(intent_told)s THEN excluded.intent ELSE s.intent END,
+        sealed_intent = CASE WHEN %(intent_told)s THEN excluded.sealed_intent ELSE s.sealed_intent END
     RETURNING session_key
 )
 INSERT INTO discreet.conversation_log (
     request_id, session_key, user_key, app_name, agent_id, modality, media, input_text, output_text,
-    sealed_input, sealed_output, is_emergency, started_at, ended_at
+    sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at
 )
 SELECT
     %(request_id)s, session_key, %(user_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
-    %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(started_at)s, %(ended_at)s
+    %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s, %(provenance)s,
+    %(started_at)s, %(ended_at)s
 FROM session
 RETURNING log_id
 """
@@ -69,20 +77,28 @@ class PostgresConversationLog:
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                 await cursor.execute(_BEGIN, (turn.request_id,))
                 user_key = None if turn.user_id is None else (await person_for(cursor, turn.user_id)).user_key
+                session_key = digest(turn.user_id or "", turn.thread_id)
                 await cursor.execute(
                     _APPEND,
                     {
-                        **turn.model_dump(exclude={"user_id", "media", "input_text", "output_text"}),
-                        **self._texts(turn),
+                        **turn.model_dump(
+                            exclude={"user_id", "media", "provenance", "input_text", "output_text", "intent"}
+                        ),
+                        **self._texts(turn, str(session_key)),
                         "user_key": user_key,
-                        "session_key": digest(turn.user_id or "", turn.thread_id),
+                        "session_key": session_key,
+                        "provenance": Jsonb(turn.provenance.model_dump(exclude_none=True)),
                         "media": Jsonb(turn.media) if turn.media else None,
                     },
                 )
                 return await cursor.fetchone() is not None
 
-    def _texts(self, turn: TurnRecord) -> dict[str, str | bytes | None]:
-        """Return the columns that hold what was said."""
+    def _texts(self, turn: TurnRecord, session: str) -> dict[str, str | bytes | bool | None]:
+        """Return the columns that hold what was said, and in few words what about."""
         said, sealed_said = self._sealer.split(turn.input_text, "log", "input", turn.request_id)
         answer, sealed_answer = self._sealer.split(turn.output_text, "log", "output", turn.request_id)
-        return {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}
+        texts = {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}
+        intent, sealed = None, None
+        if turn.intent is not None:
+            intent, sealed = self._sealer.split(turn.intent, "session", "intent", session)
+        return {**texts, "intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}

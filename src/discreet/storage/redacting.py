@@ -30,11 +30,12 @@ def redacted_filters(filters: MemoryFilters, redactor: TextRedactor) -> MemoryFi
 
 
 def redacted_turn(turn: TurnRecord, redactor: TextRedactor) -> TurnRecord:
-    """Return `turn` with both its texts redacted, and what its caller says of media. Numbers and the digest stay."""
+    """Return `turn` with its texts redacted, and what its caller says of media. Numbers and the digest stay."""
     return turn.model_copy(
         update={
             "input_text": redactor.redact(turn.input_text),
             "output_text": redactor.redact(turn.output_text),
+            "intent": None if turn.intent is None else redactor.redact(turn.intent),
             "media": [_redacted_media(media, redactor) for media in turn.media],
         }
     )

@@ -4,6 +4,7 @@ They keep no state outside themselves, need no network and no key, and behave as
 """
 
 from discreet.redaction.vault import InMemoryTurnVault
+from discreet.testing.annotations import FixedAnnotator
 from discreet.testing.authenticator import TokenAuthenticator
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
@@ -21,6 +22,7 @@ from discreet.testing.summaries import InMemoryRollingSummaries
 __all__ = [
     "DanglingToolCallError",
     "Failure",
+    "FixedAnnotator",
     "InMemoryConversationLog",
     "InMemoryKeys",
     "InMemoryMemories",

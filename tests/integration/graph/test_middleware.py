@@ -11,6 +11,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.parts import Options
+from discreet.nodes.assistant import UNFINISHED
+from discreet.prompts.ids import prompt_id
 from discreet.redaction import InMemoryTurnVault
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
@@ -133,3 +135,30 @@ def test_the_tool_loop_ends_with_an_answer(ask):
     agent = create_agent(model, tools=[look_up], middleware=[MemoryMiddleware(options, model="offline")])
     assert ask(agent, "Look it up for me")["messages"][-1].text == "This is all I found."
     assert model.tools == [["look_up"]] * 3 + [[]]
+
+
+def test_an_agent_that_never_ends_is_ended_flagged_and_told_apart_by_model_and_instructions(memories, ask):
+    @tool
+    def look_up() -> str:
+        """Look something up."""
+        return "found"
+
+    def asks(messages):
+        number = sum(m.type == "tool" for m in messages)
+        call = {"name": "look_up", "args": {}, "id": f"c{number}"}
+        return AIMessage("", tool_calls=[call], response_metadata={"model_name": "small-2026"})
+
+    log = InMemoryConversationLog()
+    options = Options(memories=memories, log=log, settings=Settings(tool_loop_limit=2))
+    middleware = MemoryMiddleware(options, model="offline")
+    model = ScriptedChatModel(responses=[asks] * 9)
+    agent = create_agent(model, tools=[look_up], system_prompt="Be brief.", middleware=[middleware])
+    assert ask(agent, "I can't breathe")["messages"][-1].text == UNFINISHED
+    (turn,) = log.turns
+    assert (turn.loop_flag, turn.is_emergency, turn.locale) == (True, True, "en")
+    assert turn.provenance.model_dump() == {
+        "model": "ScriptedChatModel",
+        "model_version": "small-2026",
+        "prompt": prompt_id("assistant", "Be brief."),
+        "source": "turns",
+    }

@@ -57,9 +57,10 @@ WITH session AS (
     SELECT gen_random_uuid(), 'thread ' || n, now(), now(), 10 FROM generate_series(1, 1000) n RETURNING session_key
 )
 INSERT INTO discreet.conversation_log (
-    request_id, session_key, app_name, modality, input_text, output_text, is_emergency, started_at, ended_at
+    request_id, session_key, app_name, modality, input_text, output_text, is_emergency, loop_flag, provenance,
+    started_at, ended_at
 )
-SELECT gen_random_uuid()::text, session_key, 'default', 'text', 'hello', 'hello', false, now(), now()
+SELECT gen_random_uuid()::text, session_key, 'default', 'text', 'hello', 'hello', false, false, '{}', now(), now()
 FROM session, generate_series(1, 10)
 """
 

@@ -31,7 +31,7 @@ def test_a_state_without_the_running_turn_is_refused():
     class Alien(TypedDict):
         messages: list[str]
 
-    with pytest.raises(ConfigurationError, match="lacks gate, memories, request"):
+    with pytest.raises(ConfigurationError, match="lacks gate, memories, remaining_steps, request"):
         build_graph(chat_model="offline", state_schema=Alien)
 
 

@@ -30,13 +30,15 @@ class OfflineChatModel(BaseChatModel):
     Russian and Chinese. The same conversation always gets the same answer.
     """
 
+    model_name: str = MODEL_NAME
+
     @property
     def _llm_type(self) -> str:
         return "discreet-offline"
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": MODEL_NAME}
+        return {"model_name": self.model_name}
 
     def bind_tools(
         self,
@@ -81,5 +83,5 @@ class OfflineChatModel(BaseChatModel):
         functions = [tool["function"] for tool in tools]
         schemas = {function["name"]: function.get("parameters", {}) for function in functions}
         message = next_message(Turn.of(messages, schemas))
-        message.response_metadata = {"model_name": MODEL_NAME}
+        message.response_metadata = {"model_name": self.model_name}
         return message

@@ -74,6 +74,13 @@ def read(text: str) -> Reading:
     return Reading(language, facts=facts, question=said("question"), taste=rules.found("taste", facts))
 
 
+def told(text: str) -> list[str]:
+    """Return the sentences of `text` without greetings and thanks, and without what is to be forgotten."""
+    rules = _rules(language_of(text))
+    rest = (rules.without("social", sentence) for sentence in _sentences(text))
+    return [sentence for sentence in rest if sentence and not rules.found("forget", sentence)]
+
+
 class _Rules:
     """The rules of one language, compiled."""
 
@@ -91,15 +98,15 @@ class _Rules:
 
     def classify(self, sentence: str) -> tuple[Kind, str]:
         """Return what a sentence is, and the sentence without the greeting in front of it."""
-        rest = self._without("social", sentence)
+        rest = self.without("social", sentence)
         if not rest:
             return "social", ""
         if self.found("forget", rest):
-            return "forget", self._without("forget", rest) or rest
+            return "forget", self.without("forget", rest) or rest
         if self._asks(rest):
             return "question", rest
         if self.found("remember", rest):
-            return "fact", self._without("remember", rest) or rest
+            return "fact", self.without("remember", rest) or rest
         if self.found("request", rest):
             return "social", ""
         return ("fact" if self.found("self", rest) else "remark"), rest
@@ -112,7 +119,7 @@ class _Rules:
             self.found("ask_start", sentence) or self.found("ask", sentence)
         )
 
-    def _without(self, group: str, sentence: str) -> str:
+    def without(self, group: str, sentence: str) -> str:
         """Return `sentence` without what the rules of `group` match at its beginning, however often."""
         pattern = self._patterns[group]
         while (match := pattern.search(_plain(sentence))) and match.end():

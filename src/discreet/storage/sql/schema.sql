@@ -184,9 +184,11 @@ CREATE TABLE discreet.session_record (
     thread_id text NOT NULL,
     locale text,
     intent text,
+    sealed_intent bytea,
     started_at timestamptz NOT NULL,
     ended_at timestamptz NOT NULL,
-    rounds integer NOT NULL
+    rounds integer NOT NULL,
+    CONSTRAINT session_record_intent_is_plain_or_sealed CHECK (intent IS NULL OR sealed_intent IS NULL)
 );
 
 CREATE INDEX session_record_user ON discreet.session_record (user_key);
@@ -204,6 +206,8 @@ CREATE TABLE discreet.conversation_log (
     input_text text,
     output_text text,
     is_emergency boolean NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
     started_at timestamptz NOT NULL,
     ended_at timestamptz NOT NULL,
     sealed_input bytea,

@@ -1,0 +1,60 @@
+"""Have a turn annotated before it is kept; without its annotations if that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage
+
+from discreet.metrics import annotation_failures
+from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.rounds import rounds_of
+from discreet.nodes.run import Run
+from discreet.ports import AnnotatedTurn, RollingSummary, TurnAnnotator
+from discreet.providers.annotator import RuleAnnotator
+from discreet.redaction import untagged
+from discreet.state.conversation import Request
+from discreet.state.records import Annotation
+
+logger = logging.getLogger(__name__)
+
+SECONDS = 1.0
+"""A turn that is answered waits no longer for its annotations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotating:
+    """Asks an annotator, and tells it what came before the turn."""
+
+    annotator: TurnAnnotator = field(default_factory=RuleAnnotator)
+    summariser: RollingSummariser | None = None
+    """Has the rolling summary of the thread."""
+    seconds: float = SECONDS
+
+    async def annotate(
+        self, run: Run, request: Request, said: str, answered: str, earlier: Sequence[BaseMessage]
+    ) -> Annotation:
+        """Return the annotation of a turn after the messages `earlier`, all of it redacted; an empty one if that fails."""
+        try:
+            async with asyncio.timeout(self.seconds):
+                turn = AnnotatedTurn(
+                    said=said,
+                    answered=answered,
+                    media=request.get("media", []),
+                    summary=untagged((await self._summary(run, earlier)).text),
+                    earlier=[each.spoken for each in rounds_of(earlier)],
+                )
+                return await self.annotator.annotate(turn)
+        except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign annotator may raise anything
+            cause = type(error).__name__
+            annotation_failures.labels(cause).inc()
+            logger.warning("annotation_failed cause=%s request_id=%s", cause, request["request_id"])
+            return Annotation()
+
+    async def _summary(self, run: Run, earlier: Sequence[BaseMessage]) -> RollingSummary:
+        if self.summariser is None:
+            return RollingSummary()
+        return await self.summariser.current(run.user_id, run.thread_id, earlier)
