@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,8 +20,10 @@ WAIT_SECONDS = 90
 
 
 @contextmanager
-def served(project: Path, *, user: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the address of the server, and the headers that `user` sends."""
+def served(
+    project: Path, *, user: str, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the address of the server, which has more `settings`, and the headers that `user` sends."""
     secret = secrets.token_urlsafe(32)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -33,6 +35,7 @@ def served(project: Path, *, user: str) -> Iterator[tuple[str, dict[str, str]]]:
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "LANGGRAPH_NO_VERSION_CHECK": "true",
         "LANGSMITH_TRACING": "false",
+        **(settings or {}),
     }
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     with (project / "server.log").open("wb") as log:

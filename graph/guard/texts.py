@@ -144,7 +144,7 @@ class TextStream:
         self._texts = texts
         self._held: list[str] = []
         found = texts._findable()  # noqa: SLF001  # the other half of this class
-        self._stream = StreamingRedactor(found) if found else None
+        self._stream = StreamingRedactor(found, early=True) if found else None
 
     def __repr__(self) -> str:
         return "TextStream()"
@@ -186,3 +186,6 @@ class _Recorded:
 
     def carried(self, text: str) -> str:
         return self._redactor.carried(text)
+
+    def open_from(self, text: str) -> int:
+        return self._redactor.open_from(text)

@@ -18,7 +18,7 @@ from discreet.redaction.view import BLANK, Span, View
 from discreet.state.text import storable
 
 if TYPE_CHECKING:
-    from discreet.redaction.recognisers.base import Recogniser
+    from discreet.redaction.recognisers.base import Carrying, Opening, Recogniser
 
 MOST_WORK = 8
 """A replaced value can uncover another one, so passes repeat until one finds nothing: over the whole of a short text, over
@@ -81,9 +81,18 @@ class Redactor:
 
     def carried(self, text: str) -> str:
         """Return what of a text that is out has to stay in front of the rest of a stream."""
-        from discreet.redaction.recognisers.base import Carrying  # noqa: PLC0415 - comes with the recognisers
+        return "".join(each.carried(text) for each in self._carrying)
 
-        return "".join(each.carried(text) for each in self._recognisers if isinstance(each, Carrying))
+    def open_from(self, text: str) -> int:
+        """Return where in `text` begins what may be part of a value once more is written, for a stream that is early.
+
+        `discreet.redaction.tail` knows the built-in recognisers. Of another that can't tell, the last `LOOKED_AT` characters count.
+        """
+        from discreet.redaction.tail import LOOKED_AT, open_from  # noqa: PLC0415 - comes with the recognisers
+
+        places = [each.open_from(text) if each else max(0, len(text) - LOOKED_AT) for each in self._others]
+        line = text.rfind("\n") + 1
+        return min(open_from(text), line if line and self.carried(text[:line]) else len(text), *places)
 
     def for_thread(self, thread_id: str) -> ThreadRedactor:
         """Return a redactor whose placeholders tell the values of one thread apart.
@@ -109,6 +118,21 @@ class Redactor:
         from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415 - compiles hundreds of patterns
 
         return DEFAULT
+
+    @cached_property
+    def _carrying(self) -> tuple[Carrying, ...]:
+        from discreet.redaction.recognisers.base import Carrying  # noqa: PLC0415 - comes with the recognisers
+
+        return tuple(each for each in self._recognisers if isinstance(each, Carrying))
+
+    @cached_property
+    def _others(self) -> tuple[Opening | None, ...]:
+        """Recognisers that aren't built in; None for one that can't tell what it waits for."""
+        from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415 - compiles hundreds of patterns
+        from discreet.redaction.recognisers.base import Opening  # noqa: PLC0415 - as above
+
+        others = [each for each in self._recognisers if type(each) not in map(type, DEFAULT)]
+        return tuple(each if isinstance(each, Opening) else None for each in others)
 
     @cached_property
     def placeholders(self) -> re.Pattern[str]:

@@ -11,7 +11,10 @@ from discreet.redaction.placeholders import OVERSIZE, issue
 from discreet.state.text import storable
 
 HOLD_BACK = 512
-"""Characters after a cut that have to be known. No value with spaces in it is longer, a private key apart."""
+"""Characters after a cut that are enough to know. No value with spaces in it is longer, a private key apart."""
+
+NEARBY = 32
+"""Characters behind a value that are known before what follows it comes out early: they may be more of it."""
 
 CONTEXT = 1024
 """Characters before a cut that recognisers still see: words such as "password" stand nearer than that."""
@@ -19,14 +22,17 @@ CONTEXT = 1024
 STEP = 64
 """New characters that are worth another look; more where much is held, so that the work stays linear."""
 
+EARLY_STEPS = 32
+"""Looks at a text that comes out early while it grows to twice its length: as much work for a character as `STEP` makes."""
+
 MAX_RUN = 4096
 """Characters without a place to cut, after which they are masked unread."""
 
 MAX_HELD = 32_768
 """Characters of one value, a private key, and what it stands in."""
 
-PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、])")
-"""Where a text may be cut: white space, and sentences of scripts that have none. No token goes across either."""
+PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、，！？；：])")  # noqa: RUF001 - full-width, as they are written
+"""Where a text may be cut: white space, and clauses of scripts that have none. No token goes across either."""
 
 LINE = re.compile("\n")
 
@@ -56,12 +62,18 @@ class Findable(Protocol):
         """Return what of a text that is out has to stay in front of the rest."""
         ...
 
+    def open_from(self, text: str) -> int:
+        """Return where in `text` begins what may be part of a value once more is written."""
+        ...
+
 
 class StreamingRedactor:
     """Takes chunks of any size and returns what is safe to show; `close` returns the rest.
 
     What comes out, put together, is what the redactor makes of the whole text, as long as no run without white space (or of
-    numbers alone) has 4,096 characters or more. Such a run becomes `<OVERSIZE>`. About 512 characters are held back.
+    numbers alone) has 4,096 characters or more. Such a run becomes `<OVERSIZE>`. About 512 characters are held back; `early`,
+    only what is open at the end: a word, a number, what may follow "password". Values that only the words behind
+    them tell then come out in part or whole ("opensesame is my password"), so this is for who may see them.
 
     Example:
         >>> from discreet.redaction import Redactor
@@ -70,12 +82,13 @@ class StreamingRedactor:
         'write to <EMAIL> today'
     """
 
-    def __init__(self, redactor: Findable) -> None:
+    def __init__(self, redactor: Findable, *, early: bool = False) -> None:
         self._redactor = redactor
+        self._early = early
         self._text = ""
         self._done = 0
         """Characters of `_text` that are out already and stay as context."""
-        self._awaited = HOLD_BACK + STEP
+        self._awaited = 1 if early else HOLD_BACK + STEP
         """Characters to be held before it is worth to look again."""
         self._half = ""
         """First half of a surrogate pair, whose other half is in the next chunk."""
@@ -87,14 +100,14 @@ class StreamingRedactor:
         self._take(chunk)
         if self._overrun or len(self._text) - self._done < self._awaited:
             return ""
-        return self._settle(len(self._text) - HOLD_BACK)
+        return self._settle()
 
     def close(self) -> str:
         """Return the rest, redacted. The stream can be used for another text then."""
         text, self._half = storable(self._half), ""
         self._text += text
         rest = self._emit(len(self._text), self._redactor.findings(self._text))
-        self.__init__(self._redactor)  # type: ignore[misc]  # as new
+        self.__init__(self._redactor, early=self._early)  # type: ignore[misc]  # as new
         return rest
 
     def _take(self, chunk: str) -> None:
@@ -107,24 +120,31 @@ class StreamingRedactor:
             self._overrun = end is None
             self._text = self._text[end.start() :] if end else self._text[len(self._text.rstrip()) :][:1]
 
-    def _settle(self, limit: int) -> str:
-        """Return what stands before the last place to cut up to `limit`."""
-        findings = self._redactor.findings(self._text)
-        cut = self._last_cut(limit, findings)
-        if cut is not None:
-            out = self._emit(cut, findings)
-            self._forget()
-        elif len(self._text) - self._done > MAX_RUN + HOLD_BACK:
-            out = self._overflow(findings)
-        else:
-            out = ""
+    def _settle(self) -> str:
+        """Return what stands before the last place to cut of those that can be."""
+        limit = len(self._text) - HOLD_BACK
+        if self._early:
+            limit = max(limit, self._redactor.open_from(self._text) + 1)
+        out = ""
+        if PLACE.search(self._text, self._done + 1, limit) or len(self._text) - self._done > MAX_RUN + HOLD_BACK:
+            findings = self._redactor.findings(self._text)
+            cut = self._last_cut(limit, findings)
+            if cut is not None:
+                out = self._emit(cut, findings)
+                self._forget()
+            elif len(self._text) - self._done > MAX_RUN + HOLD_BACK:
+                out = self._overflow(findings)
         held = len(self._text) - self._done
-        self._awaited = max(HOLD_BACK, held) + max(STEP, held // 4)
+        if self._early:
+            self._awaited = held + min(STEP, len(self._text) // EARLY_STEPS) + max(1, (held - HOLD_BACK) // 4)
+        else:
+            self._awaited = max(HOLD_BACK, held) + max(STEP, held // 4)
         return out
 
     def _last_cut(self, limit: int, findings: list[Finding]) -> int | None:
         places = [match.start() for match in PLACE.finditer(self._text, self._done + 1, limit)]
-        spans = [(each.start, each.end) for each in findings]
+        nearby = NEARBY if self._early else 0
+        spans = [(each.start, each.end + nearby) for each in findings]
         for place in reversed(places):
             if not any(start < place < end for start, end in spans) and not self._splits_number(place):
                 return place

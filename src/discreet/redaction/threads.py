@@ -105,6 +105,10 @@ class ThreadRedactor:
         """Return what of a text that is out has to stay in front of the rest of a stream."""
         return self._redactor.carried(text)
 
+    def open_from(self, text: str) -> int:
+        """Return where in `text` begins what may be part of a value once more is written."""
+        return self._redactor.open_from(text)
+
     def _tag(self, kind: str, value: str) -> str | None:
         if kind in UNTAGGED:
             return None

@@ -52,6 +52,8 @@ class OpenAIServer:
     answers: list[AIMessage | Failure]
     """What is left of the script, for chat completions and embeddings alike; a chat completion takes the next one."""
     embeddings: EmbeddingProvider
+    word_seconds: float = 0.0
+    """Between two pieces of an answer that is streamed, which are words."""
     base_url: str = ""
     """For the client's `base_url`."""
     requests: list[RecordedRequest] = field(default_factory=list)
@@ -76,13 +78,17 @@ class OpenAIServer:
 
 @contextmanager
 def openai_server(
-    answers: Iterable[AIMessage | Failure] = (), *, embeddings: EmbeddingProvider | None = None
+    answers: Iterable[AIMessage | Failure] = (),
+    *,
+    embeddings: EmbeddingProvider | None = None,
+    word_seconds: float = 0.0,
 ) -> Iterator[OpenAIServer]:
     """Run a server for `/v1/chat/completions` (whole or streamed), `/v1/embeddings` and `/v1/models`.
 
     Args:
         answers: The script, see `OpenAIServer.answers`.
         embeddings: Makes the vectors. Default: `StubEmbeddings` of as many dims as the client asks for.
+        word_seconds: See `OpenAIServer.word_seconds`.
 
     Example:
         >>> from langchain_openai import ChatOpenAI
@@ -90,7 +96,7 @@ def openai_server(
         ...     ChatOpenAI(model="any", base_url=server.base_url, api_key="unused").invoke("Hi").content
         'Hello.'
     """
-    state = OpenAIServer(list(answers), embeddings or StubEmbeddings())
+    state = OpenAIServer(list(answers), embeddings or StubEmbeddings(), word_seconds)
     handler = type("Handler", (_Handler,), {"state": state})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
@@ -164,19 +170,24 @@ class _Handler(BaseHTTPRequestHandler):
         self._json({"error": {"message": "As scripted.", "type": "scripted"}}, status=failure.status, headers=headers)
 
     def _json(self, value: object, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._send(json.dumps(value).encode(), "application/json", status, headers or {})
+        self._send([json.dumps(value).encode()], "application/json", status, headers or {})
 
     def _events(self, events: Iterable[object]) -> None:
-        lines = [f"data: {json.dumps(event)}\n\n" for event in events]
-        self._send("".join([*lines, "data: [DONE]\n\n"]).encode(), "text/event-stream", 200, {})
+        lines = [*(f"data: {json.dumps(event)}\n\n".encode() for event in events), b"data: [DONE]\n\n"]
+        pieces = lines if self.state.word_seconds else [b"".join(lines)]
+        self._send(pieces, "text/event-stream", 200, {})
 
-    def _send(self, payload: bytes, content_type: str, status: int, headers: dict[str, str]) -> None:
+    def _send(self, pieces: Sequence[bytes], content_type: str, status: int, headers: dict[str, str]) -> None:
+        size = sum(map(len, pieces))
         try:
             self.send_response(status)
-            for name, value in {"Content-Type": content_type, "Content-Length": str(len(payload)), **headers}.items():
+            for name, value in {"Content-Type": content_type, "Content-Length": str(size), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(payload)
+            for number, piece in enumerate(pieces):
+                if number:
+                    self.state.stopping.wait(self.state.word_seconds)
+                self.wfile.write(piece)
         except ConnectionError:
             self.close_connection = True  # the client gave up waiting, which is what a delay is for
 

@@ -36,6 +36,18 @@ class Carrying(Protocol):
         ...
 
 
+@runtime_checkable
+class Opening(Protocol):
+    """A recogniser of one's own that tells what of an unfinished text it waits for, so that the rest need not be held."""
+
+    def open_from(self, text: str) -> int:
+        """Return where in `text` begins what may be part of a value once more is written; its length if nothing may.
+
+        That the last word is open need not be told.
+        """
+        ...
+
+
 class PatternRecogniser:
     """Yields what `PATTERNS` match and `validate` accepts: the group `value` of a match, else all of it."""
 

@@ -35,3 +35,7 @@ class KingfisherRecogniser:
             if end > start:
                 first = len(raw[:start].decode("utf-8", "ignore"))
                 yield first, first + len(raw[start:end].decode("utf-8", "ignore"))
+
+    def open_from(self, text: str) -> int:
+        """Return the end of an unfinished text: the rules are about single words."""
+        return len(text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.recognisers.address.grammar import words
 from discreet.redaction.view import Span, View
 
 _TOP = (
@@ -27,6 +28,11 @@ _DOT = (
     r"(?: {0,2}[\[({<] {0,2}(?:dot|point|period|\.|chấm|cham|точка|тчк|點|点) {0,2}[\])}>] {0,2}"
     r"| {1,2}(?:dot|point|period|chấm|cham|точка|тчк|點|点) {1,2}|[_-]dot[_-]| \. |[點点。]|\.)"
 )
+CONNECTORS = words(
+    "at sign @ @at@ còng cong acòng acong собака 小老鼠 小老 鼠 艾特 dot point period . chấm cham точка тчк 點 点 。"
+)
+"""The words of both, for who reads a text that is not finished."""
+
 _PROVIDERS = "gmail|googlemail|yahoo|hotmail|outlook|icloud|protonmail|proton|yandex|rambler|qq|163|126"
 
 

@@ -21,11 +21,16 @@ class SecurityAnswerRecogniser(PatternRecogniser):
         re.IGNORECASE,
     )
 
+    NAME = re.compile(
+        r"(?:(?:security|secret)(?: question)?(?:'s)? answer|answer (?:to|for|of) (?:my |the |your |our )?(?:security|secret) question|(?:security|secret) question[^\r\n\0]{3,100}answer"
+        r"|câu trả lời (?:bảo mật|bí mật)|câu hỏi (?:bảo mật|bí mật)[^\r\n\0]{3,100}trả lời|ответ на (?:секретн|контрольн)\w{2,3} вопрос|секретн\w{2,3} ответ|секретн\w{2,3} вопрос[^\r\n\0]{3,100}ответ"
+        r"|(?:密保|安全|密碼|密码)(?:問題|问题)?的?答案|(?:安全|密保)(?:問題|问题)[^\r\n\0]{2,60}答案|mother's maiden name|девичья фамилия (?:моей )?(?:матери|мамы))",
+        re.IGNORECASE,
+    )
+
     PATTERNS = (
         re.compile(
-            r"(?:(?:security|secret)(?: question)?(?:'s)? answer|answer (?:to|for|of) (?:my |the |your |our )?(?:security|secret) question|(?:security|secret) question[^\r\n\0]{3,100}answer"
-            r"|câu trả lời (?:bảo mật|bí mật)|câu hỏi (?:bảo mật|bí mật)[^\r\n\0]{3,100}trả lời|ответ на (?:секретн|контрольн)\w{2,3} вопрос|секретн\w{2,3} ответ|секретн\w{2,3} вопрос[^\r\n\0]{3,100}ответ"
-            r"|(?:密保|安全|密碼|密码)(?:問題|问题)?的?答案|(?:安全|密保)(?:問題|问题)[^\r\n\0]{2,60}答案|mother's maiden name|девичья фамилия (?:моей )?(?:матери|мамы))"
+            rf"{NAME.pattern}"
             r"(?: của (?:tôi|mình|em|anh))?(?: ?(?:is|was|là|это|-|:|=|是|為|为)){1,2}[ \"'“«「]{0,3}(?P<value>(?:[^\s,.;:?!\"'”»」。，]|[!.?](?=\w)){2,30}(?: [^\s,.;:?!\"'”»」。，]{1,30}){0,3})(?=[\s\"'”»」]{0,3}(?:[.,;!。，]|\Z|\n))",
             re.IGNORECASE,
         ),

@@ -41,12 +41,37 @@ def test_the_rest_of_a_message_without_an_end_comes_when_the_stream_ends(objects
     events = stream(objects, "messages")
     first = events.redact(("messages", (AIMessageChunk("mail ann@exa", id="m"), META)))
     second = events.redact(("messages", (AIMessageChunk("mple.com", id="m"), META)))
-    assert [each[1][0].content for each in first] == [""], "so that the client knows that something begins"
+    assert [each[1][0].content for each in first] == ["mail"]
     assert second == []
     ((mode, (chunk, meta)),) = events.rest()
     assert (mode, meta, chunk.id, chunk.chunk_position) == ("messages", META, "m", None)
-    assert resolve(chunk.content, objects.texts.taken()) == "mail ann@example.com"
+    assert resolve(chunk.content, objects.texts.taken()) == " ann@example.com"
     assert events.rest() == []
+
+
+def test_words_come_as_the_model_writes_them_and_the_first_chunk_at_once(objects: RunObjects) -> None:
+    events = stream(objects, "messages")
+    pieces = ["", "the", " tea", " is", " green", " and", " hot"]
+    shown = [events.redact(("messages", (AIMessageChunk(piece, id="m"), META))) for piece in pieces]
+    contents = [[each[1][0].content for each in some] for some in shown]
+    assert contents == [[""], [], ["the"], [" tea"], [" is"], [" green"], [" and"]]
+
+
+def test_what_only_later_words_tell_is_shown_as_it_is_written_and_masked_in_the_state(objects: RunObjects) -> None:
+    events = StreamEvents(objects, Shape(["messages", "values", "updates"]))
+    said = "Noted: opensesame is my password."
+    pieces = [f" {word}".removeprefix(" Noted") for word in said.split()]
+    streamed = [
+        each[1][0].content
+        for piece in ["Noted", *pieces]
+        for each in events.redact(("messages", (AIMessageChunk(piece, id="m"), META)))
+    ]
+    assert "opensesame" in "".join(streamed)
+    whole = {"messages": [AIMessage(said, id="m")]}
+    for event in (("values", whole), ("updates", {"say": whole})):
+        (shown,) = events.redact(event)
+        assert "Noted: <SECRET> is my password." in str(shown)
+        assert "opensesame" not in str(shown)
 
 
 def test_numbers_of_tokens_are_added_up_and_signatures_and_foreign_metadata_dropped(objects: RunObjects) -> None:
@@ -88,13 +113,13 @@ def test_what_a_tool_streams_is_held_back_until_it_ends(objects: RunObjects) -> 
     events.redact(
         ("tools", {"event": "tool-started", "tool_call_id": CALL, "tool_name": "x", "input": {"a": "b@c.com"}})
     )
-    for piece in ("mail ann@exa", "mple.com"):
+    for piece in ("ann@exa", "mple.com"):
         delta = {"event": "tool-output-delta", "tool_call_id": CALL, "delta": piece}
         assert events.redact(("tools", delta)) == []
     (_, delta), (_, finished) = events.redact(
         ("tools", {"event": "tool-finished", "tool_call_id": CALL, "output": "ann@example.com"})
     )
-    assert resolve(delta["delta"], objects.texts.taken()) == "mail ann@example.com"
+    assert resolve(delta["delta"], objects.texts.taken()) == "ann@example.com"
     assert finished == {"event": "tool-finished", "tool_call_id": CALL, "output": finished["output"]}
     assert "ann" not in finished["output"]
 
