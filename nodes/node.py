@@ -10,6 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
 
 from discreet.background_loop import wait_for
+from discreet.nodes.input_check import InputCheck
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
@@ -33,9 +34,15 @@ class Node(Runnable[State, Update]):
     it is opened by `discreet.storage.open_storage_sync`, or belongs to another running loop.
     """
 
-    def __init__(self, name: str, work: Callable[[State], Coroutine[Any, Any, Update]]) -> None:
-        """Call `work` with the state; its result is the update. `name` is the node's by default."""
+    def __init__(
+        self, name: str, work: Callable[[State], Coroutine[Any, Any, Update]], *, check: InputCheck | None = None
+    ) -> None:
+        """Call `work` with the state; its result is the update. `name` is the node's by default.
+
+        `check` tells of a run's input whether this node would refuse it, where it is the first.
+        """
         self.name = name
+        self.check = check
         self._work = work
 
     def __call__(self, state: State) -> Coroutine[Any, Any, Update]:

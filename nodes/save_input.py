@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
-from discreet.errors import EmptyInputError, InputError, InputTooLargeError, UnsupportedInputError
+from discreet.errors import EmptyInputError, InputError
+from discreet.nodes.input_check import InputCheck, newest
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.media import for_model, split_message, summarize_all, with_summaries
+from discreet.nodes.media import for_model, summarize_all, with_summaries
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, describe_run
@@ -61,25 +62,17 @@ def make_save_input(
     summarizer = summarizer or GivenSummarizer()
     mask = mask or TurnMask()
 
-    def checked(message: HumanMessage) -> tuple[str, list[Media]]:
-        text, media = split_message(message, max_bytes=max_media_bytes)
-        size = len(text) + sum(len(item.transcript or "") for item in media)
-        if size > max_chars:
-            raise InputTooLargeError(size, max_chars)
-        text = storable(text)
-        if not text.strip() and not media:
-            raise EmptyInputError
-        return text, media
+    check = InputCheck(max_chars, max_media_bytes, messages_key)
 
     async def save_input(state: State) -> Update:
         run = describe_run(default_user=default_user)  # refuses an unusable user_id before anything is done
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
         *earlier, message = _users_messages(messages)
-        text, media = await asyncio.to_thread(checked, message)
+        text, media = await asyncio.to_thread(check.message, message)
         summaries = await summarize_all(media, summarizer)
         kept = _as_text(text, media, summaries)
         request = new_request(message, media, mask.redactor.redact)
-        refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, checked)]
+        refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, check.message)]
         turn = await mask.turn(messages)
         said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
         if media:
@@ -90,7 +83,7 @@ def make_save_input(
         changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
         return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
 
-    return Node("save_input", save_input)
+    return Node("save_input", save_input, check=check)
 
 
 async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
@@ -108,8 +101,7 @@ def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
     """
     if not messages:
         raise EmptyInputError
-    if not isinstance(messages[-1], HumanMessage):
-        raise UnsupportedInputError("The newest message is not the user's. Send a human message.")
+    newest(messages)
     return [m for m in unanswered(messages) if isinstance(m, HumanMessage)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from contextlib import aclosing, closing
 from typing import Any, cast
 
+from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
@@ -15,6 +16,8 @@ from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
 from discreet.graph.guard.requests import Call
 from discreet.graph.guard.run import Guard, GuardedRun
+from discreet.nodes.input_check import InputCheck
+from discreet.nodes.node import Node
 from discreet.ports import TextRedactor, TurnVault
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
@@ -59,6 +62,12 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Take the attributes of the graph to guard, as `copy` does."""
         super().__init__(**{**attributes, "debug": False})
         self.guard = guard
+
+    @property
+    def input_check(self) -> InputCheck | None:
+        """What tells of an input whether the graph would refuse it; None if its first node has no such check."""
+        first = [self.builder.nodes[end].runnable for start, end in self.builder.edges if start == START]
+        return first[0].check if len(first) == 1 and isinstance(first[0], Node) else None
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
         """Do what the graph's own `astream` does, under guard."""

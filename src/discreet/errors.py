@@ -57,8 +57,12 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 
-class DiscreetError(Exception):
-    """Something in Discreet failed."""
+class DiscreetError(RuntimeError):
+    """Something in Discreet failed.
+
+    It is a RuntimeError because LangGraph's server tells clients what an error says of such built-in classes only, and ours
+    hold no user text.
+    """
 
     code: ClassVar[str] = "discreet_error"
 
@@ -83,6 +87,9 @@ class InputError(DiscreetError):
 
     code = "input"
 
+    fields: Sequence[tuple[str, str]] = ()
+    """(field, problem) where it came in a request that has fields."""
+
 
 class EmptyInputError(InputError):
     """The message is empty. Send a human message with some text, or media with a summary."""
@@ -97,9 +104,9 @@ class InputTooLargeError(InputError):
 
     def __init__(self, size: int, limit: int, unit: str = "characters") -> None:
         self.size, self.limit, self.unit = size, limit, unit
+        setting = "DISCREET_MAX_INPUT_CHARS" if unit == "characters" else "DISCREET_MAX_MEDIA_BYTES"
         super().__init__(
-            f"The message has {size:,} {unit}; at most {limit:,} are taken. Shorten it, or raise the limit "
-            "(make_save_input(max_chars=…, max_media_bytes=…))."
+            f"The message has {size:,} {unit}; at most {limit:,} are taken. Shorten it, or raise {setting}."
         )
 
 

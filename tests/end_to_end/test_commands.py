@@ -62,6 +62,7 @@ def test_chat_says_what_is_wrong_and_goes_on(discreet):
     result = discreet("chat", stdin=f"{'x' * 30_000}\nHello!\n/quit\n")
     assert result.returncode == 0, result.stderr
     assert "30,000 characters" in result.stdout
+    assert "raise DISCREET_MAX_INPUT_CHARS" in result.stdout
     assert "OPENAI_API_KEY" in result.stdout
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from discreet.api.ingress.inputs import ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
 from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
@@ -44,17 +45,25 @@ class Cleaned:
 
 
 def rewritten(
-    raw: bytes | str, kind: Kind, *, thread: str | None, redactor: TextRedactor, user: UserOf | None
+    raw: bytes | str,
+    kind: Kind,
+    *,
+    thread: str | None,
+    redactor: TextRedactor,
+    user: UserOf | None,
+    checks: ChecksOf,
 ) -> tuple[Cleaned, bytes]:
     """Return what `cleaned` makes of a JSON text, and that as JSON. All of it is work for a thread.
 
     Raises:
         MalformedRequestError: It is no JSON.
+        InputError: A graph would refuse its input.
         InvalidRequestError: As `cleaned`.
         ForbiddenError: As `cleaned`.
     """
     body = loads(raw)
     check_values(body)
+    check_input(body, kind, checks)
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
     return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
 

@@ -12,6 +12,7 @@ from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
 from discreet.api.ingress.headers import clean_headers, first_headers
+from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
@@ -43,6 +44,7 @@ class Ingress:
         authenticator: Authenticates,
         redactor: TextRedactor,
         vault: TurnVault,
+        checks: ChecksOf = check_of,
         restore: bool = True,
         max_body_bytes: int = 30_000_000,
         studio: bool = False,
@@ -54,6 +56,7 @@ class Ingress:
             authenticator: Tells who calls. The server's own handlers check it again.
             redactor: Puts placeholders.
             vault: Shared with the graphs that run the requests.
+            checks: Tells what the graph of an assistant takes.
             restore: Whether answers get the real values.
             max_body_bytes: Of one request, or one message of a WebSocket.
             studio: Whether the server lets in who says to be LangGraph Studio. Else they need credentials as all do.
@@ -62,6 +65,7 @@ class Ingress:
         self._authenticator = authenticator
         self._redactor = redactor
         self._vault = vault
+        self._checks = checks
         self._restore = restore
         self._max_body_bytes = max_body_bytes
         self._studio = studio
@@ -113,7 +117,7 @@ class Ingress:
         path = path_of(scope)
         async with self._large if len(raw) > LARGE_BYTES else nullcontext():
             clean, written = await asyncio.to_thread(
-                rewritten, raw, kind, thread=thread_of(path), redactor=self._redactor, user=user
+                rewritten, raw, kind, thread=thread_of(path), redactor=self._redactor, user=user, checks=self._checks
             )
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):
@@ -142,6 +146,7 @@ class Ingress:
             user=user,
             redactor=self._redactor,
             vault=self._vault,
+            checks=self._checks,
             restore=self._restore,
             max_bytes=self._max_body_bytes,
         )

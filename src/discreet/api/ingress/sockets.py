@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Send
 
 from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
+from discreet.api.ingress.inputs import ChecksOf
 from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.vaulting import hold
@@ -28,6 +29,7 @@ class CommandSocket:
         user: UserOf | None,
         redactor: TextRedactor,
         vault: TurnVault,
+        checks: ChecksOf,
         restore: bool,
         max_bytes: int,
     ) -> None:
@@ -37,6 +39,7 @@ class CommandSocket:
         self._user = user
         self._redactor = redactor
         self._vault = vault
+        self._checks = checks
         self._restoring = Restoring(vault, [], {}) if restore else None
         self._max_bytes = max_bytes
 
@@ -65,7 +68,13 @@ class CommandSocket:
         if len(raw) > self._max_bytes:
             raise BodyTooLargeError(self._max_bytes)
         clean, written = await asyncio.to_thread(
-            rewritten, raw, Kind.COMMAND, thread=self._thread, redactor=self._redactor, user=self._user
+            rewritten,
+            raw,
+            Kind.COMMAND,
+            thread=self._thread,
+            redactor=self._redactor,
+            user=self._user,
+            checks=self._checks,
         )
         await hold(self._vault, clean)
         if self._restoring is not None:

@@ -1,0 +1,75 @@
+"""What a turn takes, told before it runs: the limits of `save_input`, for it and for whoever stands in front of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
+
+from discreet.errors import EmptyInputError, InputTooLargeError, UnsupportedInputError
+from discreet.nodes.media import split_message
+from discreet.ports import Media
+from discreet.state.text import storable
+
+
+@dataclass(frozen=True)
+class InputCheck:
+    """The limits of one graph."""
+
+    max_chars: int
+    """Longest text taken, transcripts included."""
+    max_media_bytes: int
+    """Largest payload taken."""
+    messages_key: str = "messages"
+    """Key of the messages in the graph's input."""
+
+    def message(self, message: HumanMessage) -> tuple[str, list[Media]]:
+        """Return the text of a user's message and its media. It hashes payloads: run it in a thread.
+
+        Raises:
+            InputError: The message is empty, too large or of a type that can't be taken.
+        """
+        text, media = split_message(message, max_bytes=self.max_media_bytes)
+        size = len(text) + sum(len(item.transcript or "") for item in media)
+        if size > self.max_chars:
+            raise InputTooLargeError(size, self.max_chars)
+        text = storable(text)
+        if not text.strip() and not media:
+            raise EmptyInputError
+        return text, media
+
+    def input(self, given: Any) -> None:
+        """Refuse the input of a run whose newest message would be refused in it.
+
+        What can only be told with the state at hand passes: no messages, or some that remove others.
+
+        Raises:
+            InputError: As `message`, or the newest message is not the user's.
+        """
+        said = given.get(self.messages_key) if isinstance(given, Mapping) else None
+        if said is None or said == []:
+            return
+        messages = _messages(said if isinstance(said, list) else [said])
+        if any(isinstance(message, RemoveMessage) for message in messages):
+            return
+        self.message(newest(messages))
+
+
+def newest(messages: Sequence[BaseMessage]) -> HumanMessage:
+    """Return the newest message.
+
+    Raises:
+        UnsupportedInputError: It is not the user's.
+    """
+    if not isinstance(messages[-1], HumanMessage):
+        raise UnsupportedInputError("The newest message is not the user's. Send a human message.")
+    return messages[-1]
+
+
+def _messages(said: list[Any]) -> list[BaseMessage]:
+    try:
+        return convert_to_messages(said)
+    except Exception:  # noqa: BLE001  # it raises whatever its parts do, and quotes the message: not chained
+        raise UnsupportedInputError from None
