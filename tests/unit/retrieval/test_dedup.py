@@ -241,3 +241,24 @@ def test_any_two_texts_get_a_verdict(new: str, old: str, similarity: float):
 @example(before="Has", after="cats, 2 of them black", digit=1)
 def test_another_digit_is_never_the_same(before: str, after: str, digit: int):
     assert judge(f"{before} {digit} {after}", f"{before} {digit + 1} {after}", SURE) != "same"
+
+
+COMPOUND_MEETS_UPDATE = [
+    ("My name is Linh, I live in Hanoi and I like coffee.", "I moved to Berlin."),
+    ("I moved to Berlin and work at Bosch", "I live in Hanoi"),
+    ("Tên tôi là Linh, tôi sống ở Hà Nội và tôi thích cà phê", "Tôi đã chuyển đến Berlin"),
+    ("Меня зовут Линь, я живу в Ханое и люблю кофе", "Я переехала в Берлин"),
+    ("我叫小林，我住在河内，我喜欢咖啡", "我搬到柏林了"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), COMPOUND_MEETS_UPDATE)
+@pytest.mark.parametrize("similarity", [0.58, FAR, NEAR, SURE])
+def test_an_update_of_one_of_several_statements_is_a_conflict_and_ends_none_of_the_others(old, new, similarity):
+    assert judge(new, old, similarity) == "conflict"
+
+
+def test_several_statements_that_say_all_of_several_take_their_place():
+    old = "I live in Hanoi and I like coffee."
+    for new in ("I live in Hanoi and I like black coffee.", "I like coffee and I live in Hanoi"):
+        assert judge(new, old, SURE) in ("same", "update")
