@@ -158,7 +158,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             tool_loop_limit=settings.tool_loop_limit,
             default_user=settings.default_user,
         ),
-        memory_tools=_memory_tools(options, settings, redactor),
+        memory_tools=_memory_tools(options, settings, redactor, memory_settings),
         fallback_model=options.fallback_model or _model(settings.fallback_model, settings),
         patience=Patience(seconds=settings.model_retry_seconds),
         settings=settings,
@@ -242,7 +242,9 @@ def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSett
     )
 
 
-def _memory_tools(options: Options, settings: Settings, redactor: TextRedactor) -> list[BaseTool]:
+def _memory_tools(
+    options: Options, settings: Settings, redactor: TextRedactor, memory_settings: LiveSettings
+) -> list[BaseTool]:
     """Return the tools that were asked for.
 
     Raises:
@@ -256,7 +258,9 @@ def _memory_tools(options: Options, settings: Settings, redactor: TextRedactor) 
     memories, user = options.memories, settings.default_user
     tools: list[BaseTool] = [
         MemorySave(memories=memories, default_user=user, redactor=redactor),
-        MemoryRecall(memories=memories, default_user=user, shared_apps=settings.shared_apps),
+        MemoryRecall(
+            memories=memories, default_user=user, shared_apps=settings.shared_apps, memory_settings=memory_settings
+        ),
         MemoryForget(memories=memories, default_user=user),
     ]
     return [tool for tool in tools if tool.name in wanted]

@@ -11,8 +11,9 @@ from langgraph.prebuilt import ToolNode
 
 from discreet.background_loop import wait_for
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_tools
-from discreet.nodes.tools.memory_save import copied_from
+from discreet.ports import FixedSettings
 from discreet.state.context import Context
+from discreet.state.memory_settings import MemorySettings
 from discreet.state.records import MemoryRecord
 from discreet.testing import InMemoryMemories
 
@@ -114,25 +115,93 @@ async def test_text_copied_from_a_tools_result_is_refused(call, memories):
     assert json.loads(own.content)["saved"]
 
 
+COMPOUND = {
+    "en": ("My name is Linh, I live in Hue and like tea.", ["My name is Linh", "I live in Hue", "I like tea"]),
+    "vi": ("Tôi tên là Linh, sống ở Huế và thích trà.", ["Tôi tên là Linh", "Tôi sống ở Huế", "Tôi thích trà"]),
+    "ru": ("Меня зовут Линь, живу в Хюэ и люблю чай.", ["Меня зовут Линь", "Я живу в Хюэ", "Я люблю чай"]),
+    "zh": ("我叫小林，住在顺化，喜欢茶。", ["我叫小林", "我住在顺化", "我喜欢茶"]),
+}
+
+
+@pytest.mark.parametrize("language", COMPOUND)
+async def test_each_statement_of_a_compound_becomes_a_memory_of_the_same_turn(call, memories, language):
+    said, facts = COMPOUND[language]
+    arguments = {"text": said, "type": "preference", "importance": 7, "tags": ["about me"]}
+    answer = json.loads((await call("save_memory", arguments, said=said, user_id="ann")).content)
+    assert [answer["text"], *(each["text"] for each in answer["also"])] == facts
+    assert (answer["saved"], answer["type"]) == (True, "preference")
+    kept = {str(record.entry_id): record for record in await memories.latest("ann")}
+    assert kept.keys() == {answer["entry_id"], *(each["entry_id"] for each in answer["also"])}
+    assert {record.created_at for record in kept.values()} == {kept[answer["entry_id"]].created_at}
+    assert all(
+        (record.importance, record.tags, record.provenance.source) == (7, ["about me"], "save_memory")
+        for record in kept.values()
+    )
+
+
+async def test_the_facts_of_a_statement_carry_the_request_that_they_were_said_in(run_node, memories):
+    call = {"name": "save_memory", "args": {"text": "I live in Hue and like tea."}, "id": "c1"}
+    state = {"messages": [HumanMessage("…"), AIMessage("", tool_calls=[call])], "request": {"request_id": "r1"}}
+    await run_node(make_tools([MemorySave(memories=memories)]), state, user_id="ann")
+    assert [record.request_id for record in await memories.latest("ann")] == ["r1", "r1"]
+
+
+async def test_one_fact_is_answered_as_it_always_was(call):
+    answer = json.loads((await call("save_memory", {"text": "Keeps two parrots"}, user_id="ann")).content)
+    assert answer.keys() == {"saved", "entry_id", "text", "type"}
+
+
+async def test_what_tells_a_number_from_another_is_seen_before_a_statement_is_cut(call, memories):
+    text = "My passport number follows. I have 12345678 and I like tea."
+    whole = MemorySave(memories=memories).redactor.redact(text)
+    await call("save_memory", {"text": text}, said=text, user_id="ann")
+    kept = [record.text for record in await memories.latest("ann")]
+    assert ("12345678" in whole) == any("12345678" in each for each in kept)
+
+
+@pytest.mark.parametrize("tag", ["order 4711 shipped", "4711", "shipped 4711"])
+async def test_a_tag_of_a_tools_result_is_refused(call, memories, tag):
+    result = ToolMessage("Order 4711 shipped to Hue", tool_call_id="c0", name="orders")
+    arguments = {"text": "Asked about an order", "tags": ["shopping", tag]}
+    message = await call("save_memory", arguments, before=[result], said="I asked about an order", user_id="ann")
+    assert (message.status, await memories.latest("ann")) == ("error", [])
+
+
+async def test_what_the_user_said_in_an_earlier_round_and_confirms_is_their_own(run_node, memories):
+    save = {"name": "save_memory", "args": {"text": "My flight VN 123 leaves at 10:30"}, "id": "c1"}
+    messages = [
+        HumanMessage("My flight VN 123 leaves at 10:30"),
+        AIMessage("Shall I look it up and remember it?"),
+        HumanMessage("Yes, please"),
+        AIMessage("", tool_calls=[{"name": "flights", "args": {}, "id": "c0"}]),
+        ToolMessage("Flight VN 123 leaves at 10:30, gate 4", tool_call_id="c0", name="flights"),
+        AIMessage("", tool_calls=[save]),
+    ]
+    state = await run_node(make_tools([MemorySave(memories=memories)]), {"messages": messages}, user_id="ann")
+    assert json.loads(state["messages"][-1].content)["saved"] is True
+    summary = HumanMessage(messages[0].content, additional_kwargs={"lc_source": "summarization"})
+    state = await run_node(make_tools([MemorySave(memories=memories)]), {"messages": [summary, *messages[1:]]}, user_id="bob")
+    assert "never kept as a memory" in state["messages"][-1].content
+
+
 @pytest.mark.parametrize(
-    ("text", "result", "said", "copied"),
-    [
-        ("lives in Hanoi", "weather for someone who lives in Hanoi today", "tell me the weather", True),
-        ("lives in Hanoi", "weather: Hanoi lives in rain", "I live there", False),
-        (
-            "I live in New York City now",
-            "New York City: 12 °C, I live in New York City now",
-            "I live in New York City now",
-            False,
-        ),
-        ("余额是一千两百元", "账户余额是一千两百元整", "我的余额是多少", True),
-        ("我喜欢喝茶", "天气晴朗", "我喜欢喝茶", False),
-        ("", "anything", "", False),
-        ("…", "…", "", False),
-    ],
+    ("asked", "in_context", "limit"), [(None, None, 9), (None, 7, 7), (3, None, 3), (20, 7, 20)]
 )
-def test_copied_text_is_told_from_the_users_own(text, result, said, copied):
-    assert copied_from(text, [result], said=said) is copied
+async def test_recall_follows_the_context_and_the_settings_unless_the_model_says_how_many(
+    run_node, asked, in_context, limit
+):
+    class Recording(InMemoryMemories):
+        async def search(self, user_id, query, **options):
+            limits.append(options["limit"])
+            return []
+
+    limits: list[int] = []
+    recall = MemoryRecall(memories=Recording(), memory_settings=FixedSettings(MemorySettings(memory_retrieve_limit=9)))
+    arguments = {"query": "parrot"} | ({} if asked is None else {"limit": asked})
+    call = AIMessage("", tool_calls=[{"name": "recall_memory", "args": arguments, "id": "c1"}])
+    state = {"messages": [HumanMessage("…"), call]}
+    await run_node(make_tools([recall]), state, user_id="ann", retrieve_limit=in_context)
+    assert limits == [limit]
 
 
 async def test_the_tools_serve_a_graph_with_a_state_of_its_own(run_node, memories):

@@ -129,7 +129,7 @@ def test_a_refusal_is_told_with_its_reason():
 def test_a_question_is_answered_by_the_closest_memory_and_its_score(language):
     chat = Chat(*MEMORY_TOOLS, recall_memory=found(("two grey parrots", 0.724), ("a bank", 0.61)))
     answer = chat.say(QUESTIONS[language])
-    assert chat.calls == [("recall_memory", {"query": QUESTIONS[language], "limit": 5})]
+    assert chat.calls == [("recall_memory", {"query": QUESTIONS[language]})]
     assert "0.72" in answer
     assert "two grey parrots" in answer
     assert "bank" not in answer

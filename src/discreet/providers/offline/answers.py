@@ -33,7 +33,6 @@ MIN_RELEVANCE_TO_FORGET = 0.7
 """Deleting can't be undone. With the local model one unrelated memory in 400 comes that near, and every one that is
 asked for in its own words (same benchmark)."""
 
-RECALL_LIMIT = 5
 MAX_RECALL_QUERY_CHARS = 1_000
 """What recall_memory takes at most."""
 MAX_QUOTED_CHARS = 300
@@ -72,7 +71,7 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
         yield _call(turn, SAVE, {"text": reading.facts[:MAX_MEMORY_CHARS], "type": kind})
     query = reading.question or (reading.forget if FORGET in turn.tools else "")
     if query and RECALL in turn.tools:
-        yield _call(turn, RECALL, {"query": query[:MAX_RECALL_QUERY_CHARS], "limit": RECALL_LIMIT})
+        yield _call(turn, RECALL, {"query": query[:MAX_RECALL_QUERY_CHARS]})
 
 
 def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Mapping[str, str]) -> Iterator[str]:
@@ -94,7 +93,8 @@ def _about_result(turn: Turn, result: ToolResult, replies: Mapping[str, str]) ->
     if result.tool == SAVE:
         if result.failed:
             return replies["refused"].format(reason=_reason(result, replies))
-        return replies["saved"].format(text=_quoted(str(result.data.get("text", ""))))
+        saved = [result.data, *result.data.get("also", ())]
+        return replies["saved"].format(text=_quoted("; ".join(str(each.get("text", "")) for each in saved)))
     if result.tool == RECALL:
         if result.failed:
             return replies["unsearchable"].format(reason=_reason(result, replies))
