@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.metrics import prompt_cut, prompt_tokens
-from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, ROUNDS_TAG, SUMMARY_TAG, block
+from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, ROUNDS_TAG, SUMMARY_TAG, block, with_times
 from discreet.prompts.budget import DEFAULT_WINDOW, RESERVE, Part, divide
 from discreet.prompts.counting import MESSAGE_TOKENS, Count, message_tokens
 from discreet.prompts.cutting import LEAST_TOKENS, cut_at_sentence, cut_end, cut_middle
@@ -105,6 +105,7 @@ def assemble(
         >>> [message.type for message in prompt.messages], prompt.cut["summary"]
         (['system', 'human'], 0)
     """
+    memories = with_times(memories)
     facts = [memory for memory in memories if memory["type"] not in PAST_TYPES]
     past = [memory for memory in memories if memory["type"] in PAST_TYPES]
     story = as_data(summary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID, uuid4
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -25,6 +25,9 @@ MemoryType = Literal[
 ]
 """`turn` is a filtered conversation turn: searched like a memory, upserted on (user, thread_id, position), never merged
 by dedup and outside the limit a user has. `reasoning` is stored only when a caller posts it."""
+
+PAST_TYPES: Final[frozenset[MemoryType]] = frozenset({"conversation_summary", "turn"})
+"""What tells of a conversation. The prompt of that conversation has it anyway."""
 
 MAX_MEMORY_CHARS = 4_000
 """A memory is a short text; the longest LoCoMo turn has 1,200 characters. Longer ones belong in several records."""
