@@ -15,9 +15,13 @@ from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import query_text
 from discreet.ports import FixedSettings, LiveSettings, Memories
-from discreet.prompts.blocks import PAST_TYPES
 from discreet.state.conversation import RetrievedMemory
-from discreet.state.records import MemoryFilters, MemoryRecord, ScoredMemory
+from discreet.state.records import MemoryFilters, ScoredMemory
+
+FEW_FACTS = 12
+"""Up to so many facts are all told, near to the question or not: "Where could I eat tonight?" is far from "Ann is allergic
+to peanuts". A short one takes 17 to 21 tokens, so that these fill what is in reserve for facts: 200 and what the instructions
+leave of theirs."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +42,9 @@ def make_retrieve_memories(
 ) -> Node:
     """Return the node `retrieve_memories`, which puts the best memories into `memories_key`.
 
-    What was said in the running thread itself, and its summary, are left out: the prompt has them anyway. Without a user or
+    Of a person with at most `FEW_FACTS` facts all are told, the best first, unless `limit` or `threshold`, or the context of
+    the run, says how many or how near. What was said in the running thread itself, and its summary, are not looked for: the
+    prompt has them anyway. Without a user or
     without text the list is empty. So it is on an error and after `timeout` seconds: a log event and
     a metric say so, and the turn goes on.
 
@@ -58,13 +64,16 @@ def make_retrieve_memories(
 
     async def search(run: Run, user_id: str, query: str) -> list[ScoredMemory]:
         context, live = run.context, memory_settings.live
+        filters = MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps), running_thread=run.thread_id)
+        said = (limit, threshold, context.retrieve_limit, context.retrieve_threshold)
         async with asyncio.timeout(timeout):
             return await memories.search(
                 user_id,
                 query,
                 limit=_first(limit, context.retrieve_limit, live.memory_retrieve_limit),
                 threshold=_first(threshold, context.retrieve_threshold, live.memory_retrieve_threshold),
-                filters=MemoryFilters(app_name=context.app_name, shared_apps=list(shared_apps)),
+                filters=filters,
+                few=FEW_FACTS if said.count(None) == len(said) else 0,
             )
 
     async def retrieve_memories(state: State) -> Update:
@@ -83,7 +92,7 @@ def make_retrieve_memories(
             logger.warning("retrieve_failed cause=%s seconds=%.3f", cause, time.perf_counter() - started)
             return {memories_key: []}
         retrieve_seconds.observe(time.perf_counter() - started)
-        return {memories_key: [retrieved(hit) for hit in found if not _told_anyway(hit.record, run.thread_id)]}
+        return {memories_key: [retrieved(hit) for hit in found]}
 
     return Node("retrieve_memories", retrieve_memories)
 
@@ -93,11 +102,6 @@ def _first(given: Number | None, of_the_run: Number | None, settings: Number) ->
     if given is not None:
         return given
     return settings if of_the_run is None else of_the_run
-
-
-def _told_anyway(record: MemoryRecord, thread_id: str | None) -> bool:
-    """Whether the prompt has it already: the summary and the rounds of the running thread."""
-    return record.type in PAST_TYPES and record.thread_id is not None and record.thread_id == thread_id
 
 
 def retrieved(hit: ScoredMemory) -> RetrievedMemory:

@@ -57,7 +57,7 @@ class Context:
     """Tokens that the model takes, its answer included. Default: the setting context_window_size, else the model's profile."""
 
     retrieve_limit: Annotated[int, Field(ge=1, le=50)] | None = None
-    """Memories put into the prompt at most. Default: the setting memory_retrieve_limit."""
+    """Memories put into the prompt at most, however few there are. Default: the setting memory_retrieve_limit."""
 
     retrieve_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     """Least calibrated score of a memory that shares no word with the question. Default: the setting memory_retrieve_threshold."""

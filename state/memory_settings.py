@@ -35,7 +35,7 @@ class MemorySettings(BaseModel):
     max_memories_per_user: Annotated[int, Field(ge=1, le=1_000_000)] = 1_000
     """Memories that a user may have; then the least useful go."""
     memory_retrieve_limit: Annotated[int, Field(ge=1, le=50)] = 5
-    """Memories put into a prompt at most."""
+    """Memories put into a prompt at most. People of a few facts are told all of them."""
     memory_retrieve_threshold: Share = 0.6
     """Least similarity of a memory that shares no word with the question."""
     context_window_size: WindowSize | None = None

@@ -161,6 +161,8 @@ class MemoryFilters(Record):
     """Together with `app_name`: memories of these applications too."""
     thread_id: Text | None = None
     """Only memories of this conversation."""
+    running_thread: Text | None = None
+    """Leave out turns and summaries of this conversation: whoever is in it knows them."""
     agent_id: Text | None = None
     """Only memories of this agent."""
     request_id: Annotated[Text, Field(max_length=MAX_REQUEST_ID_CHARS)] | None = None

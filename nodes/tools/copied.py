@@ -59,8 +59,7 @@ def _in_any_order(text: str, results: Iterable[str], said: Iterable[str]) -> boo
 
 
 def _content(text: str) -> set[str]:
-    """Return the words that say something, in any order: no pairs of syllables; of Chinese pairs alone, since one
-    character is in many words."""
+    """Return the words that say something: no pairs of syllables, which tell an order, and no single Han characters."""
     return {token for token in tokens(text) if " " not in token and (len(token) > 1 or token.isascii())}
 
 

@@ -37,10 +37,14 @@ class Memories(Protocol):
         limit: int = 5,
         threshold: float | None = None,
         filters: MemoryFilters | None = None,
+        few: int = 0,
     ) -> list[ScoredMemory]:
         """Return at most `limit` memories of `user_id`, best first. A blank query finds nothing.
 
         `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
+
+        Where the person has at most `few` current facts, all of them are returned beside these `limit`, near or not: behind what
+        was found, nearest first. Turns and summaries are no facts.
         """
         ...
 

@@ -21,6 +21,7 @@ MAX_STATEMENTS = 20
 
 _SPACED = r"(?<![\w])(?:{})(?![\w])"
 _ENCLOSED = (("(", ")"), ("\uff08", "\uff09"), ("«", "»"), ("“", "”"), ("「", "」"), ("《", "》"), ("<", ">"))
+_PAUSES = ",;\uff0c\uff1b"
 _EDGES = " \t\n,;.。，；、!\uff01"  # noqa: RUF001  # Chinese punctuation is meant
 
 
@@ -149,7 +150,9 @@ def _rules() -> _Rules:
     carry |= {subject: _either([], each) for subject, each in unspaced["carry"].items()}
     words = _either(_all(spaced, "joint"), unspaced["joint"]).pattern
     return _Rules(
-        joint=re.compile(rf"(?:{SENTENCE_END.pattern})\s*|\s*[,;，；]\s*(?:{words})?\s*|\s*(?:{words})\s*", re.IGNORECASE),  # noqa: RUF001  # Chinese punctuation is meant
+        joint=re.compile(
+            rf"(?:{SENTENCE_END.pattern})\s*|\s*[{_PAUSES}]\s*(?:{words})?\s*|\s*(?:{words})\s*", re.IGNORECASE
+        ),
         within=re.compile(rf"(?:{rules['dependent'].pattern})\s*(?:{rules['subject'].pattern})", re.IGNORECASE),
         carry=carry,
         **rules,

@@ -114,8 +114,8 @@ def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
 
 
 def servable(filters: MemoryFilters | None) -> bool:
-    """Whether `filters` ask for applications at most. Most filters that are narrower leave little to read by words."""
-    return filters is None or filters.model_fields_set <= {"app_name", "shared_apps"}
+    """Whether `filters` leave most in: they name applications, or one thread. Most others leave little to read by words."""
+    return filters is None or filters.model_fields_set <= {"app_name", "shared_apps", "running_thread"}
 
 
 @lru_cache(maxsize=200)

@@ -105,10 +105,14 @@ class PostgresMemories:
         limit: int = 5,
         threshold: float | None = None,
         filters: MemoryFilters | None = None,
+        few: int = 0,
     ) -> list[ScoredMemory]:
         """Return at most `limit` current memories of `user_id`, best first. A blank query finds nothing.
 
         `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
+
+        Where the person has at most `few` current facts, all of them are returned beside these `limit`, near or not: behind what
+        was found, nearest first. People with indexes of their own have more in any case. Turns and summaries are no facts.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -121,7 +125,7 @@ class PostgresMemories:
         if not query.strip() or limit < 1:
             return []
         vector = await self._embeddings.aembed_query(query)
-        search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters)
+        search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
         with storage_errors():
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 await cursor.execute(search.statement, search.parameters)
@@ -140,6 +144,7 @@ class PostgresMemories:
         limit: int,
         threshold: float | None = None,
         filters: MemoryFilters | None = None,
+        few: int = 0,
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
         self._rules.space.check(vector)
@@ -168,7 +173,7 @@ class PostgresMemories:
                 fusion=self._fusion,
                 filters=filters,
             )
-        return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters)
+        return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters, few=few)
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
         """Return one memory of `user_id`, superseded or not; None if there is none of that id.

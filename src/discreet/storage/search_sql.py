@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
-from discreet.state.records import MemoryFilters
+from discreet.retrieval.settling import CONSOLIDATED
+from discreet.state.records import PAST_TYPES, MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS
 
@@ -70,9 +71,9 @@ best AS MATERIALIZED (
     ORDER BY score DESC, entry_id
     LIMIT %(limit)s
 ),
-contradicted AS MATERIALIZED (
+{few}contradicted AS MATERIALIZED (
     SELECT b.user_key, b.score, x.newer
-    FROM best b
+    FROM {chosen} b
     CROSS JOIN LATERAL (
         SELECT c.newer FROM discreet.memory_conflict c
         WHERE c.user_key = b.user_key AND c.older = b.entry_id
@@ -82,7 +83,7 @@ contradicted AS MATERIALIZED (
 lifted AS (
     SELECT user_key, entry_id, max(score) AS score, max(cosine) AS cosine
     FROM (
-        SELECT user_key, entry_id, score, cosine FROM best
+        SELECT user_key, entry_id, score, cosine FROM {chosen}
         UNION ALL
         SELECT n.user_key, n.entry_id, o.score, n.cosine
         FROM contradicted o
@@ -105,9 +106,30 @@ CROSS JOIN LATERAL (
 ) m
 JOIN discreet.app a USING (app_key)
 ORDER BY l.score DESC, m.created_at DESC, m.entry_id
-LIMIT %(limit)s
+LIMIT {limit}
 """
 """The best, and with each that may hold no longer whatever was said against it later: that one goes first."""
+
+_FEW: LiteralString = """facts AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {cosine}
+    FROM discreet.memory m
+    WHERE m.user_key {owners} AND m.type = ANY (%(fact_types)s::discreet.memory_type[])
+      {conditions}
+    LIMIT %(few)s + 1
+),
+told AS MATERIALIZED (
+    SELECT user_key, entry_id, coalesce(cosine, -1) - 2 AS score, cosine
+    FROM facts
+    WHERE (SELECT count(*) FROM facts) <= %(few)s
+),
+chosen AS (
+    SELECT * FROM best
+    UNION ALL
+    SELECT * FROM told
+),
+"""
+"""All facts of a person who has few, behind what was found: no score of that is below 0. Who has more is known from the
+first facts that the index gives; who has thousands of turns and few facts has them read twice, without their vectors."""
 
 EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
 _EXACT_WIDE: LiteralString = "-(m.wide_embedding <#> %(embedding)s::halfvec)"
@@ -126,9 +148,10 @@ _CONDITIONS: dict[str, LiteralString] = {
     "request_id": "AND m.request_id = %(request_id)s AND length(m.request_id) <= 200",  # as the index memory_request
     "tags": "AND m.tags @> %(tags)s::text[]",
     "thread_id": "AND m.thread_key = %(thread_key)s",
+    "running_thread": "AND (m.type <> ALL (%(past_types)s::discreet.memory_type[]) OR m.thread_key IS DISTINCT FROM %(running_key)s)",
 }
-"""By field of `MemoryFilters`, where it needs no more. app_names, now, types, after and before read the covering index
-alone."""
+"""By field of `MemoryFilters`, where it needs no more. app_names, now, types, after, before, thread_id and running_thread read
+the covering index alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +164,18 @@ class Search:
     """By name."""
 
 
-def build_search(parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None) -> Search:
-    """Return the search. `covered` says that the index holds whole vectors.
+def build_search(
+    parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None, few: int = 0
+) -> Search:
+    """Return the search. `covered` says that the index holds whole vectors, `few` when all facts are told.
 
     `parameters` has user_id, space_key, embedding, question, least_cosine and limit.
     """
     conditions, values = conditions_of(filters)
     ranked = build_ranking(owners=_OF_PERSON, conditions=conditions, fusion=fusion, covered=covered)
-    statement = ranked + build_best(conditions=conditions, covered=covered)
+    statement = ranked + build_best(conditions=conditions, covered=covered, few=few > 0)
+    if few > 0:
+        values |= {"few": few, "fact_types": sorted(CONSOLIDATED)}
     return Search(statement=statement, parameters={**parameters, **values, **FUSION_PARAMETERS})
 
 
@@ -172,10 +199,18 @@ def build_ranking(
     return scan + ("" if covered else reranked) + FUSIONS[fusion]
 
 
-def build_best(*, conditions: LiteralString, covered: bool) -> LiteralString:
-    """Return the rest of a statement whose common table expressions end in `fused`: the records of the best."""
+def build_best(*, conditions: LiteralString, covered: bool, few: bool = False) -> LiteralString:
+    """Return the rest of a statement whose common table expressions end in `fused`: the records of the best.
+
+    With `few` all facts of a person who has at most so many besides.
+    """
     cosine = COSINE.format(cosine=EXACT if covered else _EXACT_WIDE)
-    return _BEST.format(columns=RECORD_COLUMNS, cosine=cosine, conditions=conditions)
+    all_facts: LiteralString = _FEW.format(cosine=cosine, owners=_OF_PERSON, conditions=conditions) if few else ""
+    chosen: LiteralString = "chosen" if few else "best"
+    limit: LiteralString = "%(limit)s + (SELECT count(*) FROM told)" if few else "%(limit)s"
+    return _BEST.format(
+        columns=RECORD_COLUMNS, cosine=cosine, conditions=conditions, few=all_facts, chosen=chosen, limit=limit
+    )
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:
@@ -189,5 +224,7 @@ def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[
         values["app_names"] = [values.pop("app_name"), *shared]
     if "thread_id" in values:
         values["thread_key"] = digest(values["thread_id"])
+    if "running_thread" in values:
+        values |= {"running_key": digest(values["running_thread"]), "past_types": sorted(PAST_TYPES)}
     named = {*values, "now"} if held and "as_of" not in values else values.keys()
     return "\n      ".join(_CONDITIONS[name] for name in _CONDITIONS if name in named), values

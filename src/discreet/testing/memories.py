@@ -15,10 +15,18 @@ from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
 from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
-from discreet.retrieval.settling import Nearness, settle
+from discreet.retrieval.settling import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
-from discreet.state.records import MAX_FEEDBACK, MemoryFilters, MemoryRecord, PageMark, ScoredMemory, TurnRecord
+from discreet.state.records import (
+    MAX_FEEDBACK,
+    PAST_TYPES,
+    MemoryFilters,
+    MemoryRecord,
+    PageMark,
+    ScoredMemory,
+    TurnRecord,
+)
 from discreet.storage.redacting import redacted_record
 from discreet.testing.embeddings import StubEmbeddings
 
@@ -97,20 +105,31 @@ class InMemoryMemories:
         limit: int = 5,
         threshold: float | None = None,
         filters: MemoryFilters | None = None,
+        few: int = 0,
     ) -> list[ScoredMemory]:
-        """Return at most `limit` memories, best first; a shared word is exempt from `threshold`."""
+        """Return at most `limit` memories, best first; a shared word is exempt from `threshold`.
+
+        Where there are at most `few` facts, those that were not found follow.
+        """
         check_user_id(user_id)
         if not query.strip():
             return []
         vector, words = await self._embeddings.aembed_query(query), frozenset(tokens(query))
-        found = []
-        for kept in self._matching(user_id, filters):
+        matching = self._matching(user_id, filters)
+        facts = [kept.record.entry_id for kept in matching if kept.record.type in CONSOLIDATED]
+        told = frozenset(facts) if len(facts) <= few else frozenset()
+        found: list[ScoredMemory] = []
+        others: list[ScoredMemory] = []
+        for kept in matching:
             similarity = self._similarity(vector, kept.vector)
             overlap = len(words & kept.words) / len(words) if words else 0.0
-            if overlap or similarity >= (threshold or 0.0):
-                score = LEXICAL_WEIGHT * overlap + (1 - LEXICAL_WEIGHT) * similarity
-                found.append(ScoredMemory(record=kept.record, score=score, similarity=similarity))
-        return sorted(found, key=lambda hit: hit.score, reverse=True)[: max(0, limit)]
+            score = LEXICAL_WEIGHT * overlap + (1 - LEXICAL_WEIGHT) * similarity
+            hit = ScoredMemory(record=kept.record, score=score, similarity=similarity)
+            (found if overlap or similarity >= (threshold or 0.0) else others).append(hit)
+        best_first = sorted(found, key=_by_score, reverse=True)
+        others += best_first[max(0, limit) :]
+        besides = [hit for hit in others if hit.record.entry_id in told]
+        return best_first[: max(0, limit)] + sorted(besides, key=_by_score, reverse=True)
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
         """Return one memory of `user_id`, superseded or not; None if there is none of that id."""
@@ -198,6 +217,7 @@ def _matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> boo
     return (
         equal
         and (filters.app_name is None or record.app_name in (filters.app_name, *(filters.shared_apps or ())))
+        and (filters.running_thread is None or not _told_in(filters.running_thread, record))
         and (filters.types is None or record.type in filters.types)
         and set(filters.tags or ()) <= set(record.tags)
         and (filters.after is None or record.created_at >= filters.after)
@@ -206,11 +226,20 @@ def _matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> boo
     )
 
 
+def _told_in(thread_id: str, record: MemoryRecord) -> bool:
+    """Return whether `record` is a turn or a summary of this conversation."""
+    return record.type in PAST_TYPES and record.thread_id == thread_id
+
+
 def _held_at(record: MemoryRecord, as_of: datetime | None) -> bool:
     """Return whether `record` held then; None: whether it holds now, since whenever."""
     if as_of is not None and (record.valid_from or record.created_at) > as_of:
         return False
     return record.valid_to is None or record.valid_to > (as_of or datetime.now(UTC))
+
+
+def _by_score(hit: ScoredMemory) -> float:
+    return hit.score
 
 
 def _newest_first(record: MemoryRecord) -> tuple[float, int]:

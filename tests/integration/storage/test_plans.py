@@ -88,7 +88,7 @@ def fill(connection, *, people, memories, dims):
     connection.execute(FILL, {"people": people, "memories": memories, "dims": dims, "space": space})
 
 
-def search_for(*, dims=DIMS, filters=None):
+def search_for(*, dims=DIMS, filters=None, few=0):
     parameters = {
         "user_id": PERSON,
         "space_key": 1,
@@ -97,7 +97,7 @@ def search_for(*, dims=DIMS, filters=None):
         "least_cosine": -1.0,
         "limit": 5,
     }
-    return build_search(parameters, fusion="convex", covered=dims <= 512, filters=filters)
+    return build_search(parameters, fusion="convex", covered=dims <= 512, filters=filters, few=few)
 
 
 async def reads_of_memories(dsn, search):
@@ -128,6 +128,7 @@ IN_THE_INDEX = {
     "application": MemoryFilters(app_name="default"),
     "type": MemoryFilters(types=["user_fact"]),
     "time": MemoryFilters(after=DAY, before=DAY.replace(year=2099)),
+    "running thread": MemoryFilters(running_thread="thread 3"),
 }
 IN_THE_TABLE = {
     "agent": MemoryFilters(agent_id="agent 3"),
@@ -143,6 +144,14 @@ async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, dim
     assert (scan["Node Type"], scan["Index Name"], scan["Heap Fetches"]) == ("Index Only Scan", "memory_pkey", 0)
     assert scan["Actual Rows"] == MEMORIES
     assert [(node["Node Type"], node["Actual Rows"]) for node in fetched] == [("Index Scan", 1)] * len(fetched)
+
+
+@pytest.mark.parametrize("dims", [DIMS, WIDE])
+async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd, dims):
+    filters = MemoryFilters(app_name="default", running_thread="thread 3")
+    reads = await reads_of_memories(crowd, search_for(dims=dims, filters=filters, few=12))
+    assert sorted(node["Actual Rows"] for node in reads)[-2:] == [13, MEMORIES]
+    assert "Index Only Scan" in {node["Node Type"] for node in reads if node["Actual Rows"] == MEMORIES}
 
 
 @pytest.mark.parametrize("filters", IN_THE_TABLE.values(), ids=IN_THE_TABLE)

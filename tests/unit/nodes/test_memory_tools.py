@@ -180,13 +180,13 @@ async def test_what_the_user_said_in_an_earlier_round_and_confirms_is_their_own(
     state = await run_node(make_tools([MemorySave(memories=memories)]), {"messages": messages}, user_id="ann")
     assert json.loads(state["messages"][-1].content)["saved"] is True
     summary = HumanMessage(messages[0].content, additional_kwargs={"lc_source": "summarization"})
-    state = await run_node(make_tools([MemorySave(memories=memories)]), {"messages": [summary, *messages[1:]]}, user_id="bob")
+    state = await run_node(
+        make_tools([MemorySave(memories=memories)]), {"messages": [summary, *messages[1:]]}, user_id="bob"
+    )
     assert "never kept as a memory" in state["messages"][-1].content
 
 
-@pytest.mark.parametrize(
-    ("asked", "in_context", "limit"), [(None, None, 9), (None, 7, 7), (3, None, 3), (20, 7, 20)]
-)
+@pytest.mark.parametrize(("asked", "in_context", "limit"), [(None, None, 9), (None, 7, 7), (3, None, 3), (20, 7, 20)])
 async def test_recall_follows_the_context_and_the_settings_unless_the_model_says_how_many(
     run_node, asked, in_context, limit
 ):

@@ -116,7 +116,7 @@ ALTER TABLE discreet.memory
 -- One person's memories, side by side, with all that a search compares: it reads nothing else.
 ALTER TABLE discreet.memory
     ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
-    INCLUDE (app_key, space_key, type, created_at, valid_to, embedding, sketch, lexical, context);
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
 
 -- One turn a place; other memories of a place (facts said in that turn) as many as there are.
 CREATE UNIQUE INDEX memory_place ON discreet.memory (

@@ -81,7 +81,7 @@ ALTER TABLE discreet.memory
 
 ALTER TABLE discreet.memory
     ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
-    INCLUDE (app_key, space_key, type, created_at, valid_to, embedding, sketch, lexical, context);
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
 
 CREATE UNIQUE INDEX memory_place ON discreet.memory (
     user_key,
