@@ -148,7 +148,7 @@ _CONDITIONS: dict[str, LiteralString] = {
     "request_id": "AND m.request_id = %(request_id)s AND length(m.request_id) <= 200",  # as the index memory_request
     "tags": "AND m.tags @> %(tags)s::text[]",
     "thread_id": "AND m.thread_key = %(thread_key)s",
-    "running_thread": "AND (m.type <> ALL (%(past_types)s::discreet.memory_type[]) OR m.thread_key IS DISTINCT FROM %(running_key)s)",
+    "running_thread": "AND (m.thread_key IS DISTINCT FROM %(running_key)s OR m.type <> ALL (%(past_types)s::discreet.memory_type[]))",
 }
 """By field of `MemoryFilters`, where it needs no more. app_names, now, types, after, before, thread_id and running_thread read
 the covering index alone."""

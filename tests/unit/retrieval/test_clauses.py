@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,3 +128,13 @@ def test_no_word_of_a_text_is_lost(text):
         if character.isalnum():
             assert character.casefold() in "".join(statements(text)).casefold()
     assert all(each.strip() for each in statements(text)) or statements(text) == (text,)
+
+
+@pytest.mark.parametrize(
+    "piece", [" ", "\n", ",", ", ", "a,", " and ", "и ", "，", "(", '"', "I'm ", "if I ", "user of the "]
+)
+def test_no_text_takes_long(piece):
+    text = (piece * 4_000)[:4_000]
+    started = time.perf_counter()
+    assert statements(f"I live in Hue{text}") == (f"I live in Hue{text}",)
+    assert time.perf_counter() - started < 1
