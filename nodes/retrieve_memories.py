@@ -20,8 +20,7 @@ from discreet.state.records import MemoryFilters, ScoredMemory
 
 FEW_FACTS = 12
 """Up to so many facts are all told, near to the question or not: "Where could I eat tonight?" is far from "Ann is allergic
-to peanuts". A short one takes 17 to 21 tokens, so that these fill what is in reserve for facts: 200 and what the instructions
-leave of theirs."""
+to peanuts". A short one takes 17 to 21 tokens, so that these fill about the 200 that are always in reserve for facts."""
 
 logger = logging.getLogger(__name__)
 
