@@ -43,7 +43,7 @@ def test_a_setting_is_set_told_and_unset(command):
     assert rows.keys() == MemorySettings.model_fields.keys()
     assert (rows["memory_retrieve_limit"]["value"], rows["memory_retrieve_limit"]["source"]) == (9, "database")
     assert (rows["memory_dedup_threshold"]["value"], rows["memory_dedup_threshold"]["source"]) == (0.8, "environment")
-    assert (rows["context_window_size"]["value"], rows["context_window_size"]["source"]) == (4_096, "default")
+    assert (rows["context_window_size"]["value"], rows["context_window_size"]["source"]) == (None, "default")
     assert command("unset", "memory_retrieve_limit").stdout == "memory_retrieve_limit is 5 (default).\n"
 
 
