@@ -18,6 +18,7 @@ from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
 from discreet.providers.patience import Patience
 from discreet.state.conversation import ConversationState
+from discreet.state.reasoning import without_reasoning
 
 STEPS = 4
 """What a run must have left for a round of tool calls: this step, the tools, the answer, and `persist_filtered`. With
@@ -98,9 +99,10 @@ def make_assistant(
 
 def spoken(answer: AIMessage, *, last_words: bool) -> AIMessage:
     """Return an answer that says something or asks for tools that may still be called."""
+    said = without_reasoning(str(answer.text)).strip()
     if last_words and wants_tools([answer]):
-        return AIMessage(answer.text or UNFINISHED, id=answer.id, response_metadata=answer.response_metadata)
-    if not wants_tools([answer]) and not str(answer.text).strip():
+        return AIMessage(said or UNFINISHED, id=answer.id, response_metadata=answer.response_metadata)
+    if not wants_tools([answer]) and not said:
         return AIMessage(SILENT, id=answer.id, response_metadata=answer.response_metadata)
     return answer
 

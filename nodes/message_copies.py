@@ -13,6 +13,7 @@ from discreet.nodes.tool_results import shown_result
 from discreet.ports import TextRedactor
 from discreet.redaction.walker import redact_object
 from discreet.state.made import MADE
+from discreet.state.reasoning import without_reasoning
 
 logger = logging.getLogger(__name__)
 
@@ -20,13 +21,16 @@ KEPT_METADATA: Final = frozenset({"model_name", "model_provider", "finish_reason
 
 
 def redacted_copy(message: BaseMessage, redactor: TextRedactor) -> BaseMessage:
-    """Return what stands in the state of a message: its kind, id and redacted text; of the model the redacted calls too."""
+    """Return what stands in the state of a message: its kind, id and redacted text; of the model the redacted calls too.
+
+    What the model wrote in its text while it reasoned is left out.
+    """
     text = str(message.text)
     if isinstance(message, HumanMessage):
         return HumanMessage(redactor.redact(text), id=message.id, name=message.name and redactor.redact(message.name))
     if isinstance(message, AIMessage):
         return AIMessage(
-            redactor.redact(text),
+            redactor.redact(without_reasoning(text)),
             id=message.id,
             name=message.name,
             tool_calls=[{**call, "args": redact_object(call["args"], redactor)} for call in message.tool_calls],

@@ -95,7 +95,7 @@ class BlockEvents:
 
     def _text(self, key: Hashable, index: Any, text: str) -> list[Event]:
         if (key, index) not in self._texts:
-            self._texts[key, index] = self._objects.texts.stream()
+            self._texts[key, index] = self._objects.texts.stream(spoken=True)
             self._shown[key, index] = []
         return self._shows(key, index, self._texts[key, index].feed(text))
 

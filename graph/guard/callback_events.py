@@ -53,7 +53,7 @@ class CallbackEvents:
         if isinstance(chunk, BaseMessage):
             pieces: list[Any] = list(self._chunks.feed(run, chunk))
         elif isinstance(chunk, str):
-            text = self._texts.setdefault(run, self._objects.texts.stream()).feed(chunk)
+            text = self._texts.setdefault(run, self._objects.texts.stream(spoken=True)).feed(chunk)
             pieces = [text] if text else []
         elif _has_pieces(chunk):
             pieces = []  # a value may go across them; what they make together comes when the run ends

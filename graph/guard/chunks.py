@@ -130,7 +130,7 @@ class _OpenMessage:
 
     def _text(self, index: Hashable, text: str) -> str:
         if index not in self._texts:
-            self._texts[index] = self._objects.texts.stream()
+            self._texts[index] = self._objects.texts.stream(spoken=True)
         return self._texts[index].feed(text)
 
     def _hold(self, chunk: BaseMessageChunk) -> None:

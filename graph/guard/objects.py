@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Interrupt
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from discreet.graph.guard.texts import RunTexts
 from discreet.nodes.message_copies import KEPT_METADATA
 from discreet.redaction.shapes import KINDS, Visit
 from discreet.redaction.walker import redact_object
+from discreet.state.reasoning import without_reasoning
 
 CACHED_MESSAGES: Final = 2_000
 """Copies of messages that one run remembers, so that a history is not copied again for every event."""
@@ -102,6 +103,8 @@ class RunObjects:
         given = {name: getattr(message, name) for name in kind.model_fields if name != "type"}
         if "id" in given and set(kind.model_fields) - {"type"} == {"id"}:
             given = {"id": given["id"]}
+        if isinstance(message, AIMessage):
+            given["content"] = _spoken(message.content)
         fields = {name: self._field(name, value, visit) for name, value in given.items()}
         try:
             return kind(**fields)
@@ -125,6 +128,18 @@ class RunObjects:
         """Return a tool call redacted, under its id."""
         rest = {name: item for name, item in call.items() if name != "id"}
         return {**visit(rest, None), "id": self.texts.identifier(call.get("id"))}
+
+
+def _spoken(content: str | list[Any]) -> str | list[Any]:
+    """Return what a model says without what it wrote in its text while it reasoned."""
+    if isinstance(content, str):
+        return without_reasoning(content)
+    return [
+        {**block, "text": without_reasoning(str(block["text"]))}
+        if isinstance(block, Mapping) and block.get("type") == "text" and "text" in block
+        else block
+        for block in content
+    ]
 
 
 def without_sealed(value: Any) -> Any:

@@ -13,6 +13,7 @@ from discreet.checkpoint.messages import safe_id
 from discreet.ports import Masking, TextRedactor
 from discreet.redaction.findings import Finding
 from discreet.redaction.streaming import Findable, StreamingRedactor
+from discreet.state.reasoning import SpokenStream
 
 CACHED_CHARS = 5_000_000
 """Characters of texts that one run remembers as redacted; beyond that it forgets all and begins again."""
@@ -104,9 +105,9 @@ class RunTexts:
             return value
         return safe_id(value)
 
-    def stream(self) -> TextStream:
-        """Return what redacts one text that arrives in pieces."""
-        return TextStream(self)
+    def stream(self, *, spoken: bool = False) -> TextStream:
+        """Return what redacts one text that arrives in pieces; of one that a model has `spoken`, without its reasoning."""
+        return TextStream(self, SpokenStream() if spoken else None)
 
     def taken(self) -> dict[str, str]:
         """Return the values that were taken since this was last asked."""
@@ -140,8 +141,9 @@ class RunTexts:
 class TextStream:
     """One text that arrives in pieces. What can't be redacted piece by piece is held back until it is whole."""
 
-    def __init__(self, texts: RunTexts) -> None:
+    def __init__(self, texts: RunTexts, spoken: SpokenStream | None = None) -> None:
         self._texts = texts
+        self._spoken = spoken
         self._held: list[str] = []
         found = texts._findable()  # noqa: SLF001  # the other half of this class
         self._stream = StreamingRedactor(found, early=True) if found else None
@@ -151,6 +153,8 @@ class TextStream:
 
     def feed(self, piece: str) -> str:
         """Take the next characters; return those that are settled, redacted."""
+        if self._spoken is not None:
+            piece = self._spoken.feed(piece)
         if self._stream is not None:
             return self._stream.feed(piece)
         self._held.append(piece)
@@ -158,9 +162,10 @@ class TextStream:
 
     def close(self) -> str:
         """Return the rest, redacted."""
+        rest = "" if self._spoken is None else self._spoken.close()
         if self._stream is not None:
-            return self._stream.close()
-        held, self._held = "".join(self._held), []
+            return self._stream.feed(rest) + self._stream.close()
+        held, self._held = "".join([*self._held, rest]), []
         return self._texts.redact(held)
 
 

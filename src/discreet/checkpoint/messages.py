@@ -27,6 +27,7 @@ from langchain_core.messages import (
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.state.reasoning import without_reasoning
 from discreet.state.text import storable
 
 ID_SPACE = UUID("5a1c7a52-7f0b-5d7e-9d0e-0f6b8c2f4e11")
@@ -86,9 +87,10 @@ def is_answer(message: BaseMessage) -> bool:
         return False
     content = message.content
     if isinstance(content, str):
-        return bool(content) and not content.isspace()
+        spoken = without_reasoning(content)
+        return bool(spoken) and not spoken.isspace()
     kinds = {block.get("type") for block in content if isinstance(block, dict)}
-    return not TOOL_BLOCKS & kinds and bool(message.text.strip())
+    return not TOOL_BLOCKS & kinds and bool(without_reasoning(str(message.text)).strip())
 
 
 def said_last(messages: Sequence[BaseMessage]) -> set[str]:
@@ -98,12 +100,14 @@ def said_last(messages: Sequence[BaseMessage]) -> set[str]:
 
 
 def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
-    """Return a new message with the id and the redacted text of `message`, and nothing else."""
+    """Return a new message with the id and the redacted text of `message`, without reasoning, and nothing else."""
     if isinstance(message, RemoveMessage):
         # The one id with a meaning of its own: LangGraph's "remove all".
         return RemoveMessage(id=message.id if message.id == REMOVE_ALL_MESSAGES else safe_id(message.id) or "")
-    kind = HumanMessage if isinstance(message, HumanMessage) else AIMessage
-    return kind(content=policy.redact(storable(str(message.text))), id=safe_id(message.id))
+    text = str(message.text)
+    if isinstance(message, HumanMessage):
+        return HumanMessage(content=policy.redact(storable(text)), id=safe_id(message.id))
+    return AIMessage(content=policy.redact(storable(without_reasoning(text))), id=safe_id(message.id))
 
 
 class Chosen(list[BaseMessage]):

@@ -20,6 +20,7 @@ from discreet.providers.extracts import extract, first_sentences
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.vectors import embeddable
 from discreet.state.media import Modality
+from discreet.state.reasoning import without_reasoning
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ class ChatModelSummarizer:
         except Exception as error:  # noqa: BLE001  # every provider has errors of its own, and no common base
             _tell(media, type(error).__name__)
             return None
-        summary = first_sentences(str(answer.text))
+        summary = first_sentences(without_reasoning(str(answer.text)))
         unusable = "empty" if not summary else "repeated" if _repeats(summary, media.transcript or "") else None
         if unusable:
             _tell(media, unusable)

@@ -23,6 +23,7 @@ from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
+from discreet.state.reasoning import without_reasoning
 from discreet.state.records import Provenance
 
 __all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "SummaryInTime", "summary_provider_for"]
@@ -85,7 +86,7 @@ class ChatModelSummaryProvider:
         except Exception as error:  # every client library has errors of its own, and no common base
             raise ProviderError(f"The chat model failed to summarise: {type(error).__name__}.") from error
         self._version = answer.response_metadata.get("model_name")
-        return str(answer.text)
+        return without_reasoning(str(answer.text))
 
 
 class SummaryInTime:

@@ -123,3 +123,21 @@ async def test_tokens_of_the_event_protocol(server: Any, piece_model: Any, clean
             message = await stream
             assert clean(message)
             assert resolve(str(message.text), served.values()) == text
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize("size", [1, 5, 1_000])
+async def test_reasoning_in_the_text_of_a_model_is_in_no_event(
+    server: Any, piece_model: Any, in_blocks: bool, size: int
+) -> None:
+    said = f"<think>planted: {PLANTED[0]}</think>\n\nIt is noon."
+    cuts = [said[at : at + size] for at in range(0, len(said), size)]
+    pieces = [AIMessageChunk([{"type": "text", "text": each, "index": 0}] if in_blocks else each) for each in cuts]
+    served = server(one_node(piece_model(pieces=pieces)))
+    streamed = ""
+    async for mode, payload in served.graph.astream(HELLO, served.config, stream_mode=["messages", "values", "updates"]):
+        assert "planted" not in repr(payload)
+        streamed += str(payload[0].text) if mode == "messages" and isinstance(payload[0], AIMessageChunk) else ""
+    assert streamed == "It is noon."
+    events = [each async for each in served.graph.astream_events(HELLO, served.config, version="v2")]
+    assert "planted" not in repr(events)

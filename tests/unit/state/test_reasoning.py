@@ -1,0 +1,78 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.state.reasoning import SpokenStream, without_reasoning
+
+SPOKEN = [
+    ("Hello.", "Hello."),
+    ("  1 < 2 and a[0] stays.\n", "  1 < 2 and a[0] stays.\n"),
+    ("<think>planted</think>\n\nHello.", "Hello."),
+    ("<THINK>\nplanted\n</THINK >Hello.", "Hello."),
+    ('<thinking mode="deep">planted</thinking>Hello.', "Hello."),
+    ("<seed:think>planted</seed:think>Hello.", "Hello."),
+    ("<reasoning>planted</reasoning>Hello.", "Hello."),
+    ("<thought>planted</thought>Hello.", "Hello."),
+    ("◁think▷planted◁/think▷Привет.", "Привет."),
+    ("[THINK]planted[/THINK]你好。", "你好。"),
+    ("<|START_THINKING|>planted<|END_THINKING|>Hello.", "Hello."),
+    ("<|begin_of_thought|>planted<|end_of_thought|>Xin chào.", "Xin chào."),
+    ("<|channel|>analysis<|message|>planted<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>", "Hello."),
+    ("<|channel|>analysis<|message|>planted<|end|><|start|>assistant<|channel|>commentary<|message|>planted", ""),
+    ("<|channel|>final<|message|>Hello.", "Hello."),
+    ("<|channel|>analysis planted<|channel|>final <|constrain|>json<|message|>{}", "{}"),
+    ("Sure. <think>planted</think>Hello.", "Sure. Hello."),
+    ("<think>planted</think>A.<think>planted</think>B.", "A.B."),
+    ("<think>planted", ""),
+    ("Hello. <think>planted", "Hello."),
+    ("<think></think>", ""),
+    ("planted</think>Hello.", "Hello."),
+    ("planted ◁/think▷ Hello.", "Hello."),
+    ("Write `<think>` first, and `</think>` last.", "Write `<think>` first, and `</think>` last."),
+    ("```\n<think>x</think>\n```\nThat is it.", "```\n<think>x</think>\n```\nThat is it."),
+    ("<think>planted ``` planted</think>Hello.", "Hello."),
+    ("<thinker> is no tag, nor is <b>this</b>.", "<thinker> is no tag, nor is <b>this</b>."),
+]
+
+
+@pytest.mark.parametrize(("text", "spoken"), SPOKEN)
+def test_reasoning_is_left_out_and_all_else_stays(text, spoken):
+    assert without_reasoning(text) == spoken
+
+
+@pytest.mark.parametrize(("text", "spoken"), [pair for pair in SPOKEN if not pair[0].startswith("planted")])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_pieces_say_what_the_whole_says(text, spoken, size):
+    stream = SpokenStream()
+    shown = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    assert ("".join(shown) + stream.close()).strip() == spoken.strip()
+
+
+def test_what_is_no_reasoning_comes_at_once():
+    stream = SpokenStream()
+    assert stream.feed("It is 1 < 2") == "It is 1 < 2"
+    assert stream.feed(" <b>bold</b>") == " <b>bold</b>"
+    assert stream.feed("<think>planted " * 1000) == ""
+    assert stream.close() == ""
+
+
+PARTS = st.sampled_from(
+    ["<think>", "</think>", "`", "```", "\n", "a", " ", "<", "◁think▷", "◁/think▷", "<|channel|>", "final", "<|message|>"]
+)
+
+
+@given(st.lists(PARTS).map("".join))
+def test_nothing_is_left_out_of_what_was_left(text):
+    once = without_reasoning(text)
+    assert without_reasoning(once) == once
+
+
+@given(st.lists(PARTS).map("".join).filter(lambda text: ">" not in text))
+def test_an_unclosed_tag_hides_all_that_follows(text):
+    assert without_reasoning(f"<think>{text}") == ""
+
+
+@given(st.text())
+def test_a_text_without_marks_is_returned_as_it_is(text):
+    plain = text.replace("<", "").replace("◁", "").replace("[", "")
+    assert without_reasoning(plain) == plain
