@@ -17,7 +17,7 @@ from discreet.errors import ConfigurationError
 from discreet.graph.parts import Options, Parts, make_parts
 from discreet.nodes.assistant import make_assistant, route_after_assistant
 from discreet.nodes.memory_gate import route_after_gate
-from discreet.nodes.tools import make_tools
+from discreet.nodes.tools import make_tools, route_after
 from discreet.providers import chat_model as model_by_name
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
@@ -110,7 +110,10 @@ def _assembled(
     graph.add_node("assistant", assistant)
     if all_tools:
         graph.add_node("tools", make_tools(all_tools, mask=parts.mask))
-        graph.add_edge("tools", "assistant")
+        if any(tool.return_direct for tool in all_tools):
+            graph.add_conditional_edges("tools", route_after(all_tools), ["assistant", "persist_filtered"])
+        else:
+            graph.add_edge("tools", "assistant")
         graph.add_conditional_edges("assistant", route_after_assistant, ["tools", "persist_filtered"])
     else:
         graph.add_edge("assistant", "persist_filtered")

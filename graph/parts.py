@@ -77,6 +77,8 @@ class Options:
     """Retrieve memories before the model speaks, if the gate says so."""
     memory_tools: bool | Collection[MemoryToolName] = True
     """Which of save_memory, recall_memory and forget_memory the model gets."""
+    told_tools: Collection[str] = ()
+    """Names of tools with `return_direct` whose text may be kept as the answer. Of others a line says that they answered."""
     remember: Remember | None = None
     """What becomes a memory of each conversation by itself: its rolling summary, or every turn word for word. Default:
     summaries where there are any, else nothing."""
@@ -156,6 +158,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             annotating=Annotating(annotator=options.annotator or RuleAnnotator(), summariser=summariser),
             mask=mask,
             tool_loop_limit=settings.tool_loop_limit,
+            told_tools=options.told_tools,
             default_user=settings.default_user,
         ),
         memory_tools=_memory_tools(options, settings, redactor, memory_settings),

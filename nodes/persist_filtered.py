@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
-from discreet.checkpoint.messages import is_answer
 from discreet.nodes.annotating import Annotating
+from discreet.nodes.answers import answers
 from discreet.nodes.keepers import FilteredTurn, Keeper, LogKeeper, keep
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
@@ -27,17 +27,19 @@ def make_persist_filtered(
     annotating: Annotating | None = None,
     mask: TurnMask | None = None,
     tool_loop_limit: int = 8,
+    told_tools: Collection[str] = (),
     default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
     gate_key: str = "gate",
     memories_key: str = "memories",
+    structured_key: str = "structured_response",
 ) -> Node:
     """Return the node `persist_filtered`.
 
-    In the state, the running turn shrinks to the user's message and the answer, both redacted under their ids; tool
-    calls, tool results, reasoning and everything else is removed, also what a turn that failed has left. Then the turn
-    goes to `log` and to all of `keepers`. One that fails costs the turn its place there, never its answer; a log event and
+    In the state, the running turn shrinks to the user's message and what they saw as the answer
+    (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
+    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `keepers`. One that fails costs the turn its place there, never its answer; a log event and
     a metric say so.
 
     Args:
@@ -46,11 +48,13 @@ def make_persist_filtered(
         annotating: Says what is noted of each turn; by default rules do, see `discreet.providers.annotator`.
         mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
         tool_loop_limit: Rounds of tool calls from which on a turn counts as looped.
+        told_tools: Names of tools with `return_direct` whose text may be kept as the answer.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, whose reducer must be LangGraph's `add_messages` or one like it.
         request_key: State key of the running turn. Graphs without it may leave it away: the turn gets an id here then.
         gate_key: State key of the gate's decision, emptied here.
         memories_key: State key of the retrieved memories, emptied here.
+        structured_key: State key of an agent's structured response.
     """
     mask = mask or TurnMask()
     annotating = annotating or Annotating()
@@ -60,14 +64,24 @@ def make_persist_filtered(
         messages: Sequence[BaseMessage] = read(state, messages_key, [])
         turn = unanswered(messages)
         run = describe_run(default_user=default_user)
-        kept = filtered_turn(turn, of_thread(mask.redactor, run.thread_id).redact)
-        kept_ids = {message.id for message in kept}
-        removed = [RemoveMessage(id=m.id) for m in turn if m.id and m.id not in kept_ids]
+        redact = of_thread(mask.redactor, run.thread_id).redact
+        masked = await mask.turn(messages)
+        # Of a tool's text the state has the beginning alone.
+        whole = [masked.real([m])[0] if isinstance(m, ToolMessage) and m.name in told_tools else m for m in turn]
+        seen: Sequence[BaseMessage] = answers(whole, structured=read(state, structured_key), told_tools=told_tools)
+        if turn and isinstance(turn[-1], ToolMessage):  # what a tool says was not masked whole before
+            seen = await masked.masked(seen)
+        kept: list[BaseMessage] = [
+            HumanMessage(redact(str(m.text)), id=m.id) for m in turn if isinstance(m, HumanMessage)
+        ]
+        kept += [AIMessage(redact(str(m.text)), id=m.id) for m in seen]
+        earlier = [m for m in messages[: len(messages) - len(turn)] if not isinstance(m, SystemMessage)]
+        kept_ids = {message.id for message in (*earlier, *kept)}
+        removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
         start = turn_start(turn)
         if places and start is not None:
-            earlier = messages[: len(messages) - len(turn)]
             request = read(state, request_key) or new_request(turn[start])
-            said, answered = _last_text(kept, HumanMessage), _last_text(kept, AIMessage)
+            said, answered = _texts(kept, HumanMessage)[-1], "\n".join(_texts(kept, AIMessage))
             filtered = FilteredTurn(
                 run=run,
                 request=request,
@@ -80,20 +94,12 @@ def make_persist_filtered(
                 conversation=[*earlier, *kept],
             )
             await keep(filtered, places)
-        await (await mask.turn(messages)).end(kept)
+        await masked.end(kept)
         return {messages_key: [*removed, *kept], request_key: None, gate_key: None, memories_key: []}
 
     return Node("persist_filtered", persist_filtered)
 
 
-def filtered_turn(turn: Sequence[BaseMessage], redact: Callable[[str], str]) -> list[BaseMessage]:
-    """Return the user's messages of a turn and the answer that ends it, of each its id and redacted text."""
-    kept: list[BaseMessage] = [HumanMessage(redact(str(m.text)), id=m.id) for m in turn if isinstance(m, HumanMessage)]
-    if turn and is_answer(turn[-1]):
-        kept.append(AIMessage(redact(str(turn[-1].text)), id=turn[-1].id))
-    return kept
-
-
-def _last_text(kept: Sequence[BaseMessage], kind: type[BaseMessage]) -> str:
-    """Return the text without tags: what is kept outlives the thread, and is found in other threads."""
-    return next((untagged(str(m.text)) for m in reversed(kept) if isinstance(m, kind)), "")
+def _texts(kept: Sequence[BaseMessage], kind: type[BaseMessage]) -> list[str]:
+    """Return the texts without tags: what is kept outlives the thread, and is found in other threads."""
+    return [untagged(str(m.text)) for m in kept if isinstance(m, kind)]

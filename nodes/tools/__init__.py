@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from itertools import takewhile
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -26,7 +27,7 @@ from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
 from discreet.nodes.tools.unresolved import check_arguments
 
-__all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "make_tools"]
+__all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "make_tools", "route_after"]
 
 ToolResult = ToolMessage | Command[Any]
 
@@ -63,6 +64,21 @@ def make_tools(tools: Sequence[BaseTool], *, mask: TurnMask | None = None, messa
         return results if isinstance(done, list) else results[0]
 
     return Node("tools", run_tools)
+
+
+def route_after(
+    tools: Sequence[BaseTool], *, messages_key: str = "messages"
+) -> Callable[[State], Literal["assistant", "persist_filtered"]]:
+    """Return the edge after the node: past the assistant where all that were called have `return_direct`, and none failed."""
+    direct = {tool.name for tool in tools if tool.return_direct}
+
+    def route_after_tools(state: State) -> Literal["assistant", "persist_filtered"]:
+        messages: list[BaseMessage] = read(state, messages_key, [])
+        results = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
+        ended = [each.name in direct and getattr(each, "status", "") != "error" for each in results]
+        return "persist_filtered" if ended and all(ended) else "assistant"
+
+    return route_after_tools
 
 
 def _with(state: State, key: str, messages: list[BaseMessage]) -> State:

@@ -47,9 +47,20 @@ async def test_the_turn_shrinks_to_the_redacted_message_and_answer(run_node):
     assert "RAW-" not in repr(state)
 
 
-async def test_a_turn_that_ends_with_a_call_of_a_tool_has_no_answer(run_node):
-    state = await run_node(make_persist_filtered(), {"messages": turn()[:5], "request": REQUEST})
-    assert [m.id for m in state["messages"]] == ["e1", "e2", "m1"]
+async def test_text_beside_the_call_of_a_tool_that_ends_the_turn_is_the_answer(run_node):
+    log = InMemoryConversationLog()
+    state = await run_node(make_persist_filtered(log=log), {"messages": turn()[:5], "request": REQUEST})
+    assert [(m.id, m.content) for m in state["messages"][3:]] == [("a1", "RAW-THOUGHT")]
+    assert not state["messages"][-1].tool_calls
+    assert log.turns[0].output_text == "RAW-THOUGHT"
+
+
+async def test_of_several_answers_all_are_kept_and_logged(run_node):
+    log = InMemoryConversationLog()
+    said = [HumanMessage("Hello", id="m1"), AIMessage("One.", id="a1"), AIMessage("Two.", id="a2"), SystemMessage("x")]
+    state = await run_node(make_persist_filtered(log=log), {"messages": said})
+    assert [m.id for m in state["messages"]] == ["m1", "a1", "a2"]
+    assert log.turns[0].output_text == "One.\nTwo."
 
 
 async def test_the_channels_of_the_turn_are_emptied(run_node):

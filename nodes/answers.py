@@ -1,0 +1,66 @@
+"""What the user saw of a turn, as the answers that may be kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic import TypeAdapter
+
+from discreet.checkpoint.messages import is_answer
+from discreet.nodes.assistant import SILENT
+from discreet.nodes.turn import turn_start
+from discreet.state.reasoning import without_reasoning
+
+TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
+"""Stands for the text of a tool that ended the turn, which may hold anything."""
+
+
+def answers(turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = ()) -> list[AIMessage]:
+    """Return what the user was shown since their newest message, without reasoning; nothing is redacted.
+
+    These are all answers of the model. A tool that ends the turn (`return_direct`) answers with a line that names it, or
+    with its text if it is among `told_tools`; where the result is a `structured` response, that is the answer, as JSON.
+    Without any of these it is the last text beside a call of a tool.
+    """
+    start = turn_start(turn)
+    since = turn if start is None else turn[start + 1 :]
+    said = [_said(message) for message in since if isinstance(message, AIMessage) and is_answer(message)]
+    results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1]
+    if results:
+        return [*said, _from_tools(since, results, structured, told_tools)]
+    if said:
+        return said
+    spoken = [message for message in since if isinstance(message, AIMessage)]
+    texts = [_said(message) for message in spoken if without_reasoning(str(message.text)).strip()]
+    if not texts and spoken and not spoken[-1].tool_calls:
+        return [AIMessage(SILENT, id=spoken[-1].id)]
+    return texts[-1:]
+
+
+def _said(message: AIMessage) -> AIMessage:
+    return AIMessage(without_reasoning(str(message.text)), id=message.id)
+
+
+def _from_tools(
+    since: Sequence[BaseMessage], results: Sequence[BaseMessage], structured: Any, told_tools: Collection[str]
+) -> AIMessage:
+    name = results[-1].name
+    if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
+        return AIMessage(_as_json(structured), id=str(uuid4()))
+    called = since[-len(results) - 1] if len(since) > len(results) else None
+    beside = without_reasoning(str(called.text)).strip() if isinstance(called, AIMessage) else ""
+    lines = [
+        str(each.text) if each.name in told_tools else TOOL_ANSWERED.format(name=each.name or "called last")
+        for each in results
+    ]
+    return AIMessage("\n".join([*([beside] if beside and not is_answer(called) else []), *lines]), id=str(uuid4()))
+
+
+def _as_json(structured: Any) -> str:
+    """Return a response of any schema that agents take: a model, a dataclass, or a dict."""
+    return json.dumps(TypeAdapter(Any).dump_python(structured, mode="json"), ensure_ascii=False, default=str)
