@@ -139,7 +139,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             memory_settings=memory_settings,
         ),
         save_input=make_save_input(
-            summarizer=options.summarizer or ChatModelSummarizer(model),
+            summarizer=options.summarizer or ChatModelSummarizer(model, redactor=redactor),
             max_chars=settings.max_input_chars,
             max_media_bytes=settings.max_media_bytes,
             mask=mask,

@@ -17,8 +17,8 @@ from discreet.nodes.media_blocks import Block, standard_blocks
 from discreet.nodes.media_payload import digest_of, known_mime, mime_of, payload_bytes, wav_milliseconds
 from discreet.ports import Media, MediaSummarizer
 from discreet.ports.media import payload_of
-from discreet.providers.extracts import first_sentences
 from discreet.providers.media import GivenSummarizer
+from discreet.providers.sentences import first_sentences
 from discreet.state.media import MediaMeta, Modality
 from discreet.state.text import storable
 
@@ -71,17 +71,20 @@ def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[str, list[M
     return "\n".join(text for text in texts if text), media
 
 
-async def summarize_all(media: Sequence[Media], summarizer: MediaSummarizer) -> list[str]:
+async def summarize_all(
+    media: Sequence[Media], summarizer: MediaSummarizer, otherwise: MediaSummarizer | None = None
+) -> list[str]:
     """Return a summary of each medium, in their order, made at once.
 
-    Where the summarizer fails or takes longer than `SUMMARY_SECONDS`, the words that came along are shortened by rules.
+    Where the summarizer fails or takes longer than `SUMMARY_SECONDS`, `otherwise` makes it, by default `GivenSummarizer`.
 
     Raises:
         MediaSummaryUnavailableError: For one of them there is nothing to make a summary from. The others are given up.
     """
+    otherwise = otherwise or GivenSummarizer()
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_summary(item, summarizer)) for item in media]
+            tasks = [group.create_task(_summary(item, summarizer, otherwise)) for item in media]
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
@@ -197,7 +200,7 @@ def _labels(said: object) -> list[str]:
     return [text for text in dict.fromkeys(texts) if 0 < len(text) <= MAX_LABEL_CHARS][:MAX_TAGS]
 
 
-async def _summary(media: Media, summarizer: MediaSummarizer) -> str:
+async def _summary(media: Media, summarizer: MediaSummarizer, otherwise: MediaSummarizer) -> str:
     """Return one to three sentences, whatever the summarizer says."""
     try:
         async with asyncio.timeout(SUMMARY_SECONDS):
@@ -208,4 +211,4 @@ async def _summary(media: Media, summarizer: MediaSummarizer) -> str:
         cause, summary = type(error).__name__, ""
         media_summary_fallbacks.labels(cause).inc()
         logger.warning("media_summary_failed modality=%s cause=%s", media.modality, cause)
-    return summary or await GivenSummarizer().summarize(media)
+    return summary or await otherwise.summarize(media)

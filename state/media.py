@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 Modality = Literal["text", "voice", "image"]
+
+TRANSCRIPT_MARK: Final = "[voice transcript]"
+"""Stands before the words of a recording where a model reads them."""
 
 
 class MediaMeta(TypedDict, total=False):

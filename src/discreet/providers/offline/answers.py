@@ -66,7 +66,7 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
         if command.known and not command.missing:
             yield _call(turn, command.tool, dict(command.arguments))
         return
-    if reading.facts and SAVE in turn.tools:
+    if reading.facts and SAVE in turn.tools and not turn.recorded:
         kind = "preference" if reading.taste else "user_fact"
         yield _call(turn, SAVE, {"text": reading.facts[:MAX_MEMORY_CHARS], "type": kind})
     query = reading.question or (reading.forget if FORGET in turn.tools else "")
@@ -85,6 +85,8 @@ def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Map
     else:
         for result in turn.results:
             yield _about_result(turn, result, replies)
+        if reading.facts and SAVE in turn.tools and turn.recorded:
+            yield replies["recorded"]
         if reading.question and RECALL not in turn.tools:
             yield replies["fact"].format(text=_quoted(turn.facts[0])) if turn.facts else replies["nothing"]
 

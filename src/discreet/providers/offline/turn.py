@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from discreet.prompts.blocks import FACTS_TAG
 from discreet.providers.offline.commands import ToolSchemas
+from discreet.state.media import TRANSCRIPT_MARK
 
 _FACTS = re.compile(rf"<{FACTS_TAG}>(.*?)</{FACTS_TAG}>", re.DOTALL)
 _FACT = re.compile(r"^- \[\w+\] (.+)$", re.MULTILINE)
@@ -40,7 +41,7 @@ class Turn:
     """Everything since the last human message, and what was there before it."""
 
     text: str
-    """What the user said."""
+    """What the user said or wrote."""
     tools: ToolSchemas
     results: tuple[ToolResult, ...] = ()
     """In the order in which they came."""
@@ -48,6 +49,8 @@ class Turn:
     """The lines of the system prompt's facts block, most relevant first."""
     is_first: bool = True
     """Whether nothing was answered before in this conversation."""
+    recorded: bool = False
+    """Whether words of a recording are in it, which are not to be kept."""
     seed: str = field(default="", repr=False)
     """Tells this turn from others; ids of tool calls are made from it."""
 
@@ -59,11 +62,12 @@ class Turn:
         human = messages[start] if start >= 0 else HumanMessage("")
         system = "\n".join(message.text for message in messages if isinstance(message, SystemMessage))
         return cls(
-            text=human.text,
+            text=human.text.replace(TRANSCRIPT_MARK, "").strip(),
             tools=tools,
             results=tuple(_results(since)),
             facts=tuple(fact for block in _FACTS.findall(system) for fact in _FACT.findall(block)),
             is_first=not any(isinstance(message, AIMessage) for message in before),
+            recorded=TRANSCRIPT_MARK in human.text,
             seed=f"{human.id}\n{len(messages)}\n{human.text}",
         )
 
