@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from discreet.nodes.masking import MaskedTurn, TurnMask
@@ -22,6 +22,7 @@ from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRo
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import DEFAULT_WINDOW
 from discreet.prompts.rounds import LEAST_LINE, split_rounds
+from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.media import modalities_of
@@ -73,13 +74,15 @@ class Prompting:
             run: Whose turn it is.
             model: Which model gets it.
             tools: Definitions of the tools that it gets, see `definitions_of`; they are counted.
-            instructions: Replace the template's own.
+            instructions: Replace the template's own. Behind them come those of the caller, the system messages among `messages`.
             last_words: Asks for an answer without further tool calls.
 
         Raises:
             ContextWindowError: The model's window has no room for instructions and message.
         """
         turn = await self.mask.turn(messages)
+        said = [str(message.text) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
+        instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])
         able = modalities_of(model)
         count = token_counter(name_of(model))
         extractive = ExtractiveSummaryProvider(count_tokens=count)
@@ -124,7 +127,7 @@ class Prompting:
         summary = RollingSummary()
         if self.summariser is not None and run.thread_id is not None:
             summary = await self.summariser.current(run.user_id, run.thread_id, messages)
-        told = window(messages, summary)
+        told = [each for each in window(messages, summary) if not isinstance(each, SystemMessage)]
         start = turn_start(told) or 0
         running = [_for_model(message, able) for message in turn.real(told[start:])]
         return turn.text(summary.text), turn.real(told[:start]), running

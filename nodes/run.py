@@ -37,6 +37,12 @@ def describe_run(context: object = None, *, default_user: str | None = None) -> 
     return run_of(_configurable(), context, default_user=default_user)
 
 
+def thread_of_run() -> str | None:
+    """Return the thread of the run that calls this, whoever its user is."""
+    thread_id = _configurable().get("thread_id")
+    return None if thread_id is None else str(thread_id)
+
+
 def run_of(configurable: Mapping[str, Any], context: object = None, *, default_user: str | None = None) -> Run:
     """Return what `describe_run` does, of a run that is still to begin.
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
-from discreet.errors import EmptyInputError, InputError
-from discreet.nodes.input_check import InputCheck, newest
+from discreet.errors import InputError
+from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
-from discreet.nodes.media import for_model, summarize_all, with_summaries
+from discreet.nodes.media import for_model, with_summaries
 from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.refused import note_refused
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.short_term import tolerant
+from discreet.nodes.taking import Taking
 from discreet.nodes.turn import unanswered
-from discreet.ports import Media, MediaSummarizer, ShortTermStore
-from discreet.providers.media import GivenSummarizer
-from discreet.state.text import storable
+from discreet.ports import MediaSummarizer, ShortTermStore
 
 MAX_HELD_CHARS = 2_000_000
 """Of a message with media, in the vault while its turn runs: 1.5 MB of payload. Models take images of that size."""
@@ -40,12 +40,12 @@ def make_save_input(
     """Return the node `save_input`.
 
     It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
-    under the same message id, and its metadata goes to the conversation log. Messages of earlier turns that were
-    refused, and so never answered, are removed. From here on all messages in the state have placeholders; `assistant`
-    and `tools` get the real values from the vault of `mask`.
+    under the same message id, and its metadata goes to the conversation log. What earlier turns have left that were
+    refused, or failed and were tried again, is removed; another message that waits for an answer stays. From here on all
+    messages in the state have placeholders; `assistant` and `tools` get the real values from the vault of `mask`.
 
     Args:
-        summarizer: Says what media holds. Default: shortens the transcript or caption that came along.
+        summarizer: Says what media holds. Default: the caption that came along, or length and topics of the transcript.
         max_chars: Longest text taken.
         max_media_bytes: Largest payload taken.
         mask: Redactor and vault; by default those of the process.
@@ -59,29 +59,32 @@ def make_save_input(
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
     """
-    summarizer = summarizer or GivenSummarizer()
     mask = mask or TurnMask()
-
     check = InputCheck(max_chars, max_media_bytes, messages_key)
+    taking = Taking(check=check, mask=mask, summarizer=summarizer)
 
     async def save_input(state: State) -> Update:
-        run = describe_run(default_user=default_user)  # refuses an unusable user_id before anything is done
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
-        *earlier, message = _users_messages(messages)
-        text, media = await asyncio.to_thread(check.message, message)
-        summaries = await summarize_all(media, summarizer)
-        kept = _as_text(text, media, summaries)
-        request = new_request(message, media, mask.redactor.redact)
-        refused = [RemoveMessage(id=m.id) for m in earlier if m.id and not _acceptable(m, check.message)]
-        turn = await mask.turn(messages)
-        said = message if kept == message.content else HumanMessage(kept, id=request["message_id"])
-        if media:
-            turn.keep(_for_vault(with_summaries(message, summaries)))
-        gone = {m.id for m in refused}
-        given = [*(m for m in messages[:-1] if m.id not in gone), said]
-        masked, _ = await asyncio.gather(turn.masked(given), _touch(short_term, run))
-        changed = [m for m, was in zip(masked, given, strict=True) if m is not was or m is said is not message]
-        return {messages_key: [*refused, *changed], request_key: request, gate_key: None, memories_key: []}
+        try:
+            run = describe_run(default_user=default_user)
+            new = await taking.newest(messages, read(state, request_key))
+        except InputError:
+            await note_refused(mask, messages)
+            raise
+        request = new_request(new.message, new.media, mask.redactor.redact)
+        turn = await mask.turn([*new.before, new.message])
+        if new.media:
+            turn.keep(_for_vault(with_summaries(new.message, new.summaries)))
+        masked, _ = await asyncio.gather(
+            turn.masked([*new.before, new.said(request["message_id"])]), _touch(short_term, run)
+        )
+        *before, said = masked
+        repeated = {m.id for m in unanswered(masked)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
+        stays = [*(m for m in before if m.id not in repeated), said]
+        was, ids = {id(m) for m in messages}, {m.id for m in stays}
+        gone = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in ids]
+        changed = [m for m in stays if id(m) not in was]
+        return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}
 
     return Node("save_input", save_input, check=check)
 
@@ -90,35 +93,6 @@ async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
     """Make the session active."""
     if short_term is not None and run.user_id is not None and run.thread_id is not None:
         await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
-
-
-def _users_messages(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
-    """Return the user's messages that have no answer, the newest last.
-
-    Raises:
-        EmptyInputError: There is no message.
-        UnsupportedInputError: The newest message is not the user's.
-    """
-    if not messages:
-        raise EmptyInputError
-    newest(messages)
-    return [m for m in unanswered(messages) if isinstance(m, HumanMessage)]
-
-
-def _acceptable(message: HumanMessage, check: Callable[[HumanMessage], object]) -> bool:
-    try:
-        check(message)
-    except InputError:
-        return False
-    return True
-
-
-def _as_text(text: str, media: Sequence[Media], summaries: Sequence[str]) -> str:
-    """Return what is kept of a message: its text, and the summaries, marked as such unless one is all there is."""
-    if not text and len(summaries) == 1:
-        return storable(summaries[0])
-    marked = [f"[{item.modality}] {summary}" for item, summary in zip(media, summaries, strict=True)]
-    return storable("\n".join([*([text] if text else []), *marked]))
 
 
 def _for_vault(message: HumanMessage) -> HumanMessage:

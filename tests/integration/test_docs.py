@@ -105,3 +105,8 @@ def test_the_gate_page():
     assert (page["hours"].retrieve, page["hours"].reason) == (False, "opening_hours")
     assert page["greeted"].retrieve
     assert page["gate"].name == "memory_gate"
+
+
+async def test_the_input_page():
+    (page,) = snippets("input.md")
+    assert await page["main"]() == "Recording (1 min 20 s): make, pills, old, Monday, since, hurts, knee, left"

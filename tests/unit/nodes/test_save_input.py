@@ -102,7 +102,7 @@ async def test_an_image_becomes_its_caption_and_metadata(run_node):
     assert PIXELS not in str(state)
 
 
-async def test_a_recording_becomes_an_extract_of_its_transcript(run_node):
+async def test_a_recording_becomes_its_length_and_topics(run_node):
     transcript = "Первое. Второе. Третье. Четвёртое, которое не хранится."
     block = {
         "type": "audio",
@@ -112,7 +112,7 @@ async def test_a_recording_becomes_an_extract_of_its_transcript(run_node):
         "durationMs": 2100.4,
     }
     state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
-    assert state["messages"][-1].content == "Первое. Второе. Третье."
+    assert state["messages"][-1].content == "Запись (2 с): хранится, которое, Четвёртое, Третье, Второе, Первое"
     assert state["request"]["modality"] == "voice"
     assert state["request"]["media"][0]["durationMs"] == 2100
 

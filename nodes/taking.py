@@ -1,0 +1,107 @@
+"""What of the messages that came in a turn is about, and what stays of those before it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+
+from discreet.checkpoint.messages import is_answer
+from discreet.errors import EmptyInputError, InputError
+from discreet.nodes.input_check import InputCheck, newest
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.media import summarize_all
+from discreet.nodes.refused import without_refused
+from discreet.nodes.turn import turn_start, unanswered
+from discreet.ports import Media, MediaSummarizer
+from discreet.providers.media import GivenSummarizer
+from discreet.state.conversation import Request
+from discreet.state.text import storable
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a turn begins with."""
+
+    message: HumanMessage
+    """As the user sent it."""
+    text: str
+    media: Sequence[Media]
+    summaries: Sequence[str]
+    before: Sequence[BaseMessage]
+    """What stays of the thread before it."""
+
+    def said(self, message_id: str) -> HumanMessage:
+        """Return the message as text."""
+        kept = _as_text(self.text, self.media, self.summaries)
+        return self.message if kept == self.message.content else HumanMessage(kept, id=message_id)
+
+
+@dataclass(kw_only=True)
+class Taking:
+    """Takes messages or refuses them."""
+
+    check: InputCheck
+    mask: TurnMask
+    summarizer: MediaSummarizer | None
+    _given: GivenSummarizer = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make what summarises without a model."""
+        self._given = GivenSummarizer(self.mask.redactor)
+
+    async def newest(self, messages: Sequence[BaseMessage], request: Request | None) -> Taken:
+        """Return what the turn is about; `request` is the one that began before it, if that turn has not ended.
+
+        Raises:
+            InputError: It can't be taken.
+        """
+        left = await without_refused(self.mask, messages)
+        message = _users_message(left, request)
+        waiting = [each for each in unanswered(left) if each is not message]
+        text, media = await asyncio.to_thread(self.check.message, message)
+        summaries = await summarize_all(media, self.summarizer or self._given, self._given)
+        kept = {id(each): await self._left_over(each) for each in waiting}
+        before = [now for each in left if each is not message and (now := kept.get(id(each), each)) is not None]
+        return Taken(message, text, media, summaries, before)
+
+    async def _left_over(self, message: BaseMessage) -> BaseMessage | None:
+        """Return what stays of a message that has no answer; None if it can't be taken.
+
+        No model is asked about its media: what nothing is told of was refused.
+        """
+        if not isinstance(message, HumanMessage):
+            return message if isinstance(message, SystemMessage) else None
+        try:
+            text, media = await asyncio.to_thread(self.check.message, message)
+            summaries = await summarize_all(media, self._given, self._given)
+        except InputError:
+            return None
+        kept = _as_text(text, media, summaries)
+        return message if kept == message.content else HumanMessage(kept, id=message.id)
+
+
+def _users_message(messages: Sequence[BaseMessage], request: Request | None) -> HumanMessage:
+    """Return the message that is to be answered: the newest.
+
+    A retry under the id of a message whose turn failed finds what that turn had done behind it.
+
+    Raises:
+        EmptyInputError: There is no message.
+        UnsupportedInputError: The newest message is not the user's.
+    """
+    if not messages:
+        raise EmptyInputError
+    message = messages[turn_start(messages) or 0]
+    is_retry = request is not None and request["message_id"] == message.id and not is_answer(messages[-1])
+    return message if is_retry and isinstance(message, HumanMessage) else newest(messages)
+
+
+def _as_text(text: str, media: Sequence[Media], summaries: Sequence[str]) -> str:
+    """Return what is kept of a message: its text, and the summaries, marked as such unless one is all there is."""
+    if not text and len(summaries) == 1:
+        return storable(summaries[0])
+    marked = [f"[{item.modality}] {summary}" for item, summary in zip(media, summaries, strict=True)]
+    return storable("\n".join([*([text] if text else []), *marked]))
