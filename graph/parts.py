@@ -146,9 +146,9 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             short_term=options.short_term,
             default_user=settings.default_user,
         ),
-        memory_gate=_gate(settings) if preload else None,
+        memory_gate=_gate(settings, mask) if preload else None,
         retrieve_memories=(
-            _retrieval(options.memories, settings, memory_settings)
+            _retrieval(options.memories, settings, memory_settings, mask)
             if options.memories is not None and preload
             else None
         ),
@@ -227,19 +227,21 @@ def _keepers(options: Options, summariser: RollingSummariser | None, remember: R
     return keepers
 
 
-def _gate(settings: Settings) -> Node:
-    return make_memory_gate(small_model=_model(settings.gate_model, settings), timeout=settings.gate_timeout)
+def _gate(settings: Settings, mask: TurnMask) -> Node:
+    small = _model(settings.gate_model, settings)
+    return make_memory_gate(small_model=small, timeout=settings.gate_timeout, mask=mask)
 
 
 def _model(name: str | None, settings: Settings) -> BaseChatModel | None:
     return model_by_name(name, settings=settings) if name else None
 
 
-def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSettings) -> Node:
+def _retrieval(memories: Memories, settings: Settings, memory_settings: LiveSettings, mask: TurnMask) -> Node:
     return make_retrieve_memories(
         memories=memories,
         memory_settings=memory_settings,
         timeout=settings.retrieve_timeout,
+        mask=mask,
         default_user=settings.default_user,
         shared_apps=settings.shared_apps,
     )

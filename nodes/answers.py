@@ -20,7 +20,9 @@ TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
 """Stands for the text of a tool that ended the turn, which may hold anything."""
 
 
-def answers(turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = ()) -> list[AIMessage]:
+def answers(
+    turn: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = ()
+) -> list[AIMessage]:
     """Return what the user was shown since their newest message, without reasoning; nothing is redacted.
 
     These are all answers of the model. A tool that ends the turn (`return_direct`) answers with a line that names it, or
@@ -52,13 +54,17 @@ def _from_tools(
     name = results[-1].name
     if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
         return AIMessage(_as_json(structured), id=str(uuid4()))
-    called = since[-len(results) - 1] if len(since) > len(results) else None
-    beside = without_reasoning(str(called.text)).strip() if isinstance(called, AIMessage) else ""
+    beside = [
+        text
+        for called in since[: -len(results)][-1:]
+        if isinstance(called, AIMessage) and not is_answer(called)
+        if (text := without_reasoning(str(called.text)).strip())
+    ]
     lines = [
         str(each.text) if each.name in told_tools else TOOL_ANSWERED.format(name=each.name or "called last")
         for each in results
     ]
-    return AIMessage("\n".join([*([beside] if beside and not is_answer(called) else []), *lines]), id=str(uuid4()))
+    return AIMessage("\n".join([*beside, *lines]), id=str(uuid4()))
 
 
 def _as_json(structured: Any) -> str:

@@ -11,9 +11,10 @@ from typing import TypeVar
 from langgraph.errors import GraphBubbleUp
 
 from discreet.metrics import retrieve_failures, retrieve_seconds
-from discreet.nodes.node import Node, State, Update, read
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.node import Node, State, Update
+from discreet.nodes.query import query_of
 from discreet.nodes.run import Run, describe_run
-from discreet.nodes.turn import query_text
 from discreet.ports import FixedSettings, LiveSettings, Memories
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.records import MemoryFilters, ScoredMemory
@@ -34,6 +35,7 @@ def make_retrieve_memories(
     threshold: float | None = None,
     memory_settings: LiveSettings | None = None,
     timeout: float = 2.0,
+    mask: TurnMask | None = None,
     default_user: str | None = None,
     shared_apps: Sequence[str] = (),
     messages_key: str = "messages",
@@ -54,12 +56,14 @@ def make_retrieve_memories(
             `memory_settings`.
         memory_settings: Asked anew for each turn, for example `storage.memory_settings`. Default: 5 memories, from 0.6 on.
         timeout: Seconds.
+        mask: Has what was said in a recording; by default the process's.
         default_user: user_id for runs that name none.
         shared_apps: Applications whose memories of the user are found too; by default each keeps its own.
         messages_key: State key of the messages.
         memories_key: State key of the result, a list of `RetrievedMemory`.
     """
     memory_settings = memory_settings or FixedSettings()
+    mask = mask or TurnMask()
 
     async def search(run: Run, user_id: str, query: str) -> list[ScoredMemory]:
         context, live = run.context, memory_settings.live
@@ -77,7 +81,7 @@ def make_retrieve_memories(
 
     async def retrieve_memories(state: State) -> Update:
         run = describe_run(default_user=default_user)
-        query = query_text(read(state, messages_key, ()))
+        query = await query_of(state, mask, messages_key=messages_key)
         if run.user_id is None or not query.strip():
             return {memories_key: []}
         started = time.perf_counter()

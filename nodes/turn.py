@@ -30,10 +30,7 @@ def turn_text(messages: Sequence[BaseMessage]) -> str:
 
 
 def query_text(messages: Sequence[BaseMessage]) -> str:
-    """Return what long-term memory is searched with: the newest user message, with untagged placeholders as memories have.
-
-    The gate and the retrieval both embed exactly this, so that the second finds the vector of the first in the cache.
-    """
+    """Return the text of the newest user message with untagged placeholders, as memories have them."""
     return untagged(turn_text(messages))
 
 

@@ -10,12 +10,13 @@ from typing import Literal
 from langchain_core.language_models import BaseChatModel
 
 from discreet.metrics import gate_decisions, gate_failures
+from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate.deciding import decide as default_decide
 from discreet.nodes.memory_gate.deciding import decide_by_rules
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.small_model import ask
 from discreet.nodes.node import Node, State, Update, read
-from discreet.nodes.turn import query_text
+from discreet.nodes.query import query_of
 from discreet.state.conversation import Gate
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ def make_memory_gate(
     decide: Callable[[str], GateDecision] = default_decide,
     small_model: BaseChatModel | None = None,
     timeout: float = 1.0,
+    mask: TurnMask | None = None,
     messages_key: str = "messages",
     gate_key: str = "gate",
 ) -> Node:
@@ -37,15 +39,18 @@ def make_memory_gate(
         decide: What decides; it may block, it runs in a thread. An error retrieves: a log event and a metric say so.
         small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the prototypes.
         timeout: Seconds that the small model has; then the turn retrieves.
+        mask: Has what was said in a recording; by default the process's.
         messages_key: State key of the messages.
         gate_key: State key of the decision, a `Gate`.
     """
     if small_model is not None and decide is default_decide:
         decide = decide_by_rules
 
+    mask = mask or TurnMask()
+
     async def decided(state: State) -> GateDecision:
         try:
-            text = query_text(read(state, messages_key, ()))
+            text = await query_of(state, mask, messages_key=messages_key)
             decision = await asyncio.to_thread(decide, text)
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign `decide` raises
             cause = type(error).__name__

@@ -77,7 +77,7 @@ def describe_recording(transcript: str, modality: Modality, meta: MediaMeta) -> 
         'Recording (1 min 20 s): Monday, hurts, knee'
     """
     said = str(meta.get("language", "")).split("-")[0].lower()
-    language: Language = next((each for each in _FRAMES if each == said), None) or language_of(transcript)
+    language = next((each for each in _FRAMES if each == said), language_of(transcript))
     frame = _FRAMES[language]
     duration = meta.get("durationMs")
     length = frame.words.format(count_words(transcript)) if duration is None else _duration(duration, frame)

@@ -60,7 +60,9 @@ async def test_the_tool_ends_the_turn_and_its_text_is_not_kept(saver):
     log = InMemoryConversationLog()
     graph = build(model, log=log).compile(checkpointer=saver)
     shown = [update async for update in graph.astream(ASKED, THREAD, context=ANN, stream_mode="updates")]
-    live = [m for update in shown for m in (update.get("tools") or {}).get("messages", ()) if isinstance(m, ToolMessage)]
+    live = [
+        m for update in shown for m in (update.get("tools") or {}).get("messages", ()) if isinstance(m, ToolMessage)
+    ]
     assert "12 apples" in live[0].text, "who listens gets what the tool said"
     state = await graph.aget_state(THREAD)
     assert [m.content for m in state.values["messages"]] == ["Show me my invoice.", LINE]

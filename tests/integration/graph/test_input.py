@@ -16,7 +16,8 @@ from discreet.graph.parts import Options
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
-from discreet.testing import InMemoryConversationLog, ScriptedChatModel
+from discreet.state.records import MemoryRecord
+from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel
 
 THREAD = {"configurable": {"thread_id": "1", "user_id": "ann"}}
 ANN = Context(user_id="ann")
@@ -210,3 +211,13 @@ def test_the_node_alone_does_so_in_another_graph():
             compiled.invoke({"messages": [m.model_copy() for m in refused]}, THREAD)
     compiled.invoke(human("A good question."), THREAD)
     assert seen == [["A good question."]]
+
+
+async def test_memories_are_searched_by_what_was_said_in_a_recording():
+    memories = InMemoryMemories()
+    await memories.save("ann", [MemoryRecord(text="I keep two African Grey parrots")])
+    model = ScriptedChatModel(responses=[AIMessage("It is about birds."), AIMessage("Two.")])
+    graph = build_graph(chat_model=model, memories=memories, vault=InMemoryTurnVault()).compile()
+    voice = {"type": "audio", "sha256": "ab" * 32, "transcript": "Which African Grey parrots do I keep?"}
+    await graph.ainvoke({"messages": [HumanMessage([voice])]}, THREAD, context=ANN)
+    assert "I keep two African Grey parrots" in model.prompts[-1][0].text

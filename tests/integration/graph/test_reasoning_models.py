@@ -30,7 +30,11 @@ def clock() -> str:
 
 
 def script():
-    answers = [AIMessage(f"{THOUGHT}Let me see.", tool_calls=[CALL]), AIMessage(f"{THOUGHT}It is noon."), AIMessage("Ok.")]
+    answers = [
+        AIMessage(f"{THOUGHT}Let me see.", tool_calls=[CALL]),
+        AIMessage(f"{THOUGHT}It is noon."),
+        AIMessage("Ok."),
+    ]
     return ScriptedChatModel(responses=answers)
 
 

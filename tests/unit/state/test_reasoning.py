@@ -17,7 +17,10 @@ SPOKEN = [
     ("[THINK]planted[/THINK]你好。", "你好。"),
     ("<|START_THINKING|>planted<|END_THINKING|>Hello.", "Hello."),
     ("<|begin_of_thought|>planted<|end_of_thought|>Xin chào.", "Xin chào."),
-    ("<|channel|>analysis<|message|>planted<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>", "Hello."),
+    (
+        "<|channel|>analysis<|message|>planted<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+        "Hello.",
+    ),
     ("<|channel|>analysis<|message|>planted<|end|><|start|>assistant<|channel|>commentary<|message|>planted", ""),
     ("<|channel|>final<|message|>Hello.", "Hello."),
     ("<|channel|>analysis planted<|channel|>final <|constrain|>json<|message|>{}", "{}"),
@@ -57,7 +60,21 @@ def test_what_is_no_reasoning_comes_at_once():
 
 
 PARTS = st.sampled_from(
-    ["<think>", "</think>", "`", "```", "\n", "a", " ", "<", "◁think▷", "◁/think▷", "<|channel|>", "final", "<|message|>"]
+    [
+        "<think>",
+        "</think>",
+        "`",
+        "```",
+        "\n",
+        "a",
+        " ",
+        "<",
+        "◁think▷",
+        "◁/think▷",
+        "<|channel|>",
+        "final",
+        "<|message|>",
+    ]
 )
 
 

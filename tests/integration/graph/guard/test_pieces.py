@@ -135,7 +135,9 @@ async def test_reasoning_in_the_text_of_a_model_is_in_no_event(
     pieces = [AIMessageChunk([{"type": "text", "text": each, "index": 0}] if in_blocks else each) for each in cuts]
     served = server(one_node(piece_model(pieces=pieces)))
     streamed = ""
-    async for mode, payload in served.graph.astream(HELLO, served.config, stream_mode=["messages", "values", "updates"]):
+    async for mode, payload in served.graph.astream(
+        HELLO, served.config, stream_mode=["messages", "values", "updates"]
+    ):
         assert "planted" not in repr(payload)
         streamed += str(payload[0].text) if mode == "messages" and isinstance(payload[0], AIMessageChunk) else ""
     assert streamed == "It is noon."

@@ -1,0 +1,33 @@
+"""What long-term memory is searched with in a turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage
+
+from discreet.nodes.masking import TurnMask
+from discreet.nodes.media import for_model
+from discreet.nodes.node import State, read
+from discreet.nodes.turn import query_text, turn_start
+from discreet.redaction import untagged
+from discreet.state.conversation import Request
+from discreet.state.media import TRANSCRIPT_MARK
+
+
+async def query_of(
+    state: State, mask: TurnMask, *, messages_key: str = "messages", request_key: str = "request"
+) -> str:
+    """Return the newest user message; of a recording what was said in it, redacted, as far as the turn's vault has it.
+
+    The gate and the retrieval both embed exactly this, so that the second finds the vector of the first in the cache.
+    """
+    messages: Sequence[BaseMessage] = read(state, messages_key, ())
+    request: Request | None = read(state, request_key)
+    start = turn_start(messages)
+    if start is None or request is None or request["modality"] == "text":
+        return query_text(messages)
+    (said,) = (await mask.turn(messages)).real([messages[start]])
+    words = str(for_model(said.content, able=())).replace(TRANSCRIPT_MARK, "").strip()
+    return untagged(await asyncio.to_thread(mask.redactor.redact, words))
