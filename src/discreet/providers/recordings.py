@@ -100,8 +100,10 @@ def topics_of(transcript: str, *, in_syllables: bool = False) -> list[str]:
     chosen: dict[Topic, Topic] = {}
     for topic in sorted(found, key=lambda each: -weights[_key(each)]):
         taken = {token for each in chosen for token in each}
-        if len(chosen) < MAX_TOPICS and taken.isdisjoint(_key(topic)):
+        if taken.isdisjoint(_key(topic)):
             chosen[_key(topic)] = topic
+        if len(chosen) == MAX_TOPICS:
+            break
     told: list[Topic] = []
     for topic in sorted(chosen.values(), key=found.index, reverse=True):
         beside = " ".join((*told[-1], *topic)) if told else ""
