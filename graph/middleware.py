@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from enum import Enum
 from typing import Annotated, Any, NotRequired
-from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, SystemMessage, ToolCall, ToolMessage
 from langgraph.errors import GraphInterrupt
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
-from pydantic import BaseModel
 
 from discreet.background_loop import wait_for
-from discreet.checkpoint.messages import is_answer
 from discreet.errors import MissingDependencyError
 from discreet.graph.parts import Options, make_parts
 from discreet.nodes.assistant import spoken
@@ -136,7 +131,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
         """Keep the filtered turn, and drop the rest. A structured response is an answer."""
-        return await _in_turn([self._parts.persist_filtered], _with_answer(state))
+        return await _in_turn([self._parts.persist_filtered], state)
 
     def after_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
         """Do what `aafter_agent` does, blocking."""
@@ -227,24 +222,6 @@ def _calls(messages: Sequence[Any]) -> list[ToolCall]:
 
 def _is_same(call: ToolCall, other: ToolCall) -> bool:
     return (call["id"], call["name"], call["args"]) == (other["id"], other["name"], other["args"])
-
-
-def _with_answer(state: MemoryState) -> Any:
-    """Return the state with the structured response as the last message, if nothing else is the answer."""
-    structured, messages = state.get("structured_response"), state["messages"]
-    if structured is None or is_answer(messages[-1]):
-        return state
-    told = json.dumps(structured, ensure_ascii=False, default=_fields)
-    return {**state, "messages": [*messages, AIMessage(told, id=str(uuid4()))]}
-
-
-def _fields(value: Any) -> Any:
-    """Return what JSON has no form for as it has one."""
-    if isinstance(value, BaseModel):
-        return dict(value)
-    if dataclasses.is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return value.value if isinstance(value, Enum) else str(value)
 
 
 async def _in_turn(nodes: Sequence[Node], state: Any) -> dict[str, Any]:

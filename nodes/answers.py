@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
 from itertools import takewhile
 from typing import Any, Final
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from pydantic import TypeAdapter
+from pydantic import BaseModel
 
 from discreet.checkpoint.messages import is_answer
 from discreet.nodes.assistant import SILENT
@@ -53,7 +55,7 @@ def _from_tools(
 ) -> AIMessage:
     name = results[-1].name
     if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
-        return AIMessage(_as_json(structured), id=str(uuid4()))
+        return AIMessage(json.dumps(structured, ensure_ascii=False, default=_fields), id=str(uuid4()))
     beside = [
         text
         for called in since[: -len(results)][-1:]
@@ -67,6 +69,10 @@ def _from_tools(
     return AIMessage("\n".join([*beside, *lines]), id=str(uuid4()))
 
 
-def _as_json(structured: Any) -> str:
-    """Return a response of any schema that agents take: a model, a dataclass, or a dict."""
-    return json.dumps(TypeAdapter(Any).dump_python(structured, mode="json"), ensure_ascii=False, default=str)
+def _fields(value: Any) -> Any:
+    """Return what JSON has no form for as it has one; placeholders need not fit the types of its fields."""
+    if isinstance(value, BaseModel):
+        return dict(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return value.value if isinstance(value, Enum) else str(value)
