@@ -201,7 +201,7 @@ class MaskedTurn:
         return {name: self._values[name] for name in found if name in self._values}
 
     def _copy(self, message: BaseMessage, originals: dict[str, str]) -> BaseMessage:
-        if self._mask.clean.has(self._thread, message):
+        if message.id not in self._kept and self._mask.clean.has(self._thread, message):
             return message
         # What the turn's user or a tool says may forge a tag. The history has tags of ours, and the model repeats them.
         redactor = self._collecting(trusted=isinstance(message, AIMessage) or message.id not in self._own)
