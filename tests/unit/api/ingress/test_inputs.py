@@ -85,7 +85,7 @@ async def test_a_command_that_starts_a_run_is_refused_too(call, thread):
     assert (reply.status, reply.json["error"]["code"]) == (422, "input_empty")
 
 
-@pytest.mark.parametrize("assistant", ["other", "plain", str(uuid4()), "nobody"])
+@pytest.mark.parametrize("assistant", ["other", "plain", pytest.param(str(uuid4()), id="a uuid"), "nobody"])
 async def test_other_graphs_say_for_themselves_what_they_take(call, recorder, assistant):
     reply = await call("POST", "/runs/wait", run("", assistant))
     assert reply.status == 200
