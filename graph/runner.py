@@ -19,7 +19,7 @@ from discreet.graph.approvals import masked_decisions
 from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
-from discreet.graph.streams import Graph, Part, Shape, WholePlaceholders, reply_parts
+from discreet.graph.streams import Graph, MessagePieces, Part, Shape, reply_parts
 from discreet.nodes.background_tasks import drain
 from discreet.nodes.masking import TurnMask, failed, turn_key
 from discreet.nodes.run import Run, run_of
@@ -218,7 +218,7 @@ class TurnRunner:
             await self._deliveries.finish(delivery, claim, answer)
 
     async def _played(self, play: Play, given: Any, run: Run) -> AsyncGenerator[Part]:
-        whole = WholePlaceholders()
+        whole = MessagePieces()
         through = run_through_outage(
             play, self._graph, given, run=run, short_term=self._short_term, messages_key=self._key
         )

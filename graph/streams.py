@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from discreet.redaction.placeholders import UNFINISHED
+from discreet.state.reasoning import SpokenStream
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -90,12 +91,12 @@ def reply_parts(
     return [part for part in parts if part.mode in shape.modes]
 
 
-class WholePlaceholders:
-    """Messages that are streamed in pieces, cut so that no placeholder is in two of them."""
+class MessagePieces:
+    """Messages that are streamed in pieces: without what the model reasons, and with no placeholder in two of them."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str | None, Any], str] = {}
-        """By message and index of the block: what may be the beginning of a placeholder."""
+        self._texts: dict[tuple[str | None, Any], _PiecedText] = {}
+        """By message and index of the block."""
         self._last: dict[str | None, Part] = {}
 
     def feed(self, part: Part) -> Part:
@@ -107,10 +108,10 @@ class WholePlaceholders:
         last = chunk.chunk_position == "last"
         content: Any = chunk.content
         if isinstance(content, str):
-            content = self._joined((chunk.id, None), content, last=last)
+            content = self._text((chunk.id, None)).feed(content, last=last)
         else:
             content = [
-                {**block, "text": self._joined((chunk.id, block.get("index")), block["text"], last=last)}
+                {**block, "text": self._text((chunk.id, block.get("index"))).feed(block["text"], last=last)}
                 if isinstance(block, dict) and isinstance(block.get("text"), str)
                 else block
                 for block in content
@@ -119,18 +120,32 @@ class WholePlaceholders:
 
     def rest(self) -> list[Part]:
         """Return what is still held back, of messages without an end."""
-        held, self._held = self._held, {}
+        texts, self._texts = self._texts, {}
         parts = []
-        for (message_id, index), text in held.items():
+        for (message_id, index), pieces in texts.items():
+            if not (text := pieces.feed("", last=True)):
+                continue
             part = self._last[message_id]
             content: Any = text if index is None else [{"type": "text", "text": text, "index": index}]
             parts.append(part._replace(data=(AIMessageChunk(content=content, id=message_id), part.data[1])))
         return parts
 
-    def _joined(self, key: tuple[str | None, Any], text: str, *, last: bool) -> str:
-        text = self._held.pop(key, "") + text
+    def _text(self, key: tuple[str | None, Any]) -> _PiecedText:
+        return self._texts.setdefault(key, _PiecedText())
+
+
+class _PiecedText:
+    """One text that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._spoken = SpokenStream()
+        self._held = ""
+        """What may be the beginning of a placeholder."""
+
+    def feed(self, piece: str, *, last: bool) -> str:
+        """Return what of the text up to here was not returned yet, and may be."""
+        text = self._held + self._spoken.feed(piece) + (self._spoken.close() if last else "")
         begun = None if last else UNFINISHED.search(text, max(0, len(text) - LONGEST))
-        if begun is None:
-            return text
-        self._held[key] = text[begun.start() :]
-        return text[: begun.start()]
+        cut = len(text) if begun is None else begun.start()
+        self._held = text[cut:]
+        return text[:cut]

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from rich.console import Console
 from rich.markup import escape
 
 from discreet.cli.agent import compiled_graph
 from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
-from discreet.graph import drain
+from discreet.graph import TurnRunner, drain
 from discreet.state.context import Context
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
@@ -38,7 +38,7 @@ class TerminalChat:
         self.runner = session.runner
         self.context = Context(user_id=user)
         self.thread = thread or str(uuid4())
-        self.graph = session.runner.run(compiled_graph(session.storage, chat_model=model))
+        self.turns = TurnRunner(session.runner.run(compiled_graph(session.storage, chat_model=model)))
 
     def run(self) -> None:
         """Read lines until the end of input or /quit."""
@@ -73,16 +73,20 @@ class TerminalChat:
     async def turn(self, text: str) -> None:
         """Run one turn and print it as it comes; what node and tool both recall is noted once."""
         noted: set[str] = set()
+        streamed = False
         async for kind, part in self._stream(text):
-            if kind == "token":
+            if kind == "token" or (kind == "answer" and not streamed):
+                streamed = True
                 self.console.print(escape(part), end="", highlight=False, soft_wrap=True)
+            elif kind == "answer":
+                continue
             elif (note := f"{kind}: {part}") not in noted:
                 noted.add(note)
                 self.console.print(f"[dim]{escape(note)}[/dim]", highlight=False)
         self.console.print()
 
     async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:
-        async for mode, event in self.graph.astream(
+        async for mode, event in self.turns.astream(
             {"messages": [HumanMessage(text)]},
             {"configurable": {"thread_id": self.thread}},
             context=self.context,
@@ -129,11 +133,19 @@ def _notes(event: Any) -> Iterable[tuple[str, str]]:
     """Say what was recalled and what was stored in one step of the graph."""
     for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
         yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
+    if answer := _answer(event.get("persist_filtered")):
+        yield "answer", answer
     step = event.get("tools")
     messages: list[BaseMessage] = step.get("messages", []) if isinstance(step, dict) else []
     for message in messages:
         if isinstance(message, ToolMessage):
             yield from _tool_notes(message)
+
+
+def _answer(update: Any) -> str:
+    """Return what was answered, which is streamed by the model or stands here alone."""
+    messages: list[BaseMessage] = update.get("messages", []) if isinstance(update, dict) else []
+    return str(messages[-1].text) if messages and isinstance(messages[-1], AIMessage) else ""
 
 
 def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:

@@ -14,7 +14,7 @@ from discreet.errors import ShortTermError, StorageUnavailableError
 from discreet.graph import TurnRunner, build_graph
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
-from discreet.testing import InMemoryShortTermStore, StrictChatModel
+from discreet.testing import InMemoryShortTermStore, ScriptedChatModel, StrictChatModel
 
 EMAIL = "ann.nguyen@example.com"
 SAID = f"What did I tell you? Write to {EMAIL}"
@@ -259,3 +259,16 @@ def test_a_loop_of_its_own_for_each_turn_will_do(runner):
     for text in ("I am at home", "And now?"):
         seen = asyncio.run(events(runner, said(text), stream_mode="values"))
     assert len(seen[-1]["messages"]) == 4
+
+
+async def test_what_a_model_reasons_is_in_no_piece_of_its_answer():
+    model = ScriptedChatModel(responses=[AIMessage("<think>They like\ntea, I guess.</think>Green tea, then.")])
+    runner = TurnRunner(build_graph(chat_model=model).compile(checkpointer=InMemorySaver()))
+    config = {"configurable": {"thread_id": "1"}}
+    pieces = [
+        chunk.text
+        async for chunk, _ in runner.astream({"messages": [("user", "What?")]}, config, stream_mode="messages")
+        if isinstance(chunk, AIMessageChunk)
+    ]
+    assert "".join(pieces) == "Green tea, then."
+    assert len([piece for piece in pieces if piece]) > 1
