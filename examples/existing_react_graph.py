@@ -19,7 +19,6 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
-from discreet.nodes.run import describe_run
 from discreet.nodes.tools import MemorySave
 from discreet.providers import chat_model
 from discreet.storage import Storage, open_storage
@@ -62,12 +61,10 @@ def with_memory(model: BaseChatModel, storage: Storage) -> StateGraph[Any, Any, 
         memories: list[Any]
 
     tools = [opening_hours, MemorySave(memories=storage.memories)]
-    prompting = Prompting()
 
     async def agent(state: State) -> dict[str, Any]:
-        prompt, _ = await prompting.prompt(
-            state["messages"], state["memories"], run=describe_run(), model=model, instructions=INSTRUCTIONS
-        )
+        system = INSTRUCTIONS
+        prompt, _ = await Prompting().prompt(state["messages"], state["memories"], model=model, instructions=system)
         return {"messages": [await model.bind_tools(tools).ainvoke(prompt.messages)]}
 
     builder = StateGraph(State)

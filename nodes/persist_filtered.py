@@ -13,6 +13,7 @@ from discreet.nodes.keepers import FilteredTurn, Keeper, LogKeeper, keep
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.provenance import limit_was_hit, provenance
+from discreet.nodes.query import query_of
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
@@ -82,6 +83,7 @@ def make_persist_filtered(
         if places and start is not None:
             request = read(state, request_key) or new_request(turn[start])
             said, answered = _texts(kept, HumanMessage)[-1], "\n".join(_texts(kept, AIMessage))
+            heard = await query_of(state, mask, messages_key=messages_key, request_key=request_key)
             filtered = FilteredTurn(
                 run=run,
                 request=request,
@@ -90,7 +92,7 @@ def make_persist_filtered(
                 ended_at=datetime.now(UTC),
                 looped=limit_was_hit(turn) or tool_rounds(messages) >= tool_loop_limit,
                 provenance=provenance(turn, run, source="turns"),
-                annotation=await annotating.annotate(run, request, said, answered, earlier),
+                annotation=await annotating.annotate(run, request, heard or said, answered, earlier),
                 conversation=[*earlier, *kept],
             )
             await keep(filtered, places)

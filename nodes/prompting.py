@@ -16,7 +16,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser, window
-from discreet.nodes.run import Run
+from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
@@ -60,8 +60,8 @@ class Prompting:
         messages: Sequence[BaseMessage],
         memories: Sequence[RetrievedMemory],
         *,
-        run: Run,
         model: BaseChatModel,
+        run: Run | None = None,
         tools: str = "",
         instructions: str | None = None,
         last_words: bool = False,
@@ -71,8 +71,8 @@ class Prompting:
         Args:
             messages: The conversation as it stands in the state.
             memories: Retrieved for this turn, best first.
-            run: Whose turn it is.
             model: Which model gets it.
+            run: Whose turn it is. Default: the run that calls this.
             tools: Definitions of the tools that it gets, see `definitions_of`; they are counted.
             instructions: Replace the template's own. Behind them come those of the caller, the system messages among `messages`.
             last_words: Asks for an answer without further tool calls.
@@ -80,6 +80,7 @@ class Prompting:
         Raises:
             ContextWindowError: The model's window has no room for instructions and message.
         """
+        run = run or describe_run()
         turn = await self.mask.turn(messages)
         said = [str(message.text) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])

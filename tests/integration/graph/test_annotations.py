@@ -225,3 +225,13 @@ async def test_a_turn_that_came_to_a_limit_is_flagged_in_log_and_memories(storag
     assert state["messages"][-1].text
     assert logged(storage.dsn)[1] is hit
     assert {record.loop_flag for record in await storage.memories.latest("ann")} == {hit}
+
+
+async def test_an_emergency_that_is_spoken_is_noted(storage):
+    words = "So I went to the market this morning and bought apples. Then I could not breathe and my chest hurts badly."
+    spoken = [{"type": "audio", "base64": "UklGRg==", "mime_type": "audio/wav", "transcript": words}]
+    thread = {"configurable": {"thread_id": "1"}}
+    graph = graph_of(storage, chat_model="offline")
+    await graph.ainvoke({"messages": [HumanMessage(spoken)]}, thread, context=Context(user_id="ann"))
+    assert logged(storage.dsn)[0] is True
+    assert "chest hurts badly" not in str(row(storage.dsn, "SELECT input_text FROM discreet.conversation_log"))
