@@ -106,7 +106,7 @@ def test_a_process_that_is_told_to_stop_finishes_what_is_under_way(build):
 
 
 async def test_a_drain_has_a_limit_and_reaches_work_of_other_loops(build):
-    each = summariser(build, Slow(build.Numbers(), 0.2))
+    each = summariser(build, Slow(build.Numbers(), 2))
     await asyncio.to_thread(wait_for, each.after_turn("ann", "t", build.talk(4)))
     await asyncio.to_thread(wait_for, each.after_turn("ann", "t", build.talk(5)))
     assert await each.drain(0.01) == 1
