@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +15,7 @@ from discreet.nodes.media import split_message
 from discreet.nodes.run import Run
 from discreet.nodes.short_term import tolerant
 from discreet.ports import Claim, ShortTermStore, Started, Work
-from discreet.redaction.placeholder_key import default_key
+from discreet.redaction.placeholder_key import keyed_digest
 
 REQUEST_WINDOW = 3.0
 """Seconds from the first arrival. Webhooks repeat within two, and nobody says the same twice on purpose within three."""
@@ -95,5 +93,4 @@ def delivery_of(run: Run, message: HumanMessage, *, max_media_bytes: int) -> Del
 
 
 def _ref(what: Mapping[str, Any]) -> str:
-    message = b"discreet deliveries\0" + json.dumps(what, sort_keys=True).encode()
-    return hmac.digest(default_key(), message, "sha256").hex()[:32]
+    return keyed_digest("discreet deliveries", what).hex()

@@ -96,7 +96,8 @@ def messages_in(state: Any, key: str) -> list[BaseMessage]:
 
 
 def _messages(said: Round) -> list[BaseMessage]:
-    return [HumanMessage(said.input_text), AIMessage(said.output_text)]
+    """Return a round; the user's message has its request's id, by which it is known if the round was forgotten."""
+    return [HumanMessage(said.input_text, id=said.request_id), AIMessage(said.output_text)]
 
 
 def _lost(what: str) -> None:

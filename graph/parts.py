@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool
 
 from discreet.errors import ConfigurationError
 from discreet.nodes.annotating import Annotating
+from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.keepers import Keeper, RoundKeeper, SummaryKeeper, TurnKeeper
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate import make_memory_gate
@@ -21,7 +22,7 @@ from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.rolling_summary import RollingSummariser, remember_summary
 from discreet.nodes.save_input import make_save_input
-from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave
+from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate
 from discreet.ports import (
     ConversationLog,
     FixedSettings,
@@ -46,7 +47,7 @@ from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
 from discreet.settings import Settings, load_settings
 
-MemoryToolName = Literal["save_memory", "recall_memory", "forget_memory"]
+MemoryToolName = Literal["save_memory", "recall_memory", "update_memory", "forget_memory"]
 Remember = Literal["turns", "summaries", "nothing"]
 
 
@@ -76,7 +77,7 @@ class Options:
     preload: bool = True
     """Retrieve memories before the model speaks, if the gate says so."""
     memory_tools: bool | Collection[MemoryToolName] = True
-    """Which of save_memory, recall_memory and forget_memory the model gets."""
+    """Which of save_memory, recall_memory, update_memory and forget_memory the model gets."""
     told_tools: Collection[str] = ()
     """Names of tools with `return_direct` whose text may be kept as the answer. Of others a line says that they answered."""
     remember: Remember | None = None
@@ -129,12 +130,14 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
     remember = _what_to_remember(options, stacklevel + 1)
     summariser = _summariser(options, model, redactor, remember)
     memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
+    forgotten = None if options.memories is None else ForgottenRounds(options.memories)
     preload = options.memories is not None and options.preload
     return Parts(
         mask=mask,
         prompting=Prompting(
             mask=mask,
             summariser=summariser,
+            forgotten=forgotten,
             context_window_size=options.context_window_size,
             memory_settings=memory_settings,
         ),
@@ -154,7 +157,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         ),
         persist_filtered=make_persist_filtered(
             log=options.log,
-            keepers=_keepers(options, summariser, remember),
+            keepers=_keepers(options, summariser, forgotten, remember),
             annotating=Annotating(annotator=options.annotator or RuleAnnotator(), summariser=summariser),
             mask=mask,
             tool_loop_limit=settings.tool_loop_limit,
@@ -216,12 +219,14 @@ def _summariser(
     )
 
 
-def _keepers(options: Options, summariser: RollingSummariser | None, remember: Remember) -> list[Keeper]:
+def _keepers(
+    options: Options, summariser: RollingSummariser | None, forgotten: ForgottenRounds | None, remember: Remember
+) -> list[Keeper]:
     keepers: list[Keeper] = list(options.keepers)
     if options.short_term is not None:
         keepers.append(RoundKeeper(options.short_term))
     if summariser is not None:
-        keepers.append(SummaryKeeper(summariser))
+        keepers.append(SummaryKeeper(summariser, forgotten))
     if remember == "turns" and options.memories is not None:
         keepers.append(TurnKeeper(options.memories))
     return keepers
@@ -266,6 +271,7 @@ def _memory_tools(
         MemoryRecall(
             memories=memories, default_user=user, shared_apps=settings.shared_apps, memory_settings=memory_settings
         ),
-        MemoryForget(memories=memories, default_user=user),
+        MemoryUpdate(memories=memories, default_user=user, redactor=redactor),
+        MemoryForget(memories=memories, default_user=user, summaries=options.summaries),
     ]
     return [tool for tool in tools if tool.name in wanted]

@@ -81,7 +81,7 @@ def make_persist_filtered(
         removed = [RemoveMessage(id=m.id) for m in messages if m.id and m.id not in kept_ids]
         start = turn_start(turn)
         if places and start is not None:
-            request = read(state, request_key) or new_request(turn[start])
+            request = read(state, request_key) or new_request(turn[start], run)
             said, answered = _texts(kept, HumanMessage)[-1], "\n".join(_texts(kept, AIMessage))
             heard = await query_of(state, mask, messages_key=messages_key, request_key=request_key)
             filtered = FilteredTurn(

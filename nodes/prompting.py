@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.media import for_model
 from discreet.nodes.rolling_summary import RollingSummariser, window
@@ -45,6 +46,8 @@ class Prompting:
     """Puts the real values of the running turn back."""
     summariser: RollingSummariser | None = None
     """Has the rolling summary of the thread; None: rounds that don't fit are told in a few quotations."""
+    forgotten: ForgottenRounds | None = None
+    """Knows which rounds the user had forgotten; None: there is no long-term memory, so nothing can be."""
     context_window_size: int | None = None
     """Tokens that the model takes, whatever else is said. None: `Context`, else the settings, else the model's profile, else
     8,000."""
@@ -81,6 +84,8 @@ class Prompting:
             ContextWindowError: The model's window has no room for instructions and message.
         """
         run = run or describe_run()
+        if self.forgotten is not None:
+            messages = await self.forgotten.left_out(run, messages)
         turn = await self.mask.turn(messages)
         said = [str(message.text) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])

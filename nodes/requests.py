@@ -4,24 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from langchain_core.messages import BaseMessage
 
+from discreet.checkpoint.messages import safe_id
+from discreet.nodes.run import Run
 from discreet.ports import Media
+from discreet.redaction.placeholder_key import keyed_digest
 from discreet.state.conversation import Request
 from discreet.state.media import MediaMeta
 
 
+def request_id_of(run: Run, message_id: str | None) -> str:
+    """Return the id of the turn that the user's message of that id begins in the thread of `run`.
+
+    It is the same whenever it is asked for, so that a stored conversation tells which of its rounds were forgotten. It is a
+    keyed digest, under the placeholder key: logs and metrics may have it. Without a thread or an id it is random.
+    """
+    if run.thread_id is None or message_id is None:
+        return str(uuid4())
+    said = {"user": run.user_id, "thread": run.thread_id, "message": safe_id(message_id)}
+    return str(UUID(bytes=keyed_digest("discreet requests", said)))
+
+
 def new_request(
-    message: BaseMessage, media: Sequence[Media] = (), redact: Callable[[str], str] = lambda text: text
+    message: BaseMessage,
+    run: Run,
+    media: Sequence[Media] = (),
+    redact: Callable[[str], str] = lambda text: text,
 ) -> Request:
-    """Return a turn with an id of its own that begins now with the user's `message` and its `media`.
+    """Return the turn of `run` that begins now with the user's `message` and its `media`.
 
     `redact` sees to the labels of media, which are the caller's own words.
     """
     request = Request(
-        request_id=str(uuid4()),
+        request_id=request_id_of(run, message.id),
         message_id=message.id or str(uuid4()),
         modality=media[0].modality if media else "text",
         started_at=datetime.now(UTC).isoformat(),

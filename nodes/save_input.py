@@ -71,7 +71,7 @@ def make_save_input(
         except InputError:
             await note_refused(mask, messages)
             raise
-        request = new_request(new.message, new.media, mask.redactor.redact)
+        request = new_request(new.message, run, new.media, mask.redactor.redact)
         turn = await mask.turn([*new.before, new.message])
         if new.media:
             turn.keep(_for_vault(with_summaries(new.message, new.summaries)))

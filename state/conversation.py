@@ -20,7 +20,7 @@ class Request(TypedDict):
     """The turn that is running."""
 
     request_id: str
-    """Assigned by `save_input`, unique."""
+    """Assigned by `save_input`; the same for the same message of the same thread."""
     message_id: str
     """Id of the user's message of this turn."""
     modality: Modality

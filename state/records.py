@@ -199,7 +199,7 @@ class TurnRecord(Annotation):
     """One turn for the conversation log: what the user said and what was answered, both redacted."""
 
     request_id: Annotated[Text, Field(min_length=1, max_length=200)]
-    """Unique; a second append with the same id changes nothing."""
+    """Unique; a second append with the same id, such as another answer to the same message, takes the first one's place."""
     user_id: Text | None
     """Who spoke; None for an unknown user."""
     thread_id: Text

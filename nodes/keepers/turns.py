@@ -19,8 +19,9 @@ class TurnKeeper:
     name: str = "turns"
 
     async def keep(self, turn: FilteredTurn) -> None:
-        """Save `turn`, if its user is known."""
-        if turn.run.user_id is None:
+        """Save `turn`, if its user is known and did not have something forgotten in it."""
+        user_id, request_id = turn.run.user_id, turn.request["request_id"]
+        if user_id is None or request_id in await self.memories.forgotten(user_id, turn.thread_id):
             return
         place = 2 * (sum(isinstance(message, HumanMessage) for message in turn.conversation) - 1)
         texts = [("User", turn.said), ("Assistant", turn.answered)]
@@ -30,7 +31,7 @@ class TurnKeeper:
                 text=f"{speaker}: {text}"[:MAX_MEMORY_CHARS],
                 thread_id=turn.thread_id,
                 position=place + offset,
-                request_id=turn.request["request_id"],
+                request_id=request_id,
                 app_name=turn.run.context.app_name,
                 agent_id=turn.run.context.agent_id,
                 created_at=turn.ended_at,
@@ -40,4 +41,4 @@ class TurnKeeper:
             for offset, (speaker, text) in enumerate(texts)
             if text.strip()
         ]
-        await self.memories.save(turn.run.user_id, records)
+        await self.memories.save(user_id, records)

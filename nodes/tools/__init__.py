@@ -1,4 +1,4 @@
-"""The node `tools` and the three memory tools.
+"""The node `tools` and the four memory tools.
 
 The user's id comes from the runtime, never from the model; results live in the running turn only.
 """
@@ -25,9 +25,10 @@ from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.memory_forget import MemoryForget
 from discreet.nodes.tools.memory_recall import MemoryRecall
 from discreet.nodes.tools.memory_save import MemorySave
+from discreet.nodes.tools.memory_update import MemoryUpdate
 from discreet.nodes.tools.unresolved import check_arguments
 
-__all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "make_tools", "route_after"]
+__all__ = ["MemoryForget", "MemoryRecall", "MemorySave", "MemoryUpdate", "make_tools", "route_after"]
 
 ToolResult = ToolMessage | Command[Any]
 

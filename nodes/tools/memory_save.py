@@ -64,11 +64,7 @@ class MemorySave(MemoryTool):
         found = getattr(runtime, "state", None)
         state: dict[str, Any] = found if isinstance(found, dict) else {}
         messages: Sequence[BaseMessage] = state.get(self.messages_key, ())
-        try:
-            redacted = self._checked(text, tags, messages)
-        except MemoryRefusedError as refusal:
-            memories_refused.labels(refusal.code).inc()
-            raise
+        redacted = check_memory(text, messages, self.redactor, tags=tags)
         facts = statements(redacted)  # of the redacted text: what tells a number from another may stand beside it
         now, origin = datetime.now(UTC), provenance(messages, run, source=self.name)
         records = [
@@ -89,30 +85,41 @@ class MemorySave(MemoryTool):
         first, *others = [_told(record) for record in await self.memories.save(user_id, records)]
         return {"saved": True, **first} | ({"also": others} if others else {})
 
-    def _checked(self, text: str, tags: Sequence[str], messages: Sequence[BaseMessage]) -> str:
-        """Return `text` redacted, unless it must not be kept.
-
-        Raises:
-            SecretRefusedError: A password, key or token.
-            CopiedFromToolError: Words of a tool's result that the user did not say, in the text or in a tag.
-        """
-        redacted = self.redactor.redact(text)
-        if written(SECRET) in redacted:
-            raise SecretRefusedError
-        start = turn_start(messages) or 0
-        results = [str(m.text) for m in messages[start:] if isinstance(m, ToolMessage) and m.name not in MEMORY_TOOLS]
-        said = _said_by_user(messages)
-        if any(copied_from(each, results, said=said) for each in (text, *tags)):
-            raise CopiedFromToolError
-        return redacted
-
 
 def _told(record: MemoryRecord) -> dict[str, str]:
     """Return what the model is told of a memory that was saved."""
     return {"entry_id": str(record.entry_id), "text": record.text, "type": record.type}
 
 
-MEMORY_TOOLS = frozenset({"save_memory", "recall_memory", "forget_memory"})
+def check_memory(
+    text: str, messages: Sequence[BaseMessage], redactor: TextRedactor, *, tags: Sequence[str] = ()
+) -> str:
+    """Return `text` redacted, unless it must not be kept, said in the running turn of `messages`; a metric tells.
+
+    Raises:
+        SecretRefusedError: A password, key or token.
+        CopiedFromToolError: Words of a tool's result that the user did not say, in the text or in a tag.
+    """
+    try:
+        return _checked(text, messages, redactor, tags)
+    except MemoryRefusedError as refusal:
+        memories_refused.labels(refusal.code).inc()
+        raise
+
+
+def _checked(text: str, messages: Sequence[BaseMessage], redactor: TextRedactor, tags: Sequence[str]) -> str:
+    redacted = redactor.redact(text)
+    if written(SECRET) in redacted:
+        raise SecretRefusedError
+    start = turn_start(messages) or 0
+    results = [str(m.text) for m in messages[start:] if isinstance(m, ToolMessage) and m.name not in MEMORY_TOOLS]
+    said = _said_by_user(messages)
+    if any(copied_from(each, results, said=said) for each in (text, *tags)):
+        raise CopiedFromToolError
+    return redacted
+
+
+MEMORY_TOOLS = frozenset({"save_memory", "recall_memory", "update_memory", "forget_memory"})
 """Their results hold the user's own memories."""
 
 

@@ -1,4 +1,4 @@
-"""What the three memory tools share: the memories they work on, and who is speaking."""
+"""What the memory tools share: the memories they work on, and who is speaking."""
 
 from __future__ import annotations
 

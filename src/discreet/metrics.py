@@ -12,6 +12,9 @@ gate_failures = Counter(
     "Turns that retrieved because a part of the gate (decide, embedding or model) failed.",
     ["part", "cause"],
 )
+forgotten_unread = Counter(
+    "discreet_forgotten_unread_total", "Prompts for which it could not be read which rounds were forgotten.", ["cause"]
+)
 retrieve_failures = Counter(
     "discreet_retrieve_failures_total", "Turns that went on without memories because the search failed.", ["cause"]
 )

@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory, TurnRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """What the caller of `Memories.forget` knows of the conversation in which it is called."""
+
+    thread_id: str | None = None
+    request_id: str | None = None
+    """The turn that asks to forget: it names what is forgotten, so its round goes with the others."""
+    asked: str = field(default="", repr=False)
+    """The user's words in that turn. What was made of conversations tells much else, so these say what is meant of it."""
+    rounds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What was said and answered in earlier turns, by their request_ids."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgotten:
+    """What `Memories.forget` took."""
+
+    facts: list[MemoryRecord]
+    """What was asked for first, then what was split from the same statement, and former versions."""
+    told: list[MemoryRecord]
+    """Turns and summaries of conversations that told it."""
+    rounds: frozenset[tuple[str, str]]
+    """thread_id and request_id of the rounds that told it, without the one that asks to forget."""
 
 
 class Memories(Protocol):
@@ -80,6 +106,24 @@ class Memories(Protocol):
         """Delete one memory of `user_id`; False if there is none of that id."""
         ...
 
+    async def forget(
+        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+    ) -> Forgotten | None:
+        """Delete one memory of `user_id` and all that tells it; None, and nothing is done, if there is none of that id.
+
+        With it go its former versions, what `save_memory` kept of the same turn unless `only` this is meant, and the turns
+        and summaries of conversations that tell any of these, or were made of a round that does. Those rounds, and the
+        running one, are `forgotten` from then on. All of it happens, or nothing.
+
+        Raises:
+            StorageError: Nothing was deleted.
+        """
+        ...
+
+    async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
+        """Return the request_ids of the rounds of a thread that no prompt may tell any more."""
+        ...
+
     async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
         """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many."""
         ...
@@ -89,5 +133,8 @@ class ConversationLog(Protocol):
     """The redacted turns and the sessions they belong to."""
 
     async def append(self, turn: TurnRecord) -> bool:
-        """Store one turn and touch its session record; False if `request_id` was stored before."""
+        """Store one turn and touch its session record; False if it took the place of the same request's.
+
+        A message is answered anew under the request_id that it had: the later answer stands.
+        """
         ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import LiteralString
 from uuid import UUID
 
@@ -54,3 +56,9 @@ def build_latest(
         conditions += _OLDER
         values["older_than"] = older_than
     return Search(statement=_READ.format(columns=RECORD_COLUMNS, conditions=conditions) + _NEWEST, parameters=values)
+
+
+def build_superseded(user_id: str, ends: Sequence[datetime]) -> Search:
+    """Return the query for the memories that held until one of these moments."""
+    statement = _READ.format(columns=RECORD_COLUMNS, conditions="AND m.valid_to = ANY (%(ends)s)")
+    return Search(statement=statement, parameters={"user_id": user_id, "ends": list(ends)})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import LiteralString
+from collections.abc import Mapping
+from typing import Any, LiteralString
 
 from psycopg.types.json import Jsonb
 
 from discreet.driver_errors import storage_errors
+from discreet.errors import EncryptionError
 from discreet.ports import TextRedactor
 from discreet.state.context import check_user_id
 from discreet.state.records import TurnRecord
@@ -17,7 +19,14 @@ from discreet.storage.redacting import redacted_turn
 from discreet.storage.sealing import FieldSealer
 
 _APPEND: LiteralString = """
-WITH session AS (
+WITH again AS (
+    UPDATE discreet.conversation_log
+    SET modality = %(modality)s, media = %(media)s, input_text = %(input_text)s, output_text = %(output_text)s,
+        sealed_input = %(sealed_input)s, sealed_output = %(sealed_output)s, is_emergency = %(is_emergency)s,
+        loop_flag = %(loop_flag)s, provenance = %(provenance)s, started_at = %(started_at)s, ended_at = %(ended_at)s
+    WHERE request_id = %(request_id)s AND session_key = %(session_key)s
+),
+session AS (
     INSERT INTO discreet.session_record AS s (
         session_key, user_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds
     )
@@ -62,7 +71,7 @@ class PostgresConversationLog:
         self._sealer = sealer
 
     async def append(self, turn: TurnRecord) -> bool:
-        """Store one turn and touch its session record; False if `request_id` was stored before.
+        """Store one turn and touch its session record; False if it took the place of the same request's.
 
         A crash of the server may lose the turns of the last moments: the log doesn't wait for the disk.
 
@@ -95,10 +104,24 @@ class PostgresConversationLog:
 
     def _texts(self, turn: TurnRecord, session: str) -> dict[str, str | bytes | bool | None]:
         """Return the columns that hold what was said, and in few words what about."""
-        said, sealed_said = self._sealer.split(turn.input_text, "log", "input", turn.request_id)
-        answer, sealed_answer = self._sealer.split(turn.output_text, "log", "output", turn.request_id)
+        said, sealed_said = self._sealer.split(turn.input_text, *_owner("input", turn.request_id))
+        answer, sealed_answer = self._sealer.split(turn.output_text, *_owner("output", turn.request_id))
         texts = {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}
         intent, sealed = None, None
         if turn.intent is not None:
             intent, sealed = self._sealer.split(turn.intent, "session", "intent", session)
         return {**texts, "intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}
+
+
+def text_of_turn(row: Mapping[str, Any], sealer: FieldSealer) -> str:
+    """Return what was said and answered in a row of the log; empty if its key is lost."""
+    try:
+        said = sealer.join(row["input_text"], row["sealed_input"], *_owner("input", row["request_id"]))
+        answer = sealer.join(row["output_text"], row["sealed_output"], *_owner("output", row["request_id"]))
+    except EncryptionError:
+        return ""
+    return f"{said}\n{answer}"
+
+
+def _owner(field: str, request_id: str) -> tuple[str, str, str]:
+    return "log", field, request_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -28,8 +29,15 @@ SELECT user_key, thread_id, position FROM gone
 
 async def delete_one(cursor: AsyncCursor[dict[str, Any]], user_id: str, entry_id: UUID, sealer: FieldSealer) -> bool:
     """Delete one memory; False if there is none of that id. The person must be locked."""
-    parameters = {"user_id": user_id, "entry_id": entry_id}
-    return await _delete(cursor, "AND m.entry_id = %(entry_id)s", parameters, sealer) == 1
+    return await delete_entries(cursor, user_id, [entry_id], sealer) == 1
+
+
+async def delete_entries(
+    cursor: AsyncCursor[dict[str, Any]], user_id: str, entry_ids: Sequence[UUID], sealer: FieldSealer
+) -> int:
+    """Delete memories by their ids; return how many. The person must be locked."""
+    parameters = {"user_id": user_id, "entry_ids": list(entry_ids)}
+    return await _delete(cursor, "AND m.entry_id = ANY (%(entry_ids)s)", parameters, sealer)
 
 
 async def delete_where(

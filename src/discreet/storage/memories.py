@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
-from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
+from discreet.ports import Conversation, EmbeddingProvider, Forgotten, TextRedactor, is_semantic
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
@@ -23,8 +23,10 @@ from discreet.state.text import storable
 from discreet.storage.browsing import build_get, build_latest
 from discreet.storage.deleting import delete_one, delete_where
 from discreet.storage.feedback import append_feedback
+from discreet.storage.forgetting import MARKED, forget_entry
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.hits import HitCounter
+from discreet.storage.keys import digest
 from discreet.storage.large_search import MAX_LIMIT, build_large_search, servable
 from discreet.storage.large_users import LargeUsers
 from discreet.storage.memory_rows import record_from
@@ -247,6 +249,37 @@ class PostgresMemories:
         filters = redacted_filters(filters, self._redactor)
         async with self._locked(user_id) as cursor:
             return await delete_where(cursor, user_id, filters, self._rules.sealer)
+
+    async def forget(
+        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+    ) -> Forgotten | None:
+        """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
+
+        Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was deleted.
+        """
+        user_id = check_user_id(user_id)
+        conversation = conversation or Conversation()
+        async with self._locked(user_id) as cursor:
+            return await forget_entry(
+                cursor, user_id, entry_id, self._rules.sealer, only=only, conversation=conversation
+            )
+
+    async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
+        """Return the request_ids of the rounds of a thread that no prompt may tell any more.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+        """
+        asked = {"user_id": check_user_id(user_id), "thread_key": digest(thread_id)}
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(MARKED, asked)).fetchall()
+        return frozenset(row["request_id"] for row in rows)
 
     async def close(self) -> None:
         """Write how often memories were found. The pool must still be open."""

@@ -11,10 +11,11 @@ from typing import Any
 from uuid import UUID
 
 from discreet.errors import EntryExistsError, FeedbackLimitError
-from discreet.ports import EmbeddingProvider, TextRedactor, is_semantic
+from discreet.ports import Conversation, EmbeddingProvider, Forgotten, TextRedactor, is_semantic
 from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, forget, superseded_by
 from discreet.retrieval.settling import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
@@ -60,13 +61,19 @@ class InMemoryMemories:
         embeddings: EmbeddingProvider | None = None,
         redactor: TextRedactor | None = None,
         thresholds: DedupThresholds | None = None,
+        log: InMemoryConversationLog | None = None,
     ) -> None:
-        """Embed by `embeddings` (default: `StubEmbeddings`), redact by `redactor` (default: the product's own)."""
+        """Embed by `embeddings` (default: `StubEmbeddings`), redact by `redactor` (default: the product's own).
+
+        What tells a forgotten fact is looked for in `log` too.
+        """
         self._embeddings = embeddings or StubEmbeddings()
         self.semantic = is_semantic(self._embeddings)
         self._redactor = redactor or Redactor()
         self._thresholds = thresholds or DedupThresholds()
         self._kept: defaultdict[str, dict[UUID, _Kept]] = defaultdict(dict)
+        self._log = log
+        self._forgotten: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
 
     async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
         """Redact, embed, consolidate and store `records`; with `apart` each becomes a record of its own."""
@@ -174,6 +181,38 @@ class InMemoryMemories:
         """Delete one memory of `user_id`; False if there is none of that id."""
         return self._kept[check_user_id(user_id)].pop(entry_id, None) is not None
 
+    async def forget(
+        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+    ) -> Forgotten | None:
+        """Delete one memory and all that tells it; None if there is none of that id."""
+        conversation = conversation or Conversation()
+        records = {each: kept.record for each, kept in self._kept[check_user_id(user_id)].items()}
+        entry = records.get(entry_id)
+        if entry is None:
+            return None
+        facts = [entry]
+        if not only:
+            facts += [each for each in records.values() if each is not entry and are_siblings(each, entry)]
+        while former := superseded_by(facts, records.values()):
+            facts += former
+        turns = [] if self._log is None else [turn for turn in self._log.turns if turn.user_id == user_id]
+        gone = forget(
+            facts,
+            conversation=conversation,
+            logged=[LoggedRound(t.thread_id, t.request_id, f"{t.input_text}\n{t.output_text}") for t in turns],
+            derived=[record for record in records.values() if record.type in DERIVED],
+        )
+        for record in (*gone.facts, *gone.told):
+            del self._kept[user_id][record.entry_id]
+        for thread_id, request_id in (*gone.rounds, (conversation.thread_id, conversation.request_id)):
+            if thread_id and request_id:
+                self._forgotten[user_id, thread_id].add(request_id)
+        return gone
+
+    async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
+        """Return the request_ids of the rounds of a thread that no prompt may tell any more."""
+        return frozenset(self._forgotten.get((check_user_id(user_id), thread_id), ()))
+
     async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
         """Delete what `filters` select, superseded or not; return how many."""
         gone = [kept.record.entry_id for kept in self._matching(check_user_id(user_id), filters, held=False)]
@@ -197,9 +236,11 @@ class InMemoryConversationLog:
         """What was appended, oldest first."""
 
     async def append(self, turn: TurnRecord) -> bool:
-        """Keep one turn; False if its `request_id` was kept before."""
-        if any(kept.request_id == turn.request_id for kept in self.turns):
-            return False
+        """Keep one turn; False if it took the place of the same request's."""
+        for position, kept in enumerate(self.turns):
+            if kept.request_id == turn.request_id:
+                self.turns[position] = turn
+                return False
         self.turns.append(turn)
         return True
 

@@ -164,6 +164,16 @@ async def test_sixteen_writers_of_changing_facts_leave_one_current_each(database
 # Too many memories.
 
 
+async def test_with_a_fact_that_is_forgotten_goes_what_it_superseded_also_once_it_was_said_again(database):
+    async with memories_at(database, {OLD: 1.0, NEW: 0.9}) as memories:
+        await memories.save("ann", [fact(OLD)])
+        [new] = await memories.save("ann", [fact(NEW, JUNE)])
+        await memories.save("ann", [fact(NEW, JUNE + timedelta(days=9))])
+        gone = await memories.forget("ann", new.entry_id)
+        assert [record.text for record in gone.facts] == [NEW, OLD]
+        assert await memories.latest("ann", held=False) == []
+
+
 async def test_over_the_limit_superseded_ones_go_first_then_the_least_useful_and_never_moments(database):
     now = datetime.now(UTC)
     async with memories_at(database, {}, max_memories_per_user=5) as memories:

@@ -58,11 +58,18 @@ async def test_a_turn_is_logged_redacted(storage):
     ]
 
 
-async def test_a_request_is_logged_once(storage):
+async def test_of_a_message_that_is_answered_anew_the_later_answer_stands(storage):
     assert await storage.log.append(turn())
-    assert not await storage.log.append(turn(input_text="something else"))
-    assert rows(storage.dsn, "SELECT input_text FROM discreet.conversation_log") == [("Hi",)]
+    assert not await storage.log.append(turn(output_text="Hello again", ended_at=NOON + timedelta(seconds=9)))
+    logged = rows(storage.dsn, "SELECT input_text, output_text, ended_at FROM discreet.conversation_log")
+    assert logged == [("Hi", "Hello again", NOON + timedelta(seconds=9))]
     assert rows(storage.dsn, "SELECT rounds FROM discreet.session_record") == [(1,)]
+
+
+async def test_the_request_of_somebody_else_is_never_replaced(storage):
+    assert await storage.log.append(turn())
+    assert not await storage.log.append(turn(user_id="bob", output_text="Bob's"))
+    assert rows(storage.dsn, "SELECT output_text FROM discreet.conversation_log") == [("Hello",)]
 
 
 async def test_a_request_that_is_sent_many_times_at_once_is_logged_once(storage):

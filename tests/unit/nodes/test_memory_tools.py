@@ -10,11 +10,11 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 
 from discreet.background_loop import wait_for
-from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, make_tools
+from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools
 from discreet.ports import FixedSettings
 from discreet.state.context import Context
 from discreet.state.memory_settings import MemorySettings
-from discreet.state.records import MemoryRecord
+from discreet.state.records import MemoryRecord, Provenance
 from discreet.testing import InMemoryMemories
 
 
@@ -26,7 +26,8 @@ def memories():
 @pytest.fixture
 def call(run_node, memories):
     """Return `await call(name, args, …)`: the tool's message, as the assistant gets it."""
-    node = make_tools([MemorySave(memories=memories), MemoryRecall(memories=memories), MemoryForget(memories=memories)])
+    kinds = (MemorySave, MemoryRecall, MemoryUpdate, MemoryForget)
+    node = make_tools([kind(memories=memories) for kind in kinds])
 
     async def call(name, arguments, *, before=(), said="I keep two parrots", **context):
         request = AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c1"}])
@@ -66,7 +67,12 @@ async def test_forgetting_takes_the_users_own_record_only(call, memories):
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("save_memory", {"text": "x"}), ("recall_memory", {"query": "x"}), ("forget_memory", {"entry_id": str(uuid4())})],
+    [
+        ("save_memory", {"text": "x"}),
+        ("recall_memory", {"query": "x"}),
+        ("update_memory", {"entry_id": str(uuid4()), "text": "x"}),
+        ("forget_memory", {"entry_id": str(uuid4())}),
+    ],
 )
 async def test_without_a_user_the_tools_decline(call, name, arguments):
     message = await call(name, arguments)
@@ -74,10 +80,55 @@ async def test_without_a_user_the_tools_decline(call, name, arguments):
     assert "names no user_id" in message.content
 
 
+async def test_the_result_lists_what_went_without_its_text(call, memories):
+    said = {"thread_id": "other", "request_id": "r1", "provenance": Provenance(source="save_memory")}
+    given = [MemoryRecord(text=text, **said) for text in ("Keeps parrots", "Owns a boat")]
+    parrots, boat = await memories.save("ann", given)
+    before = [HumanMessage("Parrots eat seeds?", id="h1"), AIMessage("They do.", id="a1"), HumanMessage("Forget it")]
+    message = await call("forget_memory", {"entry_id": str(parrots.entry_id)}, before=before, user_id="ann")
+    assert json.loads(message.content) == {
+        "deleted": True,
+        "entry_id": str(parrots.entry_id),
+        "also": [{"entry_id": str(boat.entry_id), "type": "user_fact"}],
+        "rounds": 3,
+        "summaries": 0,
+    }
+    assert await memories.latest("ann") == []
+
+
+async def test_a_memory_is_corrected_in_its_place(call, memories):
+    (wrong,) = await memories.save("ann", [MemoryRecord(text="Lives in Hanoi", importance=9, request_id="r1")])
+    arguments = {"entry_id": str(wrong.entry_id), "text": "Lives in Hue"}
+    said = "No, I live in Hue"
+    other = json.loads((await call("update_memory", arguments, said=said, user_id="bob")).content)
+    assert other == {"updated": False, "entry_id": str(wrong.entry_id)}
+    done = json.loads((await call("update_memory", arguments, said=said, user_id="ann")).content)
+    assert (done["updated"], done["text"]) == (True, "Lives in Hue")
+    (right,) = await memories.latest("ann", held=False)
+    assert (right.entry_id, right.text, right.importance, right.request_id) == (wrong.entry_id, "Lives in Hue", 9, "r1")
+    assert right.valid_from == wrong.created_at < right.created_at
+
+
+@pytest.mark.parametrize("text", ["My key is sk-" + "a1B2" * 12, "Balance of the account: 1,204 euros", " "])
+async def test_what_may_not_be_saved_may_not_correct(call, memories, text):
+    (record,) = await memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+    result = ToolMessage("Balance of the account: 1,204 euros", tool_call_id="c0", name="bank")
+    arguments = {"entry_id": str(record.entry_id), "text": text}
+    assert (await call("update_memory", arguments, before=[result], said="Go", user_id="ann")).status == "error"
+    assert [each.text for each in await memories.latest("ann")] == ["Keeps parrots"]
+
+
+async def test_what_was_made_of_a_conversation_is_not_corrected(call, memories):
+    (past,) = await memories.save("ann", [MemoryRecord(text="They spoke of boats", type="conversation_summary")])
+    arguments = {"entry_id": str(past.entry_id), "text": "They spoke of cars"}
+    assert not json.loads((await call("update_memory", arguments, user_id="ann")).content)["updated"]
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
         ("save_memory", {"text": ""}),
+        ("update_memory", {"entry_id": str(uuid4()), "text": ""}),
         ("save_memory", {"text": "x", "type": "turn"}),
         ("save_memory", {"text": "x", "importance": 99}),
         ("recall_memory", {"query": "x", "limit": 1000}),

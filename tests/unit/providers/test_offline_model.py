@@ -302,3 +302,68 @@ def test_a_schema_is_refused():
 @pytest.mark.parametrize("messages", [[SystemMessage("Be kind.")], [HumanMessage("")], [HumanMessage("\ud800")]])
 def test_a_prompt_without_words_is_answered_too(messages):
     assert OfflineChatModel().bind_tools(MEMORY_TOOLS).invoke(messages).text.startswith(NOTICE["en"])
+
+
+CORRECTIONS = {
+    "en": ("Correct that: I keep three parrots.", "I keep three parrots."),
+    "vi": ("Hãy sửa lại: tôi nuôi ba con vẹt.", "tôi nuôi ba con vẹt."),
+    "ru": ("Исправь: я держу трёх попугаев.", "я держу трёх попугаев."),
+    "zh": ("请更正：我养了三只鹦鹉。", "我养了三只鹦鹉。"),
+}
+
+
+@tool
+def update_memory(entry_id: str, text: str) -> str:
+    """Update."""
+
+
+@pytest.mark.parametrize("language", CORRECTIONS)
+def test_a_correction_takes_the_place_of_the_closest_memory(language):
+    said, right = CORRECTIONS[language]
+    results = {"recall_memory": found(("two parrots", 0.9)), "update_memory": {"updated": True, "text": "3 parrots"}}
+    chat = Chat(*MEMORY_TOOLS, update_memory, **results)
+    answer = chat.say(said)
+    assert [name for name, _ in chat.calls] == ["recall_memory", "update_memory"]
+    assert chat.calls[1][1] == {"entry_id": ENTRY, "text": right}
+    assert "3 parrots" in answer
+    assert "two parrots" not in answer
+
+
+def test_a_correction_of_nothing_is_saved():
+    chat = Chat(*MEMORY_TOOLS, update_memory, recall_memory=found(), save_memory={"saved": True, "text": "x"})
+    chat.say("Correction: I keep three parrots.")
+    assert [name for name, _ in chat.calls] == ["recall_memory", "save_memory"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Correct that.",
+        "That is correct.",
+        "Correct this code for me",
+        "Sửa lại nhà giúp tôi",
+        "Исправь ошибку в коде",
+        "请纠正我的发音",
+    ],
+)
+def test_who_wants_something_else_corrected_changes_nothing(said):
+    results = {"recall_memory": found(("two parrots", 0.9)), "save_memory": {"saved": True, "text": "x"}}
+    chat = Chat(*MEMORY_TOOLS, update_memory, **results)
+    chat.say(said)
+    assert "update_memory" not in [name for name, _ in chat.calls]
+
+
+@tool("forget_memory")
+def forget_memory_whole(entry_id: str, only: bool = False) -> str:
+    """Forget."""
+
+
+@pytest.mark.parametrize(
+    ("said", "only"),
+    [("Forget that I keep parrots", True), ("Forget that I am Ann, a nurse from Hanoi, and keep parrots", False)],
+)
+def test_a_part_that_was_named_is_forgotten_alone(said, only):
+    results = {"recall_memory": found(("I keep two parrots", 0.93)), "forget_memory": {"deleted": True}}
+    chat = Chat(recall_memory, forget_memory_whole, **results)
+    chat.say(said)
+    assert chat.calls[1][1] == {"entry_id": ENTRY, "only": only}

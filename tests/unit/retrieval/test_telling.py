@@ -11,7 +11,7 @@ SETS = Path(__file__).resolve().parents[3] / "benchmarks" / "summary_sets"
 
 TOLD = [
     ("I'm allergic to peanuts.", "The user is allergic to peanuts"),
-    ("I can't have peanut butter, what else?", "User has a peanut allergy"),
+    ("I can't have peanut butter, what else?", "User has a severe peanut allergy"),
     ("What's the weather in Hanoi?", "I live in Hanoi."),
     ("Bello is sick", "My dog is called Bello"),
     ("I'm a nurse at the Charité.", "The user works as a nurse at the Charité hospital and has night shifts"),
@@ -57,6 +57,11 @@ def test_a_fact_of_several_clauses_is_told_by_one_of_them():
     fact = "My name is Ann, I live in Hanoi, and I drink coffee."
     assert tells("It rains in Hanoi.", fact)
     assert tells("Where is good coffee to drink?", fact)
+
+
+def test_a_word_in_front_of_a_fact_is_no_part_of_it():
+    assert not tells("Is there another way?", "By the way, I am allergic to peanuts")
+    assert tells("I am vegan, you know.", "Vegan")
 
 
 def test_words_far_apart_in_a_long_answer_tell_nothing():

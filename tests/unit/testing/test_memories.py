@@ -114,7 +114,7 @@ async def test_a_user_id_that_can_key_nothing_is_refused(memories):
             await call
 
 
-async def test_the_log_keeps_each_turn_once():
+async def test_the_log_keeps_each_turn_once_with_its_later_answer():
     log = InMemoryConversationLog()
     turn = TurnRecord(
         request_id="r1",
@@ -126,5 +126,6 @@ async def test_the_log_keeps_each_turn_once():
         ended_at=DAY,
     )
     assert await log.append(turn)
-    assert not await log.append(turn)
-    assert log.turns == [turn]
+    again = turn.model_copy(update={"output_text": "Hello again"})
+    assert not await log.append(again)
+    assert log.turns == [again]

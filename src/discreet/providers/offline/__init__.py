@@ -1,4 +1,4 @@
-"""A chat model without a language model: rules that save, recall and forget, and say so."""
+"""A chat model without a language model: rules that save, recall, correct and forget, and say so."""
 
 from discreet.providers.offline.model import OfflineChatModel
 

@@ -1,6 +1,6 @@
 """What the offline model does next in a turn: call a tool, or answer.
 
-Each intent gets one round of tool calls (forgetting two: find, then delete), then text. What a memory or a tool says is
+Each intent gets one round of tool calls (forgetting and correcting two: find, then delete or replace), then text. What a memory or a tool says is
 quoted or counted, never obeyed.
 """
 
@@ -20,10 +20,11 @@ from langchain_core.messages.tool import ToolCall, tool_call
 from discreet.providers.offline.commands import Command, find_command
 from discreet.providers.offline.reading import Language, Reading, read
 from discreet.providers.offline.turn import ToolResult, Turn
+from discreet.retrieval.tokens import tokens
 from discreet.state.records import MAX_MEMORY_CHARS
 
-SAVE, RECALL, FORGET = "save_memory", "recall_memory", "forget_memory"
-MEMORY_TOOLS = frozenset({SAVE, RECALL, FORGET})
+SAVE, RECALL, UPDATE, FORGET = "save_memory", "recall_memory", "update_memory", "forget_memory"
+MEMORY_TOOLS = frozenset({SAVE, RECALL, UPDATE, FORGET})
 
 MIN_RELEVANCE = 0.6
 """What is less relevant is not offered as an answer. 0.6 is "about the same thing" on the common scale; with the local
@@ -60,7 +61,10 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
     if turn.results:
         target = _closest(turn, MIN_RELEVANCE_TO_FORGET) if reading.forget and not command else None
         if target and FORGET in turn.tools and not turn.result_of(FORGET):
-            yield _call(turn, FORGET, {"entry_id": target["entry_id"]})
+            named = {"only": _is_named(target, reading.forget)} if "only" in _arguments(turn, FORGET) else {}
+            yield _call(turn, FORGET, {"entry_id": target["entry_id"], **named})
+        if reading.correct and not command:
+            yield from _correction(turn, reading.correct[:MAX_MEMORY_CHARS])
         return
     if command:
         if command.known and not command.missing:
@@ -69,9 +73,19 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
     if reading.facts and SAVE in turn.tools and not turn.recorded:
         kind = "preference" if reading.taste else "user_fact"
         yield _call(turn, SAVE, {"text": reading.facts[:MAX_MEMORY_CHARS], "type": kind})
-    query = reading.question or (reading.forget if FORGET in turn.tools else "")
+    query = reading.question or (reading.forget if FORGET in turn.tools else "") or reading.correct
     if query and RECALL in turn.tools:
         yield _call(turn, RECALL, {"query": query[:MAX_RECALL_QUERY_CHARS]})
+
+
+def _correction(turn: Turn, right: str) -> Iterator[ToolCall]:
+    """Yield the call that puts what is right in the place of the memory closest to it, or beside the others if none is."""
+    target = _closest(turn, MIN_RELEVANCE_TO_FORGET)
+    if target and target.get("type") not in _SHORT_OF_A_FACT and UPDATE in turn.tools:
+        if not turn.result_of(UPDATE):
+            yield _call(turn, UPDATE, {"entry_id": target["entry_id"], "text": right})
+    elif SAVE in turn.tools and not turn.result_of(SAVE):
+        yield _call(turn, SAVE, {"text": right, "type": "user_fact"})
 
 
 def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Mapping[str, str]) -> Iterator[str]:
@@ -83,7 +97,8 @@ def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Map
     elif reading.forget and not command and turn.result_of(RECALL):
         yield _about_forgetting(turn, replies)
     else:
-        for result in turn.results:
+        written = [result for result in turn.results if result.tool in (SAVE, UPDATE)]
+        for result in (written or turn.results) if reading.correct else turn.results:
             yield _about_result(turn, result, replies)
         if reading.facts and SAVE in turn.tools and turn.recorded:
             yield replies["recorded"]
@@ -92,7 +107,9 @@ def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Map
 
 
 def _about_result(turn: Turn, result: ToolResult, replies: Mapping[str, str]) -> str:
-    if result.tool == SAVE:
+    if result.tool in (SAVE, UPDATE):
+        if result.data.get("updated") is False:
+            return replies["refused"].format(reason=replies["already_gone"])
         if result.failed:
             return replies["refused"].format(reason=_reason(result, replies))
         saved = [result.data, *result.data.get("also", ())]
@@ -129,6 +146,18 @@ def _closest(turn: Turn, least: float) -> dict[str, Any] | None:
     memories = recalled.data.get("memories", []) if recalled and not recalled.failed else []
     near = [memory for memory in memories if memory.get("relevance", 0) >= least]
     return min(near, key=lambda memory: memory.get("type") in _SHORT_OF_A_FACT, default=None)
+
+
+def _is_named(memory: Mapping[str, Any], forget: str) -> bool:
+    """Whether the user's words mean this memory, and not more than it: then what was said beside it stays."""
+    words = set(tokens(forget))
+    shared = words.intersection(tokens(memory["text"]))
+    return not shared or len(shared) * 2 >= len(words)
+
+
+def _arguments(turn: Turn, tool: str) -> Mapping[str, Any]:
+    properties: Mapping[str, Any] = turn.tools[tool].get("properties", {})
+    return properties
 
 
 def _call(turn: Turn, tool: str, arguments: dict[str, Any]) -> ToolCall:

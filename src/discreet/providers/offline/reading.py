@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Final, Literal
 
 Language = Literal["en", "vi", "ru", "zh"]
-Kind = Literal["social", "forget", "question", "fact", "remark"]
+Kind = Literal["social", "forget", "correct", "question", "fact", "remark"]
+
+_ABOUT_MEMORY: Final[tuple[Kind, ...]] = ("forget", "correct")
 
 _STOPS = ".!?…。\uff01\uff1f"
 _FULL_WIDTH_STOPS = "。\uff01\uff1f"
@@ -39,6 +41,8 @@ class Reading:
     """The sentences that ask."""
     forget: str = ""
     """What is to be forgotten."""
+    correct: str = ""
+    """What is to take the place of what was said before."""
     taste: bool = False
     """Whether the facts say what the user likes."""
 
@@ -54,11 +58,12 @@ def language_of(text: str) -> Language:
 
 
 def read(text: str) -> Reading:
-    """Return what `text` states, asks, or wants forgotten.
+    """Return what `text` states, asks, or wants forgotten or corrected.
 
     Example:
-        >>> read("Hi! I keep two parrots. What do they eat?")
-        Reading(language='en', facts='I keep two parrots.', question='What do they eat?', forget='', taste=False)
+        >>> reading = read("Hi! I keep two parrots. What do they eat?")
+        >>> reading.language, reading.facts, reading.question
+        ('en', 'I keep two parrots.', 'What do they eat?')
     """
     language = language_of(text)
     rules = _rules(language)
@@ -69,6 +74,8 @@ def read(text: str) -> Reading:
 
     if forget := said("forget"):
         return Reading(language, forget=forget)
+    if correct := said("correct"):
+        return Reading(language, correct=correct)
     # A remark beside a fact belongs to it: "I have a cat. Her name is Mishka."
     facts = said("fact", "remark") if said("fact") else ""
     return Reading(language, facts=facts, question=said("question"), taste=rules.found("taste", facts))
@@ -89,7 +96,10 @@ class _Rules:
             body = f"(?:{'|'.join(groups[group])})"
             return re.compile(shape.format(rf"(?<!\w){body}(?![\w-])" if spaced else body))
 
-        at_start = {group: compiled(group, "^{}") for group in ("social", "forget", "remember", "ask_start", "request")}
+        at_start = {
+            group: compiled(group, "^{}")
+            for group in ("social", "forget", "correct", "remember", "ask_start", "request")
+        }
         self._patterns = at_start | {group: compiled(group, "{}") for group in ("ask", "self", "taste")}
 
     def found(self, group: str, text: str) -> bool:
@@ -101,8 +111,9 @@ class _Rules:
         rest = self.without("social", sentence)
         if not rest:
             return "social", ""
-        if self.found("forget", rest):
-            return "forget", self.without("forget", rest) or rest
+        for kind in _ABOUT_MEMORY:
+            if self.found(kind, rest):
+                return kind, self.without(kind, rest) or rest
         if self._asks(rest):
             return "question", rest
         if self.found("remember", rest):

@@ -219,6 +219,16 @@ CREATE TABLE discreet.conversation_log (
 CREATE INDEX conversation_log_session ON discreet.conversation_log (session_key, started_at);
 CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
 
+-- Rounds that their user had forgotten: no prompt tells them any more, though log and checkpoints still have them. Nothing here
+-- says what they were about. They stay as long as their person does: a thread may outlive the log.
+CREATE TABLE discreet.forgotten_round (
+    user_key bigint NOT NULL REFERENCES discreet.person ON DELETE CASCADE,
+    thread_key uuid NOT NULL, -- digest of thread_id
+    request_id text COLLATE "C" NOT NULL,
+    forgotten_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key, request_id)
+);
+
 -- Items of the LangGraph store, redacted, and sealed if there is a key. user_key is that of the namespace, item_key a
 -- digest of the key. What an item is searched by are rows of discreet.memory.
 CREATE TABLE discreet.store_item (

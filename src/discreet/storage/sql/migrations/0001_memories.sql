@@ -148,3 +148,11 @@ CREATE TABLE discreet.conversation_log (
 
 CREATE INDEX conversation_log_session ON discreet.conversation_log (session_key, started_at);
 CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+
+CREATE TABLE discreet.forgotten_round (
+    user_key bigint NOT NULL REFERENCES discreet.person ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    forgotten_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key, request_id)
+);

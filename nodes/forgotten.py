@@ -1,0 +1,94 @@
+"""Leave out of prompts and summaries what the user had forgotten: the one reason for a round to be told nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from discreet.metrics import forgotten_unread
+from discreet.nodes.requests import request_id_of
+from discreet.nodes.run import Run
+from discreet.nodes.turn import turn_start
+from discreet.ports import Memories
+from discreet.prompts.rounds import split_rounds
+from discreet.redaction import untagged
+
+logger = logging.getLogger(__name__)
+
+READ_SECONDS = 1.0
+"""How long a prompt waits for what was forgotten; it takes a millisecond."""
+MAX_KNOWN = 10_000
+"""Threads whose forgotten rounds are held for when the memories can't be asked."""
+
+
+@dataclass(frozen=True)
+class ForgottenRounds:
+    """Knows which rounds of a thread were forgotten. One for all nodes of a graph."""
+
+    memories: Memories
+    _known: OrderedDict[tuple[str, str], frozenset[str]] = field(default_factory=OrderedDict, repr=False)
+    """What was read last."""
+
+    async def left_out(self, run: Run, messages: Sequence[BaseMessage], *, ended: bool = False) -> list[BaseMessage]:
+        """Return `messages` without the rounds that were forgotten. The running turn stays, unless it has `ended`.
+
+        If the memories can't be asked, what was read last holds. If nothing was read before in this process, all but the
+        running turn is left out: what was forgotten is not told because a database is slow.
+        """
+        if run.user_id is None or run.thread_id is None or not messages:
+            return list(messages)
+        start = len(messages) if ended else (turn_start(messages) or 0)
+        if not start:
+            return list(messages)
+        marks = await self._marks(run.user_id, run.thread_id)
+        if marks is None:
+            return list(messages[start:])
+        earlier = without(messages[:start], marks, lambda message_id: request_id_of(run, message_id))
+        return [*earlier, *messages[start:]]
+
+    async def _marks(self, user_id: str, thread_id: str) -> frozenset[str] | None:
+        thread = user_id, thread_id
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                self._known[thread] = await self.memories.forgotten(user_id, thread_id)
+        except Exception as error:  # noqa: BLE001  # the turn goes on, whatever a foreign store raises
+            cause = type(error).__name__
+            forgotten_unread.labels(cause).inc()
+            logger.warning("forgotten_unread cause=%s known=%s", cause, thread in self._known)
+        else:
+            self._known.move_to_end(thread)
+            if len(self._known) > MAX_KNOWN:
+                self._known.popitem(last=False)
+        return self._known.get(thread)
+
+
+def without(
+    messages: Sequence[BaseMessage], marks: Collection[str], request_of: Callable[[str | None], str]
+) -> list[BaseMessage]:
+    """Return `messages` without those of the requests in `marks`: the user's message of each and all up to their next one.
+
+    A message may have its request's id as its own.
+    """
+    if not marks:
+        return list(messages)
+    left: list[BaseMessage] = []
+    is_told = True
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            is_told = message.id not in marks and request_of(message.id) not in marks
+        if is_told:
+            left.append(message)
+    return left
+
+
+def texts_of_rounds(run: Run, messages: Sequence[BaseMessage]) -> dict[str, str]:
+    """Return what was said and answered in each round before the running turn, by request_id, as memories have it."""
+    earlier = split_rounds(messages[: turn_start(messages) or 0])
+    return {
+        request_id_of(run, said[0].id): untagged("\n".join(str(message.text) for message in said)) for said in earlier
+    }

@@ -1,0 +1,58 @@
+"""The tool `update_memory`: correct one memory of the user's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from langchain_core.tools import ArgsSchema
+from pydantic import Field, SkipValidation
+
+from discreet.nodes.tools.memory_save import check_memory
+from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
+from discreet.ports import TextRedactor
+from discreet.redaction.configured import default_redactor
+from discreet.retrieval.settling import CONSOLIDATED
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
+
+
+class MemoryUpdateArgs(MemoryToolArgs):
+    """What the model gives."""
+
+    entry_id: UUID = Field(description="entry_id of the memory, as recall_memory returned it.")
+    text: str = Field(
+        min_length=1, max_length=MAX_MEMORY_CHARS, description="The whole memory as it should read: one short sentence."
+    )
+
+
+class MemoryUpdate(MemoryTool):
+    """Puts another text in the place of a memory's; refuses what `save_memory` refuses.
+
+    The wrong text is gone, not superseded: it never held. The memory keeps its id, its type and since when it holds, and
+    counts as said now. That of another user answers like one that does not exist, and so does what was made of conversations.
+    """
+
+    name: str = "update_memory"
+    description: str = (
+        "Correct one memory that the user says is wrong, or add to it what they said since. "
+        "Use recall_memory first to find its entry_id. Never passwords, keys or tokens, and never what a tool returned."
+    )
+    args_schema: ArgsSchema | None = MemoryUpdateArgs
+    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
+    """Finds secrets: texts in which it puts `<SECRET>` are refused."""
+    messages_key: str = Field(default="messages", exclude=True)
+    """State key of the messages, for graphs with a schema of their own."""
+
+    async def _arun(self, entry_id: UUID, text: str, runtime: Any = None) -> dict[str, Any]:
+        _run, user_id = self.speaker(runtime)
+        state = getattr(runtime, "state", None)
+        messages = state.get(self.messages_key) or () if isinstance(state, dict) else ()
+        check_memory(text, messages, self.redactor)
+        wrong = await self.memories.get(user_id, entry_id)
+        if wrong is None or wrong.type not in CONSOLIDATED:
+            return {"updated": False, "entry_id": str(entry_id)}
+        since = wrong.valid_from or wrong.created_at
+        right = wrong.model_dump() | {"text": text, "created_at": datetime.now(UTC), "valid_from": since}
+        (stored,) = await self.memories.save(user_id, [MemoryRecord(**right)])
+        return {"updated": True, "entry_id": str(entry_id), "text": stored.text, "type": stored.type}

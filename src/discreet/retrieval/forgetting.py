@@ -1,0 +1,89 @@
+"""Decide what goes with a fact that is forgotten. Pure: the records and texts are read by whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from discreet.ports import Conversation, Forgotten
+from discreet.retrieval.telling import teller
+from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryRecord, MemoryType
+
+DERIVED: Final[tuple[MemoryType, ...]] = ("turn", "conversation_summary")
+"""Memories that are made of conversations, and go where they tell what is forgotten."""
+
+SPLIT_BY = "save_memory"
+"""Source of facts that were kept of one statement, under its request_id."""
+
+
+class LoggedRound(NamedTuple):
+    """A round as the conversation log has it."""
+
+    thread_id: str
+    request_id: str
+    text: str
+    """What was said and what was answered."""
+
+
+def are_siblings(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether both were kept of the same statement."""
+    return one.request_id == other.request_id is not None and (
+        one.provenance.source == other.provenance.source == SPLIT_BY
+    )
+
+
+def beginnings(facts: Iterable[MemoryRecord]) -> list[datetime]:
+    """Return when `facts` began to hold: what they superseded ended at that moment."""
+    return [moment for fact in facts for moment in (fact.valid_from, fact.created_at) if moment is not None]
+
+
+def superseded_by(facts: Sequence[MemoryRecord], ended: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """Return those of the `ended` records whose place one of `facts` took."""
+    began = {(fact.app_name, fact.type, moment) for fact in facts for moment in beginnings([fact])}
+    known = {fact.entry_id for fact in facts}
+    return [old for old in ended if (old.app_name, old.type, old.valid_to) in began and old.entry_id not in known]
+
+
+def forget(
+    facts: list[MemoryRecord],
+    *,
+    conversation: Conversation,
+    logged: Iterable[LoggedRound],
+    derived: Sequence[MemoryRecord],
+) -> Forgotten:
+    """Return what goes with `facts`: rounds that tell them, and what was made of these.
+
+    A summary goes if it tells them, and also if it is of a thread that does: it may do so in other words.
+    """
+    told = teller((conversation.asked if fact.type in DERIVED else "") or fact.text for fact in facts)
+    rounds = {place for record in facts if (place := _round_of(record)) is not None}
+    rounds |= {(each.thread_id, each.request_id) for each in logged if told(each.text)}
+    if (thread := conversation.thread_id) is not None:
+        rounds |= {(thread, request_id) for request_id, text in conversation.rounds.items() if told(text)}
+        rounds -= {(thread, conversation.request_id or "")}
+    telling = {record.entry_id for record in derived if told(record.text)}
+    rounds |= {
+        place
+        for record in derived
+        if record.type == "turn" and record.entry_id in telling and (place := _round_of(record)) is not None
+    }
+    threads = {thread_id for thread_id, _ in rounds}
+    known = {fact.entry_id for fact in facts}
+    gone = [
+        record
+        for record in derived
+        if record.entry_id not in known
+        and (
+            record.entry_id in telling
+            or (record.thread_id in threads if record.type == "conversation_summary" else _round_of(record) in rounds)
+        )
+    ]
+    return Forgotten(facts=facts, told=gone, rounds=frozenset(rounds))
+
+
+def _round_of(record: MemoryRecord) -> tuple[str, str] | None:
+    thread_id, request_id = record.thread_id, record.request_id
+    if thread_id is None or request_id is None or len(request_id) > MAX_REQUEST_ID_CHARS:
+        return None
+    return thread_id, request_id

@@ -1,0 +1,104 @@
+"""Forget a fact of one person inside a transaction: what tells it, and which rounds no prompt may tell any more."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from discreet.errors import EncryptionError
+from discreet.ports import Conversation, Forgotten
+from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, beginnings, forget, superseded_by
+from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
+from discreet.storage.browsing import build_get, build_latest, build_superseded
+from discreet.storage.conversation_log import text_of_turn
+from discreet.storage.deleting import delete_entries
+from discreet.storage.keys import digest
+from discreet.storage.memory_rows import record_from
+from discreet.storage.sealing import FieldSealer
+from discreet.storage.search_sql import Search
+
+LOOK_BACK = 5_000
+"""Rounds of the log that are read, and memories of conversations: the newest. A month of 150 rounds a day."""
+
+_LOGGED: LiteralString = """
+SELECT s.thread_id, l.request_id, l.input_text, l.sealed_input, l.output_text, l.sealed_output
+FROM discreet.conversation_log l
+JOIN discreet.session_record s USING (session_key)
+WHERE l.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+ORDER BY l.started_at DESC
+LIMIT %(limit)s
+"""
+
+_MARK: LiteralString = """
+INSERT INTO discreet.forgotten_round (user_key, thread_key, request_id, forgotten_at)
+SELECT p.user_key, r.thread_key, r.request_id, now()
+FROM discreet.person p
+CROSS JOIN unnest(%(thread_keys)s::uuid[], %(request_ids)s::text[]) AS r (thread_key, request_id)
+WHERE p.user_id = %(user_id)s
+ON CONFLICT DO NOTHING
+"""
+
+MARKED: LiteralString = """
+SELECT request_id FROM discreet.forgotten_round
+WHERE user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s) AND thread_key = %(thread_key)s
+"""
+
+_Cursor = AsyncCursor[dict[str, Any]]
+
+
+async def forget_entry(
+    cursor: _Cursor, user_id: str, entry_id: UUID, sealer: FieldSealer, *, only: bool, conversation: Conversation
+) -> Forgotten | None:
+    """Forget one memory and what tells it; None if there is none of that id. The person must be locked."""
+    entry = await _read(cursor, build_get(user_id, entry_id), sealer)
+    if not entry:
+        return None
+    facts = await _facts(cursor, user_id, entry[0], sealer, only=only)
+    kinds = MemoryFilters(types=list(DERIVED))
+    derived = await _read(cursor, build_latest(user_id, limit=LOOK_BACK, filters=kinds, older_than=None), sealer)
+    rows = await (await cursor.execute(_LOGGED, {"user_id": user_id, "limit": LOOK_BACK})).fetchall()
+
+    def decide() -> Forgotten:
+        logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, sealer)) for row in rows)
+        return forget(facts, conversation=conversation, logged=logged, derived=derived)
+
+    gone = await asyncio.to_thread(decide)
+    await delete_entries(cursor, user_id, [record.entry_id for record in (*gone.facts, *gone.told)], sealer)
+    running = {(conversation.thread_id, conversation.request_id)}
+    marked = [(digest(thread), request) for thread, request in {*gone.rounds, *running} if thread and request]
+    if marked:
+        thread_keys, request_ids = map(list, zip(*marked, strict=True))
+        await cursor.execute(_MARK, {"user_id": user_id, "thread_keys": thread_keys, "request_ids": request_ids})
+    return gone
+
+
+async def _facts(
+    cursor: _Cursor, user_id: str, entry: MemoryRecord, sealer: FieldSealer, *, only: bool
+) -> list[MemoryRecord]:
+    """Return `entry`, what was kept of the same statement, and their former versions."""
+    facts = [entry]
+    if not only and entry.request_id is not None and len(entry.request_id) <= MAX_REQUEST_ID_CHARS:
+        same_turn = MemoryFilters(request_id=entry.request_id)
+        query = build_latest(user_id, limit=LOOK_BACK, filters=same_turn, older_than=None, held=False)
+        kept = await _read(cursor, query, sealer)
+        facts += [each for each in kept if each.entry_id != entry.entry_id and are_siblings(each, entry)]
+    while former := superseded_by(facts, await _read(cursor, build_superseded(user_id, beginnings(facts)), sealer)):
+        facts += former
+    return facts
+
+
+async def _read(cursor: _Cursor, query: Search, sealer: FieldSealer) -> list[MemoryRecord]:
+    rows = await (await cursor.execute(query.statement, query.parameters)).fetchall()
+    return [_record(row, sealer) for row in rows]
+
+
+def _record(row: dict[str, Any], sealer: FieldSealer) -> MemoryRecord:
+    """Return the record, without its texts where their key is lost: it can be deleted, and no prompt tells it."""
+    try:
+        return record_from(row, sealer)
+    except EncryptionError:
+        lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback"))
+        return record_from({**row, **lost, "text": ""}, sealer)

@@ -1,0 +1,149 @@
+"""Rounds that were forgotten are left out of conversations."""
+
+import asyncio
+from uuid import UUID
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from discreet.checkpoint.messages import safe_id
+from discreet.nodes.forgotten import ForgottenRounds, texts_of_rounds, without
+from discreet.nodes.keepers import SummaryKeeper, TurnKeeper
+from discreet.nodes.persist_filtered import make_persist_filtered
+from discreet.nodes.requests import new_request, request_id_of
+from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.run import Run
+from discreet.ports import Conversation
+from discreet.state.context import Context
+from discreet.state.records import MemoryRecord
+from discreet.testing import InMemoryMemories, InMemoryRollingSummaries
+
+RUN = Run(user_id="ann", thread_id="a", context=Context())
+TALK = [
+    HumanMessage("one", id="h1"),
+    AIMessage("1", id="a1"),
+    HumanMessage("two", id="h2"),
+    AIMessage("", id="c2", tool_calls=[{"name": "look", "args": {}, "id": "x"}]),
+    ToolMessage("seen", tool_call_id="x", id="t2"),
+    AIMessage("2", id="a2"),
+    HumanMessage("three", id="h3"),
+    AIMessage("3", id="a3"),
+    HumanMessage("now", id="h4"),
+]
+
+
+def marked(*ids, run=RUN):
+    return frozenset(request_id_of(run, message_id) for message_id in ids)
+
+
+class Marks(InMemoryMemories):
+    """Memories with marks; told to, they fail or hang."""
+
+    def __init__(self, marks):
+        super().__init__()
+        self.marks = marks
+        self.error = None
+
+    async def forgotten(self, user_id, thread_id):
+        if self.error is not None:
+            raise self.error
+        return self.marks
+
+
+def ids(messages):
+    return [message.id for message in messages]
+
+
+def test_a_request_has_the_same_id_whenever_it_is_asked_for():
+    (one,) = marked("h1")
+    assert UUID(one)
+    assert new_request(TALK[0], RUN)["request_id"] == one
+    (stored,) = marked(safe_id("h1"))
+    assert stored == one  # as it comes back from a checkpointer that maps ids
+    others = [
+        Run(user_id="bob", thread_id="a", context=Context()),
+        Run(user_id="ann", thread_id="b", context=Context()),
+    ]
+    assert len({one, *marked("h2"), *(request_id_of(other, "h1") for other in others)}) == 4
+
+
+@pytest.mark.parametrize(("thread_id", "message_id"), [(None, "h1"), ("a", None)])
+def test_without_a_thread_or_an_id_it_is_random(thread_id, message_id):
+    run = Run(user_id="ann", thread_id=thread_id, context=Context())
+    assert request_id_of(run, message_id) != request_id_of(run, message_id)
+
+
+def test_a_round_goes_whole_and_the_others_stay():
+    left = without(TALK, marked("h2"), lambda message_id: request_id_of(RUN, message_id))
+    assert ids(left) == ["h1", "a1", "h3", "a3", "h4"]
+    told = [SystemMessage("be brief", id="s"), *TALK]
+    assert ids(without(told, marked("h1"), lambda message_id: request_id_of(RUN, message_id)))[:2] == ["s", "h2"]
+
+
+async def test_the_running_turn_is_told_until_it_has_ended():
+    forgotten = ForgottenRounds(Marks(marked("h1", "h4")))
+    assert ids(await forgotten.left_out(RUN, TALK))[-1] == "h4"
+    assert ids(await forgotten.left_out(RUN, [*TALK, AIMessage("4", id="a4")], ended=True))[-1] == "a3"
+
+
+async def test_a_round_known_by_its_request_id_goes_too():
+    """Rounds of an outage come from the short-term store, which has no ids of messages."""
+    talk = [HumanMessage("one", id=next(iter(marked("h1")))), AIMessage("1", id="new"), TALK[-1]]
+    assert ids(await ForgottenRounds(Marks(marked("h1"))).left_out(RUN, talk)) == ["h4"]
+
+
+@pytest.mark.parametrize("error", [ConnectionError(), TimeoutError()])
+async def test_while_memories_cannot_be_asked_what_was_read_last_holds(error, caplog):
+    memories = Marks(marked("h1"))
+    forgotten = ForgottenRounds(memories)
+    await forgotten.left_out(RUN, TALK)
+    memories.error = error
+    assert ids(await forgotten.left_out(RUN, TALK))[0] == "h2"
+    assert "forgotten_unread" in caplog.text
+
+
+async def test_where_nothing_was_read_yet_only_the_running_turn_is_told():
+    memories = Marks(marked("h1"))
+    memories.error = ConnectionError()
+    assert ids(await ForgottenRounds(memories).left_out(RUN, TALK)) == ["h4"]
+
+
+async def test_a_store_that_hangs_holds_no_prompt_up(monkeypatch):
+    class Hanging(InMemoryMemories):
+        async def forgotten(self, user_id, thread_id):
+            await asyncio.sleep(60)
+
+    monkeypatch.setattr("discreet.nodes.forgotten.READ_SECONDS", 0.01)
+    assert ids(await ForgottenRounds(Hanging()).left_out(RUN, TALK)) == ["h4"]
+
+
+async def test_without_a_user_nothing_is_left_out():
+    run = Run(user_id=None, thread_id="a", context=Context())
+    assert await ForgottenRounds(Marks(marked("h1", run=run))).left_out(run, TALK) == TALK
+
+
+def test_what_was_said_in_earlier_rounds_is_known_by_request():
+    texts = texts_of_rounds(RUN, [HumanMessage("mail <EMAIL:I77NUSRH>", id="h0"), AIMessage("ok", id="a0"), *TALK])
+    assert list(texts.values()) == ["mail <EMAIL>\nok", "one\n1", "two\n\nseen\n2", "three\n3"]
+    assert list(texts)[1:] == [request_id_of(RUN, each) for each in ("h1", "h2", "h3")]
+
+
+async def test_neither_summary_nor_turns_are_made_of_it(run_node):
+    memories, summaries = InMemoryMemories(), InMemoryRollingSummaries()
+
+    class Quotes:
+        async def summarize(self, rounds, *, earlier="", max_tokens=200):
+            return " ".join(each.said for each in rounds)
+
+    talk = [m for n in range(7) for m in (HumanMessage(f"boat {n}", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))]
+    (record,) = await memories.save("ann", [MemoryRecord(text="Parrots")])
+    run = Run(user_id="ann", thread_id="thread-1", context=Context())
+    rounds = {request_id_of(run, "h2"): "parrots"}
+    asking = Conversation(thread_id="thread-1", request_id=request_id_of(run, "h6"), rounds=rounds)
+    await memories.forget("ann", record.entry_id, conversation=asking)
+    summariser = RollingSummariser(summaries, Quotes())
+    keepers = [SummaryKeeper(summariser, ForgottenRounds(memories)), TurnKeeper(memories)]
+    await run_node(make_persist_filtered(keepers=keepers), {"messages": talk}, user_id="ann")
+    await summariser.drain()
+    assert (await summaries.get("ann", "thread-1")).text == "boat 0 boat 1 boat 3 boat 4 boat 5"
+    assert await memories.latest("ann") == []
