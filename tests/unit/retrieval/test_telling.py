@@ -37,6 +37,7 @@ UNTOLD = [
     ("Tôi nuôi một con mèo.", "Tôi nuôi hai con vẹt."),
     ("Я люблю чай.", "Я живу в Ханое."),
     ("我养了一只猫", "我养了两只鹦鹉。"),
+    ("这个护肤品适合敏感肌肤", "我对花生过敏"),
     ("我妹妹要来", "我妹妹安娜住在柏林"),
     ("", "I live in Hanoi."),
     ("I live in Hanoi.", "It is what it is."),
