@@ -128,9 +128,9 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
     redactor = options.redactor or default_redactor()
     mask = TurnMask(redactor=redactor, vault=options.vault or default_vault(), pause=settings.pause_seconds)
     remember = _what_to_remember(options, stacklevel + 1)
-    summariser = _summariser(options, model, redactor, remember)
-    memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
     forgotten = None if options.memories is None else ForgottenRounds(options.memories)
+    summariser = _summariser(options, model, redactor, forgotten, remember)
+    memory_settings = options.memory_settings or FixedSettings(environment_values(settings))
     preload = options.memories is not None and options.preload
     return Parts(
         mask=mask,
@@ -203,7 +203,11 @@ def _what_to_remember(options: Options, stacklevel: int) -> Remember:
 
 
 def _summariser(
-    options: Options, model: BaseChatModel, redactor: TextRedactor, remember: Remember
+    options: Options,
+    model: BaseChatModel,
+    redactor: TextRedactor,
+    forgotten: ForgottenRounds | None,
+    remember: Remember,
 ) -> RollingSummariser | None:
     if options.summaries is None:
         return None
@@ -216,6 +220,7 @@ def _summariser(
         redactor=redactor,
         background=options.summarise == "background",
         on_commit=remember_summary(options.memories, provider) if keep and options.memories is not None else None,
+        is_current=None if forgotten is None else forgotten.may_be_told,
     )
 
 

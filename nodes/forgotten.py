@@ -7,11 +7,13 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from discreet.metrics import forgotten_unread
 from discreet.nodes.requests import request_id_of
+from discreet.nodes.rounds import ThreadRound
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
 from discreet.ports import Memories
@@ -48,8 +50,16 @@ class ForgottenRounds:
         marks = await self._marks(run.user_id, run.thread_id)
         if marks is None:
             return list(messages[start:])
-        earlier = without(messages[:start], marks, lambda message_id: request_id_of(run, message_id))
+        earlier = without(messages[:start], marks, partial(request_id_of, run.user_id, run.thread_id))
         return [*earlier, *messages[start:]]
+
+    async def may_be_told(self, user_id: str | None, thread_id: str, rounds: Sequence[ThreadRound]) -> bool:
+        """Whether none of `rounds` was forgotten, be it while a summary was made of them."""
+        if user_id is None:
+            return True
+        marks = await self.memories.forgotten(user_id, thread_id)
+        said = (message_id for each in rounds for message_id in each.said_ids)
+        return not marks or marks.isdisjoint(request_id_of(user_id, thread_id, each) for each in said)
 
     async def _marks(self, user_id: str, thread_id: str) -> frozenset[str] | None:
         thread = user_id, thread_id
@@ -88,7 +98,9 @@ def without(
 
 def texts_of_rounds(run: Run, messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Return what was said and answered in each round before the running turn, by request_id, as memories have it."""
-    earlier = split_rounds(messages[: turn_start(messages) or 0])
     return {
-        request_id_of(run, said[0].id): untagged("\n".join(str(message.text) for message in said)) for said in earlier
+        request_id_of(run.user_id, run.thread_id, message.id): untagged("\n".join(str(each.text) for each in said))
+        for said in split_rounds(messages[: turn_start(messages) or 0])
+        for message in said
+        if isinstance(message, HumanMessage)
     }

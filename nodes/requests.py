@@ -16,15 +16,15 @@ from discreet.state.conversation import Request
 from discreet.state.media import MediaMeta
 
 
-def request_id_of(run: Run, message_id: str | None) -> str:
-    """Return the id of the turn that the user's message of that id begins in the thread of `run`.
+def request_id_of(user_id: str | None, thread_id: str | None, message_id: str | None) -> str:
+    """Return the id of the turn that the user's message of that id begins in their thread.
 
     It is the same whenever it is asked for, so that a stored conversation tells which of its rounds were forgotten. It is a
     keyed digest, under the placeholder key: logs and metrics may have it. Without a thread or an id it is random.
     """
-    if run.thread_id is None or message_id is None:
+    if thread_id is None or message_id is None:
         return str(uuid4())
-    said = {"user": run.user_id, "thread": run.thread_id, "message": safe_id(message_id)}
+    said = {"user": user_id, "thread": thread_id, "message": safe_id(message_id)}
     return str(UUID(bytes=keyed_digest("discreet requests", said)))
 
 
@@ -39,7 +39,7 @@ def new_request(
     `redact` sees to the labels of media, which are the caller's own words.
     """
     request = Request(
-        request_id=request_id_of(run, message.id),
+        request_id=request_id_of(run.user_id, run.thread_id, message.id),
         message_id=message.id or str(uuid4()),
         modality=media[0].modality if media else "text",
         started_at=datetime.now(UTC).isoformat(),

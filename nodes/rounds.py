@@ -24,6 +24,8 @@ class ThreadRound:
     """Index of its first message."""
     answer_id: str | None
     """Id of the message that ends it."""
+    said_ids: Sequence[str | None] = ()
+    """Ids of the user's messages."""
 
 
 def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
@@ -83,7 +85,7 @@ def _after(rounds: Sequence[ThreadRound], messages: Sequence[BaseMessage]) -> in
 
 def _round(said: Sequence[BaseMessage], answered: Sequence[BaseMessage], start: int) -> ThreadRound:
     spoken = SpokenRound(said=_joined(said), answered=_joined(answered))
-    return ThreadRound(spoken=spoken, start=start, answer_id=answered[-1].id)
+    return ThreadRound(spoken=spoken, start=start, answer_id=answered[-1].id, said_ids=[message.id for message in said])
 
 
 def _joined(messages: Sequence[BaseMessage]) -> str:

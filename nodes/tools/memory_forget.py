@@ -13,7 +13,7 @@ from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start
-from discreet.ports import Conversation, Forgotten, RollingSummaries
+from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged
 
 MAX_LISTED = 10
@@ -51,8 +51,8 @@ class MemoryForget(MemoryTool):
 
     async def _arun(self, entry_id: UUID, only: bool = False, runtime: Any = None) -> dict[str, Any]:
         run, user_id = self.speaker(runtime)
-        conversation = self._conversation(run, runtime)
-        gone = await self.memories.forget(user_id, entry_id, only=only, conversation=conversation)
+        asking = self._request(run, runtime)
+        gone = await self.memories.forget(user_id, entry_id, only=only, asking=asking)
         if gone is None:
             return {"deleted": False, "entry_id": str(entry_id)}
         past = [record for record in (*gone.facts, *gone.told) if record.type == "conversation_summary"]
@@ -69,15 +69,15 @@ class MemoryForget(MemoryTool):
             "summaries": summaries,
         }
 
-    def _conversation(self, run: Run, runtime: Any) -> Conversation:
+    def _request(self, run: Run, runtime: Any) -> ForgetRequest:
         state = getattr(runtime, "state", None)
         messages = state.get(self.messages_key) or () if isinstance(state, dict) else ()
         start = turn_start(messages)
         if run.thread_id is None or start is None:
-            return Conversation()
-        return Conversation(
+            return ForgetRequest()
+        return ForgetRequest(
             thread_id=run.thread_id,
-            request_id=request_id_of(run, messages[start].id),
+            request_id=request_id_of(run.user_id, run.thread_id, messages[start].id),
             asked=untagged(str(messages[start].text)),
             rounds=texts_of_rounds(run, messages),
         )

@@ -4,7 +4,7 @@ from discreet.ports.annotations import AnnotatedTurn, TurnAnnotator
 from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
-from discreet.ports.memories import Conversation, ConversationLog, Forgotten, Memories
+from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, Memories
 from discreet.ports.redaction import Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
 from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
 from discreet.ports.short_term import (
@@ -29,11 +29,11 @@ __all__ = [
     "AnnotatedTurn",
     "Calibration",
     "Claim",
-    "Conversation",
     "ConversationLog",
     "Done",
     "EmbeddingProvider",
     "FixedSettings",
+    "ForgetRequest",
     "Forgotten",
     "Key",
     "KeyProvider",

@@ -11,12 +11,12 @@ from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, Scored
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conversation:
-    """What the caller of `Memories.forget` knows of the conversation in which it is called."""
+class ForgetRequest:
+    """The turn that asks to forget, and its thread, as far as the caller of `Memories.forget` knows them."""
 
     thread_id: str | None = None
     request_id: str | None = None
-    """The turn that asks to forget: it names what is forgotten, so its round goes with the others."""
+    """The turn's: it names what is forgotten, so its round goes with the others."""
     asked: str = field(default="", repr=False)
     """The user's words in that turn. What was made of conversations tells much else, so these say what is meant of it."""
     rounds: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -107,7 +107,7 @@ class Memories(Protocol):
         ...
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it; None, and nothing is done, if there is none of that id.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from discreet.ports import Conversation, Forgotten
+from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryRecord, MemoryType
 
@@ -48,7 +48,7 @@ def superseded_by(facts: Sequence[MemoryRecord], ended: Iterable[MemoryRecord]) 
 def forget(
     facts: list[MemoryRecord],
     *,
-    conversation: Conversation,
+    asking: ForgetRequest,
     logged: Iterable[LoggedRound],
     derived: Sequence[MemoryRecord],
 ) -> Forgotten:
@@ -56,12 +56,12 @@ def forget(
 
     A summary goes if it tells them, and also if it is of a thread that does: it may do so in other words.
     """
-    told = teller((conversation.asked if fact.type in DERIVED else "") or fact.text for fact in facts)
+    told = teller((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)
     rounds = {place for record in facts if (place := _round_of(record)) is not None}
     rounds |= {(each.thread_id, each.request_id) for each in logged if told(each.text)}
-    if (thread := conversation.thread_id) is not None:
-        rounds |= {(thread, request_id) for request_id, text in conversation.rounds.items() if told(text)}
-        rounds -= {(thread, conversation.request_id or "")}
+    if (thread := asking.thread_id) is not None:
+        rounds |= {(thread, request_id) for request_id, text in asking.rounds.items() if told(text)}
+        rounds -= {(thread, asking.request_id or "")}
     telling = {record.entry_id for record in derived if told(record.text)}
     rounds |= {
         place

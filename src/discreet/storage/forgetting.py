@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg import AsyncCursor
 
 from discreet.errors import EncryptionError
-from discreet.ports import Conversation, Forgotten
+from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, beginnings, forget, superseded_by
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.storage.browsing import build_get, build_latest, build_superseded
@@ -50,7 +50,7 @@ _Cursor = AsyncCursor[dict[str, Any]]
 
 
 async def forget_entry(
-    cursor: _Cursor, user_id: str, entry_id: UUID, sealer: FieldSealer, *, only: bool, conversation: Conversation
+    cursor: _Cursor, user_id: str, entry_id: UUID, sealer: FieldSealer, *, only: bool, asking: ForgetRequest
 ) -> Forgotten | None:
     """Forget one memory and what tells it; None if there is none of that id. The person must be locked."""
     entry = await _read(cursor, build_get(user_id, entry_id), sealer)
@@ -63,11 +63,11 @@ async def forget_entry(
 
     def decide() -> Forgotten:
         logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, sealer)) for row in rows)
-        return forget(facts, conversation=conversation, logged=logged, derived=derived)
+        return forget(facts, asking=asking, logged=logged, derived=derived)
 
     gone = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_id, [record.entry_id for record in (*gone.facts, *gone.told)], sealer)
-    running = {(conversation.thread_id, conversation.request_id)}
+    running = {(asking.thread_id, asking.request_id)}
     marked = [(digest(thread), request) for thread, request in {*gone.rounds, *running} if thread and request]
     if marked:
         thread_keys, request_ids = map(list, zip(*marked, strict=True))

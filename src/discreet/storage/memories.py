@@ -13,7 +13,7 @@ from psycopg import AsyncCursor
 
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
-from discreet.ports import Conversation, EmbeddingProvider, Forgotten, TextRedactor, is_semantic
+from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
@@ -251,7 +251,7 @@ class PostgresMemories:
             return await delete_where(cursor, user_id, filters, self._rules.sealer)
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
 
@@ -262,11 +262,9 @@ class PostgresMemories:
             StorageError: Nothing was deleted.
         """
         user_id = check_user_id(user_id)
-        conversation = conversation or Conversation()
+        asking = asking or ForgetRequest()
         async with self._locked(user_id) as cursor:
-            return await forget_entry(
-                cursor, user_id, entry_id, self._rules.sealer, only=only, conversation=conversation
-            )
+            return await forget_entry(cursor, user_id, entry_id, self._rules.sealer, only=only, asking=asking)
 
     async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
         """Return the request_ids of the rounds of a thread that no prompt may tell any more.

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from discreet.errors import EntryExistsError, FeedbackLimitError
-from discreet.ports import Conversation, EmbeddingProvider, Forgotten, TextRedactor, is_semantic
+from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
@@ -182,10 +182,10 @@ class InMemoryMemories:
         return self._kept[check_user_id(user_id)].pop(entry_id, None) is not None
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, conversation: Conversation | None = None
+        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory and all that tells it; None if there is none of that id."""
-        conversation = conversation or Conversation()
+        asking = asking or ForgetRequest()
         records = {each: kept.record for each, kept in self._kept[check_user_id(user_id)].items()}
         entry = records.get(entry_id)
         if entry is None:
@@ -198,13 +198,13 @@ class InMemoryMemories:
         turns = [] if self._log is None else [turn for turn in self._log.turns if turn.user_id == user_id]
         gone = forget(
             facts,
-            conversation=conversation,
+            asking=asking,
             logged=[LoggedRound(t.thread_id, t.request_id, f"{t.input_text}\n{t.output_text}") for t in turns],
             derived=[record for record in records.values() if record.type in DERIVED],
         )
         for record in (*gone.facts, *gone.told):
             del self._kept[user_id][record.entry_id]
-        for thread_id, request_id in (*gone.rounds, (conversation.thread_id, conversation.request_id)):
+        for thread_id, request_id in (*gone.rounds, (asking.thread_id, asking.request_id)):
             if thread_id and request_id:
                 self._forgotten[user_id, thread_id].add(request_id)
         return gone

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from discreet.encryption import Keyring, make_key
-from discreet.ports import Conversation
+from discreet.ports import ForgetRequest
 from discreet.state.records import MemoryRecord, Provenance, TurnRecord
 from discreet.storage import open_storage
 from discreet.storage.forgetting import MARKED
@@ -69,9 +69,9 @@ async def left(memories, user="ann"):
 
 async def test_a_memory_that_is_not_there_changes_nothing(memories):
     (record,) = await memories.save("ann", [fact("Allergic to peanuts")])
-    asking = Conversation(thread_id="a", request_id="r9", rounds={"r1": "I am allergic to peanuts"})
-    assert await memories.forget("bob", record.entry_id, conversation=asking) is None
-    assert await memories.forget("ann", uuid4(), conversation=asking) is None
+    asking = ForgetRequest(thread_id="a", request_id="r9", rounds={"r1": "I am allergic to peanuts"})
+    assert await memories.forget("bob", record.entry_id, asking=asking) is None
+    assert await memories.forget("ann", uuid4(), asking=asking) is None
     assert await memories.forgotten("ann", "a") == await memories.forgotten("bob", "a") == frozenset()
     assert await left(memories) == {"Allergic to peanuts"}
 
@@ -86,8 +86,8 @@ async def test_the_rounds_that_tell_it_are_marked_in_all_threads_of_the_user(mem
         turn("r5", "Nice weather", thread="c"),
     ):
         await log.append(logged)
-    asking = Conversation(thread_id="d", request_id="r9", rounds={"r7": "Peanuts again", "r8": "Hello"})
-    gone = await memories.forget("ann", record.entry_id, conversation=asking)
+    asking = ForgetRequest(thread_id="d", request_id="r9", rounds={"r7": "Peanuts again", "r8": "Hello"})
+    gone = await memories.forget("ann", record.entry_id, asking=asking)
     assert gone.rounds == {("a", "r1"), ("b", "r3"), ("d", "r7")}
     assert [await memories.forgotten("ann", thread) for thread in "abcd"] == [{"r1"}, {"r3"}, set(), {"r7", "r9"}]
     assert await memories.forgotten("bob", "b") == frozenset()
@@ -179,6 +179,6 @@ async def test_of_a_summary_the_users_words_say_what_is_to_go(memories, log):
     (record,) = await memories.save("ann", [MemoryRecord(text=text, type="conversation_summary", thread_id="a")])
     await log.append(turn("r1", "Peanuts make me ill"))
     await log.append(turn("r2", "My boat lies in Rostock"))
-    asking = Conversation(thread_id="b", request_id="r9", asked="Forget that peanuts make me ill")
-    gone = await memories.forget("ann", record.entry_id, conversation=asking)
+    asking = ForgetRequest(thread_id="b", request_id="r9", asked="Forget that peanuts make me ill")
+    gone = await memories.forget("ann", record.entry_id, asking=asking)
     assert gone.rounds == {("a", "r1")}

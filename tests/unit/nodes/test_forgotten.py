@@ -1,22 +1,24 @@
 """Rounds that were forgotten are left out of conversations."""
 
 import asyncio
+from functools import partial
 from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.checkpoint.messages import safe_id
+from discreet.graph.parts import Options, make_parts
 from discreet.nodes.forgotten import ForgottenRounds, texts_of_rounds, without
 from discreet.nodes.keepers import SummaryKeeper, TurnKeeper
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.requests import new_request, request_id_of
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.run import Run
-from discreet.ports import Conversation
+from discreet.ports import ForgetRequest, RollingSummary
 from discreet.state.context import Context
 from discreet.state.records import MemoryRecord
-from discreet.testing import InMemoryMemories, InMemoryRollingSummaries
+from discreet.testing import InMemoryMemories, InMemoryRollingSummaries, ScriptedChatModel
 
 RUN = Run(user_id="ann", thread_id="a", context=Context())
 TALK = [
@@ -33,7 +35,7 @@ TALK = [
 
 
 def marked(*ids, run=RUN):
-    return frozenset(request_id_of(run, message_id) for message_id in ids)
+    return frozenset(request_id_of(run.user_id, run.thread_id, message_id) for message_id in ids)
 
 
 class Marks(InMemoryMemories):
@@ -64,20 +66,22 @@ def test_a_request_has_the_same_id_whenever_it_is_asked_for():
         Run(user_id="bob", thread_id="a", context=Context()),
         Run(user_id="ann", thread_id="b", context=Context()),
     ]
-    assert len({one, *marked("h2"), *(request_id_of(other, "h1") for other in others)}) == 4
+    assert len({one, *marked("h2"), *(request_id_of(other.user_id, other.thread_id, "h1") for other in others)}) == 4
 
 
 @pytest.mark.parametrize(("thread_id", "message_id"), [(None, "h1"), ("a", None)])
 def test_without_a_thread_or_an_id_it_is_random(thread_id, message_id):
     run = Run(user_id="ann", thread_id=thread_id, context=Context())
-    assert request_id_of(run, message_id) != request_id_of(run, message_id)
+    assert request_id_of(run.user_id, run.thread_id, message_id) != request_id_of(
+        run.user_id, run.thread_id, message_id
+    )
 
 
 def test_a_round_goes_whole_and_the_others_stay():
-    left = without(TALK, marked("h2"), lambda message_id: request_id_of(RUN, message_id))
+    left = without(TALK, marked("h2"), partial(request_id_of, "ann", "a"))
     assert ids(left) == ["h1", "a1", "h3", "a3", "h4"]
     told = [SystemMessage("be brief", id="s"), *TALK]
-    assert ids(without(told, marked("h1"), lambda message_id: request_id_of(RUN, message_id)))[:2] == ["s", "h2"]
+    assert ids(without(told, marked("h1"), partial(request_id_of, "ann", "a")))[:2] == ["s", "h2"]
 
 
 async def test_the_running_turn_is_told_until_it_has_ended():
@@ -125,7 +129,7 @@ async def test_without_a_user_nothing_is_left_out():
 def test_what_was_said_in_earlier_rounds_is_known_by_request():
     texts = texts_of_rounds(RUN, [HumanMessage("mail <EMAIL:I77NUSRH>", id="h0"), AIMessage("ok", id="a0"), *TALK])
     assert list(texts.values()) == ["mail <EMAIL>\nok", "one\n1", "two\n\nseen\n2", "three\n3"]
-    assert list(texts)[1:] == [request_id_of(RUN, each) for each in ("h1", "h2", "h3")]
+    assert list(texts)[1:] == [request_id_of("ann", "a", each) for each in ("h1", "h2", "h3")]
 
 
 async def test_neither_summary_nor_turns_are_made_of_it(run_node):
@@ -138,12 +142,39 @@ async def test_neither_summary_nor_turns_are_made_of_it(run_node):
     talk = [m for n in range(7) for m in (HumanMessage(f"boat {n}", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))]
     (record,) = await memories.save("ann", [MemoryRecord(text="Parrots")])
     run = Run(user_id="ann", thread_id="thread-1", context=Context())
-    rounds = {request_id_of(run, "h2"): "parrots"}
-    asking = Conversation(thread_id="thread-1", request_id=request_id_of(run, "h6"), rounds=rounds)
-    await memories.forget("ann", record.entry_id, conversation=asking)
-    summariser = RollingSummariser(summaries, Quotes())
+    rounds = {request_id_of(run.user_id, run.thread_id, "h2"): "parrots"}
+    asking = ForgetRequest(
+        thread_id="thread-1", request_id=request_id_of(run.user_id, run.thread_id, "h6"), rounds=rounds
+    )
+    await memories.forget("ann", record.entry_id, asking=asking)
+    summariser = RollingSummariser(summaries, Quotes(), background=False)
     keepers = [SummaryKeeper(summariser, ForgottenRounds(memories)), TurnKeeper(memories)]
     await run_node(make_persist_filtered(keepers=keepers), {"messages": talk}, user_id="ann")
     await summariser.drain()
     assert (await summaries.get("ann", "thread-1")).text == "boat 0 boat 1 boat 3 boat 4 boat 5"
+    assert await memories.latest("ann") == []
+
+
+async def test_a_summary_that_was_being_made_of_it_is_not_kept():
+    memories, summaries, begun, go_on = InMemoryMemories(), InMemoryRollingSummaries(), asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def summarize(self, rounds, *, earlier="", max_tokens=200):
+            begun.set()
+            await go_on.wait()
+            return " ".join(each.said for each in rounds)
+
+    options = Options(memories=memories, summaries=summaries, summary_provider=Slow())
+    parts = make_parts(options, ScriptedChatModel(responses=[]))
+    summariser = parts.prompting.summariser
+    talk = [m for n in range(5) for m in (HumanMessage(f"boat {n}", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))]
+    (record,) = await memories.save("ann", [MemoryRecord(text="Owns boat 3")])
+    await summariser.after_turn("ann", "a", talk[:4])  # from the second turn on, an event loop is one that lives on
+    await summariser.after_turn("ann", "a", talk)
+    await begun.wait()
+    rounds = {request_id_of("ann", "a", "h3"): "boat 3"}
+    await memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
+    go_on.set()
+    await summariser.drain()
+    assert await summaries.get("ann", "a") == RollingSummary()
     assert await memories.latest("ann") == []
