@@ -1,0 +1,72 @@
+"""A day of 200 turns in four languages through each of the three doors, each on a database of its own."""
+
+import pytest
+from scripted_day import checks
+from scripted_day.chat import play_chat
+from scripted_day.dump import decoded, dump, runs
+from scripted_day.model import model_of
+from scripted_day.script import read_day
+from scripted_day.server import play_server
+from scripted_day.turn_runner import play_runner
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", params=["chat", "runner", "server"])
+def played(request, tmp_path_factory, house):
+    folder = tmp_path_factory.mktemp(request.param)
+    with model_of(read_day()) as model:
+        if request.param == "chat":
+            yield play_chat(model.day, model, house, folder)
+        elif request.param == "runner":
+            yield play_runner(model, house, folder)
+        else:
+            yield play_server(model, house, folder)
+
+
+def test_every_turn_is_answered_without_an_error(played, record_property):
+    record_property("figure", f"{len(played.answers)} turns in {played.seconds:.0f} s")
+    found = checks.errors(played)
+    assert not found, "\n".join(found)
+    found = checks.unanswered(played)
+    assert not found, "\n".join(found)
+
+
+def test_every_planted_fact_is_recalled(played, record_property):
+    asked = sum(bool(turn.knows) for turn in played.day.turns)
+    record_property("figure", f"{checks.recalled_by_tool(played)} of {asked} questions took recall_memory")
+    found = checks.not_recalled(played)
+    assert not found, "\n".join(found)
+
+
+def test_the_new_state_of_a_fact_stands_above_the_old_one(played):
+    found = checks.outdated(played)
+    assert not found, "\n".join(found)
+
+
+def test_what_was_forgotten_stands_in_no_later_prompt(played):
+    found = checks.not_gone(played)
+    assert not found, "\n".join(found)
+
+
+def test_nobody_is_told_what_another_person_said(played):
+    found = checks.mixed(played)
+    assert not found, "\n".join(found)
+
+
+def test_long_threads_have_rolling_summaries(played):
+    assert any(prompt.turn is None and "<transcript>" not in prompt.text for prompt in played.model.prompts)
+
+
+def test_no_transcript_no_private_value_and_no_tool_result_is_in_a_table_or_was_written_out(played):
+    texts = dump(played.data_dir)
+    kept = next(turn for turn in played.day.turns if turn.tool)
+    assert runs(kept.said) <= runs("\n".join(texts.values()))  # the same search finds what is kept
+    found = checks.leaked(played, {**texts, "output": played.output})
+    assert not found, "\n".join(found)
+
+
+def test_no_transcript_no_private_value_and_no_tool_result_is_in_the_servers_own_files(played):
+    files = [path for path in played.folder.rglob("*") if ".langgraph_api" in path.parts and path.is_file()]
+    found = checks.leaked(played, {path.name: decoded(path.read_bytes()) for path in files})
+    assert not found, "\n".join(found)
