@@ -35,6 +35,9 @@ MEDIA = re.compile(r"data:[\w.+/;=-]{0,200}base64,|[A-Za-z0-9+/_-]{512}")
 """A data URL (RFC 2397), or base64 that is longer than any token."""
 
 
+RECORDINGS = frozenset({"audio", "input_audio"})
+"""Types of content blocks that hold a recording. What was said in it, its `transcript`, is kept no more than the sound."""
+
 OPAQUE = (((bytes, bytearray, memoryview), BYTES), ((SecretStr, SecretBytes), SECRET))
 """Types that no text can be read from, or must not be."""
 
@@ -49,7 +52,7 @@ def redact_object(value: Any, redactor: TextRedactor, *, rebuild: Rebuild | None
     A value is also read together with its key, so that the value of `{"password": …}` is found. Numbers that read as a phone
     or card number become its placeholder. Messages, `Send`, `Command` and `Interrupt` keep their kind, with tool calls,
     content blocks, artifacts and metadata redacted; dataclasses and pydantic models become dicts of their fields, an
-    exception its class name and redacted message. Everything else fails closed: bytes and media payloads become
+    exception its class name and redacted message. Everything else fails closed: bytes, media payloads and transcripts of recordings become
     `<BYTES>`; other types, what can't be read or put together again, cycles, and what lies more than `MAX_DEPTH` levels
     deep become `<UNKNOWN>`. `rebuild` is asked first for each container: it knows kinds that the walker doesn't, or knows better.
 
@@ -140,6 +143,8 @@ class _Walk:
     def _mapping(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the dict with redacted keys. Keys that became equal are numbered, so that no entry is lost."""
         copy: dict[Any, Any] = {}
+        if isinstance(kind := value.get("type"), str) and kind in RECORDINGS and value.get("transcript"):
+            value = {**value, "transcript": b""}
         for key, item in value.items():
             unique = redacted = self._key(key)
             number = 1

@@ -228,6 +228,14 @@ def test_a_message_that_can_not_be_put_together_again_does_not_pass():
     assert walk(broken) == "<UNKNOWN>"
 
 
+@pytest.mark.parametrize("kind", ["audio", "input_audio"])
+def test_the_words_of_a_recording_are_dropped_with_its_sound(kind):
+    block = {"type": kind, "base64": "aGk=", "transcript": "The water drips from the roof."}
+    assert redact_object([block], Redactor()) == [{"type": kind, "base64": "<BYTES>", "transcript": "<BYTES>"}]
+    meeting = {"type": "meeting", "transcript": "They agreed."}
+    assert redact_object(meeting, Redactor()) == meeting
+
+
 def test_content_blocks_are_redacted_and_media_dropped():
     content = [
         MAIL,
