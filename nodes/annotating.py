@@ -35,13 +35,14 @@ class Annotating:
     seconds: float = SECONDS
 
     async def annotate(
-        self, run: Run, request: Request, said: str, answered: str, earlier: Sequence[BaseMessage]
+        self, run: Run, request: Request, earlier: Sequence[BaseMessage], *, said: str, heard: str, answered: str
     ) -> Annotation:
         """Return the annotation of a turn after the messages `earlier`, all of it redacted; an empty one if that fails."""
         try:
             async with asyncio.timeout(self.seconds):
                 turn = AnnotatedTurn(
                     said=said,
+                    heard=heard,
                     answered=answered,
                     media=request.get("media", []),
                     summary=untagged((await self._summary(run, earlier)).text),

@@ -92,7 +92,7 @@ def make_persist_filtered(
                 ended_at=datetime.now(UTC),
                 looped=limit_was_hit(turn) or tool_rounds(messages) >= tool_loop_limit,
                 provenance=provenance(turn, run, source="turns"),
-                annotation=await annotating.annotate(run, request, heard or said, answered, earlier),
+                annotation=await annotating.annotate(run, request, earlier, said=said, heard=heard, answered=answered),
                 conversation=[*earlier, *kept],
             )
             await keep(filtered, places)

@@ -17,6 +17,8 @@ class AnnotatedTurn:
 
     said: str
     """What the user said, and the summaries of media."""
+    heard: str
+    """What the user said, of a recording its words instead of its summary: to be read, not to be kept."""
     answered: str
     """Empty if there was no answer."""
     media: Sequence[MediaMeta] = ()
