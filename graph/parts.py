@@ -13,7 +13,6 @@ from langchain_core.tools import BaseTool
 from discreet.errors import ConfigurationError
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.forgotten import ForgottenRounds
-from discreet.nodes.keepers import Keeper, RoundKeeper, SummaryKeeper, TurnKeeper
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.memory_gate import make_memory_gate
 from discreet.nodes.node import Node
@@ -22,6 +21,7 @@ from discreet.nodes.prompting import Prompting
 from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.nodes.rolling_summary import RollingSummariser, remember_summary
 from discreet.nodes.save_input import make_save_input
+from discreet.nodes.sinks import RoundSink, Sink, SummarySink, TurnSink
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate
 from discreet.ports import (
     ConversationLog,
@@ -83,7 +83,7 @@ class Options:
     remember: Remember | None = None
     """What becomes a memory of each conversation by itself: its rolling summary, or every turn word for word. Default:
     summaries where there are any, else nothing."""
-    keepers: Sequence[Keeper] = ()
+    sinks: Sequence[Sink] = ()
     """Where filtered turns go besides."""
     annotator: TurnAnnotator | None = None
     """Says of each turn which language it is in, what about, and whether somebody may be in danger, for log and session.
@@ -157,7 +157,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         ),
         persist_filtered=make_persist_filtered(
             log=options.log,
-            keepers=_keepers(options, summariser, forgotten, remember),
+            sinks=_sinks(options, summariser, forgotten, remember),
             annotating=Annotating(annotator=options.annotator or RuleAnnotator(), summariser=summariser),
             mask=mask,
             tool_loop_limit=settings.tool_loop_limit,
@@ -224,17 +224,17 @@ def _summariser(
     )
 
 
-def _keepers(
+def _sinks(
     options: Options, summariser: RollingSummariser | None, forgotten: ForgottenRounds | None, remember: Remember
-) -> list[Keeper]:
-    keepers: list[Keeper] = list(options.keepers)
+) -> list[Sink]:
+    sinks: list[Sink] = list(options.sinks)
     if options.short_term is not None:
-        keepers.append(RoundKeeper(options.short_term))
+        sinks.append(RoundSink(options.short_term))
     if summariser is not None:
-        keepers.append(SummaryKeeper(summariser, forgotten))
+        sinks.append(SummarySink(summariser, forgotten))
     if remember == "turns" and options.memories is not None:
-        keepers.append(TurnKeeper(options.memories))
-    return keepers
+        sinks.append(TurnSink(options.memories))
+    return sinks
 
 
 def _gate(settings: Settings, mask: TurnMask) -> Node:

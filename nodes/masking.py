@@ -24,9 +24,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphInterrupt
 
 from discreet.metrics import vault_failures
-from discreet.nodes.clean_texts import CleanTexts
-from discreet.nodes.message_copies import dumped, redacted_copy, restored
+from discreet.nodes.redaction_cache import RedactionCache
 from discreet.nodes.run import Run, describe_run
+from discreet.nodes.state_messages import dumped, redacted_copy, restored
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor, ThreadAware, TurnVault
 from discreet.redaction import resolve
@@ -59,7 +59,7 @@ class TurnMask:
     pause: float = field(default_factory=lambda: load_settings().pause_seconds)
     """Seconds that a person may take to answer: a turn that is not over keeps its values for that long at least. When it
     is over they live on for the vault's own time. Default: DISCREET_PAUSE_SECONDS."""
-    clean: CleanTexts = field(default_factory=CleanTexts, repr=False)
+    clean: RedactionCache = field(default_factory=RedactionCache, repr=False)
     """Texts that were redacted before; a thread's history need not be read again in every turn."""
 
     async def turn(self, messages: Sequence[BaseMessage], *, run: Run | None = None) -> MaskedTurn:

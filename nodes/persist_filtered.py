@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.answers import answers
-from discreet.nodes.keepers import FilteredTurn, Keeper, LogKeeper, keep
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.provenance import limit_was_hit, provenance
 from discreet.nodes.query import query_of
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import describe_run
+from discreet.nodes.sinks import FilteredTurn, LogSink, Sink, write_all
 from discreet.nodes.turn import tool_rounds, turn_start, unanswered
 from discreet.ports import ConversationLog, of_thread
 from discreet.redaction import untagged
@@ -24,7 +24,7 @@ from discreet.redaction import untagged
 def make_persist_filtered(
     *,
     log: ConversationLog | None = None,
-    keepers: Sequence[Keeper] = (),
+    sinks: Sequence[Sink] = (),
     annotating: Annotating | None = None,
     mask: TurnMask | None = None,
     tool_loop_limit: int = 8,
@@ -40,12 +40,12 @@ def make_persist_filtered(
 
     In the state, the running turn shrinks to the user's message and what they saw as the answer
     (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
-    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `keepers`. One that fails costs the turn its place there, never its answer; a log event and
+    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the turn its place there, never its answer; a log event and
     a metric say so.
 
     Args:
         log: Where turns are logged; None logs nothing.
-        keepers: Where else turns go, see `discreet.nodes.keepers`.
+        sinks: Where else turns go, see `discreet.nodes.sinks`.
         annotating: Says what is noted of each turn; by default rules do, see `discreet.providers.annotator`.
         mask: Puts placeholders in place of sensitive values, and forgets the turn; by default the process's.
         tool_loop_limit: Rounds of tool calls from which on a turn counts as looped.
@@ -59,7 +59,7 @@ def make_persist_filtered(
     """
     mask = mask or TurnMask()
     annotating = annotating or Annotating()
-    places = [*([LogKeeper(log)] if log is not None else []), *keepers]
+    places = [*([LogSink(log)] if log is not None else []), *sinks]
 
     async def persist_filtered(state: State) -> Update:
         messages: Sequence[BaseMessage] = read(state, messages_key, [])
@@ -95,7 +95,7 @@ def make_persist_filtered(
                 annotation=await annotating.annotate(run, request, earlier, said=said, heard=heard, answered=answered),
                 conversation=[*earlier, *kept],
             )
-            await keep(filtered, places)
+            await write_all(filtered, places)
         await masked.end(kept)
         return {messages_key: [*removed, *kept], request_key: None, gate_key: None, memories_key: []}
 

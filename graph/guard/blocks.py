@@ -9,7 +9,7 @@ from typing import Any, Final
 from discreet.graph.guard.chunks import redacted_json
 from discreet.graph.guard.objects import RunObjects, without_sealed
 from discreet.graph.guard.texts import TextStream
-from discreet.nodes.message_copies import KEPT_METADATA
+from discreet.nodes.state_messages import KEPT_METADATA
 
 Event = dict[str, Any]
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, BaseMessageChun
 
 from discreet.graph.guard.objects import RunObjects, without_sealed
 from discreet.graph.guard.texts import TextStream
-from discreet.nodes.message_copies import KEPT_METADATA
+from discreet.nodes.state_messages import KEPT_METADATA
 
 HELD: Final = ("tool_call_chunks", "additional_kwargs", "response_metadata", "usage_metadata")
 """What chunks have besides their content."""

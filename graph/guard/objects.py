@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from discreet.errors import RunFailedError
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.texts import RunTexts
-from discreet.nodes.message_copies import KEPT_METADATA
+from discreet.nodes.state_messages import KEPT_METADATA
 from discreet.redaction.shapes import KINDS, Visit
 from discreet.redaction.walker import redact_object
 from discreet.state.reasoning import without_reasoning

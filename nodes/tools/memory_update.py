@@ -13,7 +13,7 @@ from discreet.nodes.tools.memory_save import check_memory
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.ports import TextRedactor
 from discreet.redaction.configured import default_redactor
-from discreet.retrieval.settling import CONSOLIDATED
+from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 

@@ -12,10 +12,10 @@ from itertools import product
 from typing import Literal
 
 from discreet.errors import ConfigurationError
-from discreet.retrieval.agreement import says_no_less
 from discreet.retrieval.clauses import statements
-from discreet.retrieval.exclusion import CONTRADICTS, Doubt, exclude_each_other
-from discreet.retrieval.wording import Wording, wording
+from discreet.retrieval.contradiction import CONTRADICTS, Doubt, exclude_each_other
+from discreet.retrieval.fact_features import Wording, wording
+from discreet.retrieval.merge_rules import says_no_less
 
 Verdict = Literal["same", "update", "conflict", "new"]
 """`same`: the stored fact is said again. `update`: the new one takes its place. `conflict`: both can't hold, or perhaps

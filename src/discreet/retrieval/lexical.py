@@ -6,7 +6,7 @@ Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
 
 A turn of a conversation is weighed together with the two turns before and after it: the word that a question asks for
 is often beside the one that answers it. Words that only its neighbours have are kept apart, since a match of them is
-none of its own, and so are marks (`discreet.retrieval.marks`).
+none of its own, and so are marks (`discreet.retrieval.ranking_features`).
 
 The weights of a question's words add up to 1. So its score against a memory says how much of the question the memory
 covers, whether the question is long or short, and the best of several poor matches stays a poor one.
@@ -21,7 +21,7 @@ from datetime import datetime
 from functools import lru_cache
 from zlib import crc32
 
-from discreet.retrieval.marks import marks_asked, marks_of
+from discreet.retrieval.ranking_features import marks_asked, marks_of
 from discreet.retrieval.tokens import tokens
 
 DIMS = 2**29

@@ -1,4 +1,4 @@
-"""Words and phrases that tell how two facts relate, read from wording.toml, and what each unit of a text may begin.
+"""Words and phrases that tell how two facts relate, read from fact_features.toml, and what each unit of a text may begin.
 
 A unit is a word, brought to its stem, a number, a placeholder, one Han character, or a mark of punctuation that counts.
 """
@@ -178,7 +178,7 @@ def _add(meaning: Meaning, category: str, group: str, phrase: str) -> None:
 
 def _entries() -> Iterator[tuple[str, str, str]]:
     """Give category, group and phrase of each entry; the group is empty for categories that have none."""
-    data = tomllib.loads(files(__package__).joinpath("wording.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files(__package__).joinpath("fact_features.toml").read_text(encoding="utf-8"))
     for category, entries in data.items():
         groups = entries if isinstance(entries, dict) else {"": entries}
         for group, phrases in groups.items():

@@ -35,7 +35,7 @@ _FIGURE = 3
 
 _COMMON = frozenset({"=have", "=like", "=can", "=want", "=called", "=favourite", "=begin"})
 _GRAMMAR = frozenset({"addition", "change", "copula", "ended", "filler", "negation", "past"})
-"""Groups and lists of wording.toml whose words say little of what a fact is about."""
+"""Groups and lists of fact_features.toml whose words say little of what a fact is about."""
 
 _FRAME = re.compile(
     r"\b(?:the )?users?(?:'s)?\b|\bassistant\b|người dùng|\bпользовател\w*|用户|使用者",  # noqa: RUF001  # Russian

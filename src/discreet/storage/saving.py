@@ -12,8 +12,8 @@ from psycopg import AsyncCursor
 from discreet.errors import EntryExistsError
 from discreet.ports import LiveSettings
 from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.dedup_resolution import Nearness, Settled, is_compared, settle
 from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
-from discreet.retrieval.settling import Nearness, Settled, is_compared, settle
 from discreet.state.records import MemoryRecord, Place
 from discreet.storage.eviction import UNCOUNTED, evict
 from discreet.storage.keys import Person, app_keys_for, digest, person_for

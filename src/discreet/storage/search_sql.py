@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
+from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
-from discreet.retrieval.settling import CONSOLIDATED
 from discreet.state.records import PAST_TYPES, MemoryFilters
 from discreet.storage.keys import digest
 from discreet.storage.memory_rows import RECORD_COLUMNS

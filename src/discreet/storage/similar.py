@@ -11,7 +11,7 @@ import numpy as np
 from pgvector import HalfVector
 from psycopg import AsyncCursor
 
-from discreet.retrieval.settling import CONSOLIDATED
+from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.storage.spaces import EmbeddingSpace
 
 COMPARED = 12

@@ -15,8 +15,8 @@ from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextReda
 from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.dedup_resolution import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, forget, superseded_by
-from discreet.retrieval.settling import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
 from discreet.state.records import (

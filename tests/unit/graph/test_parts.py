@@ -7,7 +7,7 @@ import pytest
 from discreet.errors import ConfigurationError
 from discreet.graph import build_graph
 from discreet.graph.parts import Options, make_parts
-from discreet.nodes.keepers import SummaryKeeper, TurnKeeper
+from discreet.nodes.sinks import SummarySink, TurnSink
 from discreet.providers import chat_model
 from discreet.providers.keywords import KeywordOnly
 from discreet.testing import InMemoryMemories, InMemoryRollingSummaries, InMemoryShortTermStore, StubEmbeddings
@@ -38,16 +38,16 @@ def test_raw_turns_searched_by_meaning_warn_and_nothing_else_does(remember, embe
     ("options", "kinds"),
     [
         ({}, set()),
-        ({"memories": InMemoryMemories(embeddings=WORDS), "remember": "turns"}, {TurnKeeper}),
-        ({"summaries": InMemoryRollingSummaries()}, {SummaryKeeper}),
-        ({"memories": InMemoryMemories(), "summaries": InMemoryRollingSummaries()}, {SummaryKeeper}),
+        ({"memories": InMemoryMemories(embeddings=WORDS), "remember": "turns"}, {TurnSink}),
+        ({"summaries": InMemoryRollingSummaries()}, {SummarySink}),
+        ({"memories": InMemoryMemories(), "summaries": InMemoryRollingSummaries()}, {SummarySink}),
     ],
 )
 def test_the_default_remembers_summaries_where_there_are_any(options, kinds, monkeypatch):
     seen = []
-    monkeypatch.setattr("discreet.graph.parts.make_persist_filtered", lambda **given: seen.extend(given["keepers"]))
+    monkeypatch.setattr("discreet.graph.parts.make_persist_filtered", lambda **given: seen.extend(given["sinks"]))
     made(**options)
-    assert {type(keeper) for keeper in seen} == kinds
+    assert {type(sink) for sink in seen} == kinds
 
 
 @pytest.mark.parametrize(

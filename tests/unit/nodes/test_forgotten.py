@@ -10,11 +10,11 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from discreet.checkpoint.messages import safe_id
 from discreet.graph.parts import Options, make_parts
 from discreet.nodes.forgotten import ForgottenRounds, texts_of_rounds, without
-from discreet.nodes.keepers import SummaryKeeper, TurnKeeper
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.requests import new_request, request_id_of
 from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.run import Run
+from discreet.nodes.sinks import SummarySink, TurnSink
 from discreet.ports import ForgetRequest, RollingSummary
 from discreet.state.context import Context
 from discreet.state.records import MemoryRecord
@@ -148,8 +148,8 @@ async def test_neither_summary_nor_turns_are_made_of_it(run_node):
     )
     await memories.forget("ann", record.entry_id, asking=asking)
     summariser = RollingSummariser(summaries, Quotes(), background=False)
-    keepers = [SummaryKeeper(summariser, ForgottenRounds(memories)), TurnKeeper(memories)]
-    await run_node(make_persist_filtered(keepers=keepers), {"messages": talk}, user_id="ann")
+    sinks = [SummarySink(summariser, ForgottenRounds(memories)), TurnSink(memories)]
+    await run_node(make_persist_filtered(sinks=sinks), {"messages": talk}, user_id="ann")
     await summariser.drain()
     assert (await summaries.get("ann", "thread-1")).text == "boat 0 boat 1 boat 3 boat 4 boat 5"
     assert await memories.latest("ann") == []

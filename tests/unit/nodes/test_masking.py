@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import BaseModel
 
-from discreet.nodes.clean_texts import CleanTexts
 from discreet.nodes.masking import TurnMask
+from discreet.nodes.redaction_cache import RedactionCache
 from discreet.nodes.run import run_of
 from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.redaction import InMemoryTurnVault, Redactor
@@ -176,7 +176,7 @@ async def test_what_is_masked_has_no_value_and_comes_back_whole(parts):
 
 
 def test_clean_texts_are_forgotten_oldest_first():
-    clean = CleanTexts(size=2)
+    clean = RedactionCache(size=2)
     for text in ("a", "b", "c"):
         clean.add("t", HumanMessage(text))
     assert [clean.has("t", HumanMessage(text)) for text in ("a", "b", "c")] == [False, True, True]

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from discreet.retrieval import settling
+from discreet.retrieval import dedup_resolution
 from discreet.retrieval.dedup import DedupThresholds
-from discreet.retrieval.settling import Nearness, settle
+from discreet.retrieval.dedup_resolution import Nearness, settle
 from discreet.state.records import MemoryRecord
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ def scripted_verdicts(monkeypatch):
         verdict = new.split()[0]
         return verdict if verdict == old.split()[0] and verdict in ("same", "update", "conflict") else "new"
 
-    monkeypatch.setattr(settling, "judge", judge)
+    monkeypatch.setattr(dedup_resolution, "judge", judge)
 
 
 def fact(text, **values):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.retrieval.agreement import names_another
-from discreet.retrieval.wording import Wording
+from discreet.retrieval.fact_features import Wording
+from discreet.retrieval.merge_rules import names_another
 
 Doubt = Literal["none", "little", "much", "great"]
 """How doubtful it is that two facts exclude each other."""

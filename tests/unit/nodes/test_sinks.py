@@ -4,9 +4,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from discreet.metrics import persist_failures
-from discreet.nodes.keepers import RoundKeeper, SummaryKeeper, TurnKeeper
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.sinks import RoundSink, SummarySink, TurnSink
 from discreet.providers.summaries import ExtractiveSummaryProvider
 from discreet.providers.tokens import count_tokens
 from discreet.state.records import MemoryFilters
@@ -19,7 +19,7 @@ NEXT = [HumanMessage("And my cat is Mia", id="m2"), AIMessage("A nice name.", id
 class Broken:
     name = "broken"
 
-    async def keep(self, turn):
+    async def write(self, turn):
         raise LookupError("ann@example.com")
 
 
@@ -29,7 +29,7 @@ def short_term():
 
 
 async def test_the_round_is_kept_in_the_session(run_node, short_term):
-    node = make_persist_filtered(keepers=[RoundKeeper(short_term)])
+    node = make_persist_filtered(sinks=[RoundSink(short_term)])
     await run_node(node, {"messages": ASKED}, user_id="ann")
     (kept,) = await short_term.recent_rounds("ann", "thread-1")
     assert (kept.input_text, kept.output_text) == ("My mail is <EMAIL>", "Noted.")
@@ -37,13 +37,13 @@ async def test_the_round_is_kept_in_the_session(run_node, short_term):
 
 
 async def test_an_unknown_user_has_no_session(run_node, short_term):
-    await run_node(make_persist_filtered(keepers=[RoundKeeper(short_term)]), {"messages": ASKED})
+    await run_node(make_persist_filtered(sinks=[RoundSink(short_term)]), {"messages": ASKED})
     assert short_term._sessions == {}
 
 
 async def test_turns_are_kept_at_their_places(run_node):
     memories = InMemoryMemories()
-    node = make_persist_filtered(keepers=[TurnKeeper(memories)])
+    node = make_persist_filtered(sinks=[TurnSink(memories)])
     await run_node(node, {"messages": ASKED}, user_id="ann")
     await run_node(node, {"messages": [*ASKED, *NEXT]}, user_id="ann")
     await run_node(node, {"messages": [*ASKED, *NEXT]}, user_id="ann")
@@ -59,7 +59,7 @@ async def test_turns_are_kept_at_their_places(run_node):
 async def test_every_fifth_round_goes_into_the_summary(run_node):
     summaries = InMemoryRollingSummaries()
     summariser = RollingSummariser(summaries, ExtractiveSummaryProvider(), count_tokens)
-    node = make_persist_filtered(keepers=[SummaryKeeper(summariser)])
+    node = make_persist_filtered(sinks=[SummarySink(summariser)])
     talk = [
         m
         for i in range(5)
@@ -75,7 +75,7 @@ async def test_every_fifth_round_goes_into_the_summary(run_node):
 
 async def test_a_place_that_fails_costs_only_itself(run_node, short_term, caplog):
     before = persist_failures.labels("broken", "LookupError")._value.get()
-    node = make_persist_filtered(keepers=[Broken(), RoundKeeper(short_term)])
+    node = make_persist_filtered(sinks=[Broken(), RoundSink(short_term)])
     state = await run_node(node, {"messages": ASKED}, user_id="ann")
     assert state["messages"][-1].text == "Noted."
     assert len(await short_term.recent_rounds("ann", "thread-1")) == 1
@@ -87,7 +87,7 @@ async def test_a_place_that_fails_costs_only_itself(run_node, short_term, caplog
 @pytest.mark.parametrize(("limit", "looped"), [(1, True), (2, False)])
 async def test_a_turn_at_the_limit_of_tool_rounds_is_flagged(run_node, limit, looped):
     memories = InMemoryMemories()
-    node = make_persist_filtered(keepers=[TurnKeeper(memories)], tool_loop_limit=limit)
+    node = make_persist_filtered(sinks=[TurnSink(memories)], tool_loop_limit=limit)
     call = AIMessage("", id="a1", tool_calls=[{"name": "look_up", "args": {}, "id": "c1"}])
     result = ToolMessage("found", tool_call_id="c1", id="t1")
     await run_node(node, {"messages": [ASKED[0], call, result, AIMessage("Done.", id="a2")]}, user_id="ann")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.nodes.forgotten import ForgottenRounds
-from discreet.nodes.keepers.filtered_turn import FilteredTurn
 from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.sinks.filtered_turn import FilteredTurn
 
 
 @dataclass(frozen=True)
-class SummaryKeeper:
+class SummarySink:
     """Hands each conversation on, without what was forgotten, to be summarised beside the turns."""
 
     summariser: RollingSummariser
     forgotten: ForgottenRounds | None = None
     name: str = "rolling_summary"
 
-    async def keep(self, turn: FilteredTurn) -> None:
+    async def write(self, turn: FilteredTurn) -> None:
         """Hand the conversation on, if it has a thread."""
         run = turn.run
         conversation = turn.conversation

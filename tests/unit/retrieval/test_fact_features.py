@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
+from discreet.retrieval.fact_features import wording
 from discreet.retrieval.phrases import cut
-from discreet.retrieval.wording import wording
 
 LISTS = {"negation", "ended", "past", "change", "replaced", "addition", "someone", "filler", "particle", "choice"}
 LISTS |= {"comparison", "copula", "title"}
@@ -16,13 +16,13 @@ GROUPS = {"several", "one", "single", "state", "scale", "thing", "alike", "when"
 
 
 def test_every_list_is_one_that_is_read():
-    found = tomllib.loads(files("discreet.retrieval").joinpath("wording.toml").read_text(encoding="utf-8"))
+    found = tomllib.loads(files("discreet.retrieval").joinpath("fact_features.toml").read_text(encoding="utf-8"))
     assert {name for name, entries in found.items() if isinstance(entries, list)} == LISTS
     assert {name for name, entries in found.items() if isinstance(entries, dict)} == GROUPS
 
 
 def test_every_phrase_has_something_to_find_it_by():
-    found = tomllib.loads(files("discreet.retrieval").joinpath("wording.toml").read_text(encoding="utf-8"))
+    found = tomllib.loads(files("discreet.retrieval").joinpath("fact_features.toml").read_text(encoding="utf-8"))
     groups = [entries.values() if isinstance(entries, dict) else [entries] for entries in found.values()]
     assert all(cut(phrase) for lists in groups for phrases in lists for phrase in phrases)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.retrieval.wording import Wording
+from discreet.retrieval.fact_features import Wording
 
 _ROOT = 5
 """Words that begin with so many equal letters are taken for forms of one: migraine, migraines; asthma, asthmatic."""

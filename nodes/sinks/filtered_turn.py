@@ -19,7 +19,7 @@ from discreet.state.records import Annotation, Provenance
 
 logger = logging.getLogger(__name__)
 
-KEEP_SECONDS = 10.0
+SINK_SECONDS = 10.0
 """A turn that is answered waits no longer for a place where it is to be kept."""
 
 
@@ -49,7 +49,7 @@ class FilteredTurn:
         return self.run.thread_id or self.request["request_id"]
 
 
-class Keeper(Protocol):
+class Sink(Protocol):
     """Keeps turns somewhere."""
 
     @property
@@ -57,23 +57,23 @@ class Keeper(Protocol):
         """What is kept, for logs and metrics."""
         ...
 
-    async def keep(self, turn: FilteredTurn) -> None:
+    async def write(self, turn: FilteredTurn) -> None:
         """Keep `turn`. It may raise anything: that costs the turn this place, never its answer."""
         ...
 
 
-async def keep(turn: FilteredTurn, keepers: Sequence[Keeper]) -> None:
-    """Hand `turn` to all of `keepers` at once. A log event and a metric tell what failed."""
-    await asyncio.gather(*(_keep(turn, keeper) for keeper in keepers))
+async def write_all(turn: FilteredTurn, sinks: Sequence[Sink]) -> None:
+    """Hand `turn` to all of `sinks` at once. A log event and a metric tell what failed."""
+    await asyncio.gather(*(_write(turn, sink) for sink in sinks))
 
 
-async def _keep(turn: FilteredTurn, keeper: Keeper) -> None:
+async def _write(turn: FilteredTurn, sink: Sink) -> None:
     try:
-        async with asyncio.timeout(KEEP_SECONDS):
-            await keeper.keep(turn)
+        async with asyncio.timeout(SINK_SECONDS):
+            await sink.write(turn)
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign place may raise anything
         cause = type(error).__name__
-        persist_failures.labels(keeper.name, cause).inc()
-        logger.warning("persist_failed what=%s cause=%s request_id=%s", keeper.name, cause, turn.request["request_id"])
+        persist_failures.labels(sink.name, cause).inc()
+        logger.warning("persist_failed what=%s cause=%s request_id=%s", sink.name, cause, turn.request["request_id"])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from discreet.retrieval.marks import marks_asked, marks_of
+from discreet.retrieval.ranking_features import marks_asked, marks_of
 from discreet.retrieval.tokens import tokens
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)

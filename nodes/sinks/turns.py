@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage
 
-from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.nodes.sinks.filtered_turn import FilteredTurn
 from discreet.ports import Memories
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
 
 @dataclass(frozen=True)
-class TurnKeeper:
+class TurnSink:
     """Saves what the user said and what was answered as two memories of type `turn`, at their places in the thread."""
 
     memories: Memories
     name: str = "turns"
 
-    async def keep(self, turn: FilteredTurn) -> None:
+    async def write(self, turn: FilteredTurn) -> None:
         """Save `turn`, if its user is known and did not have something forgotten in it."""
         user_id, request_id = turn.run.user_id, turn.request["request_id"]
         if user_id is None or request_id in await self.memories.forgotten(user_id, turn.thread_id):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.nodes.sinks.filtered_turn import FilteredTurn
 from discreet.ports import ConversationLog
 from discreet.state.records import TurnRecord
 
 
 @dataclass(frozen=True)
-class LogKeeper:
+class LogSink:
     """Appends each turn to the log, and so to its session record."""
 
     log: ConversationLog
     name: str = "conversation_log"
 
-    async def keep(self, turn: FilteredTurn) -> None:
+    async def write(self, turn: FilteredTurn) -> None:
         """Append `turn`."""
         await self.log.append(
             TurnRecord(

@@ -1,6 +1,6 @@
 """Read off a short fact what tells it from others like it: numbers, names, whose it is, negation, words of change.
 
-Nothing here is grammar. A reading is evidence, which `dedup` weighs: what is in no list of wording.toml is content.
+Nothing here is grammar. A reading is evidence, which `dedup` weighs: what is in no list of fact_features.toml is content.
 """
 
 from __future__ import annotations

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.nodes.keepers.filtered_turn import FilteredTurn
+from discreet.nodes.sinks.filtered_turn import FilteredTurn
 from discreet.ports import Round, ShortTermStore
 
 
 @dataclass(frozen=True)
-class RoundKeeper:
+class RoundSink:
     """Appends each answered turn of a known user to their session, for a day."""
 
     short_term: ShortTermStore
     name: str = "session"
 
-    async def keep(self, turn: FilteredTurn) -> None:
+    async def write(self, turn: FilteredTurn) -> None:
         """Append `turn`."""
         if turn.run.user_id is None or not turn.answered:
             return

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 
-class CleanTexts:
+class RedactionCache:
     """Knows, by digest, the last texts that came out of the redactor of a thread. Thread-safe."""
 
     def __init__(self, size: int = 10_000) -> None:
