@@ -9,7 +9,7 @@ from langchain.agents import create_agent
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.providers import chat_model
 from discreet.state.context import Context
 from discreet.storage import open_storage

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar, get_type_hints
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, get_type_hints
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from discreet.errors import ConfigurationError
-from discreet.graph.parts import Options, Parts, make_parts
+from discreet.graph.options import GraphOptions, spelt_by
+from discreet.graph.parts import Parts, make_parts
 from discreet.nodes.assistant import make_assistant, route_after_assistant
 from discreet.nodes.memory_gate import route_after_gate
 from discreet.nodes.tools import make_tools, route_after
@@ -23,44 +21,11 @@ from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.state.conversation import ConversationState, InputState, OutputState
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 RUNNING = ConversationState.__annotations__.keys() - InputState.__annotations__.keys()
 """The channels of the running turn, which callers don't see."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphOptions(Options):
-    """What `build_graph` takes: the options of memory, and those of the agent around it."""
-
-    chat_model: BaseChatModel | str | None = None
-    """A model, or `provider:model`. Default: DISCREET_CHAT_MODEL, else OpenAI with a key, else the offline model.
-    `Context.model` overrides it for one run."""
-    tools: Sequence[BaseTool] = ()
-    """Tools of your own."""
-    system_prompt: str | None = None
-    """Replaces the template's own instructions."""
-    state_schema: type[Any] = ConversationState
-    """`ConversationState` or a subclass of it. What it adds is taken as input and given as output; your nodes may use it."""
-
-
-def _spelt_by(options: Callable[P, GraphOptions]) -> Callable[[Callable[[GraphOptions], T]], Callable[P, T]]:
-    """Return a decorator: the function is called with the arguments of `options`, so that these are spelt in one place."""
-
-    def decorated(build: Callable[[GraphOptions], T]) -> Callable[P, T]:
-        @wraps(build)
-        def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return build(options(*args, **kwargs))
-
-        taken = inspect.signature(options)
-        call.__signature__ = taken.replace(return_annotation="StateGraph")  # type: ignore[attr-defined]  # PEP 362
-        return call
-
-    return decorated
-
-
-@_spelt_by(GraphOptions)
+@spelt_by(GraphOptions)
 def build_graph(options: GraphOptions) -> StateGraph[Any, Context, Any, Any]:
     """Return the builder; compile it with a checkpointer (and a store) of your own.
 

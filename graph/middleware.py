@@ -14,7 +14,8 @@ from langgraph.types import Command
 
 from discreet.background_loop import wait_for
 from discreet.errors import MissingDependencyError
-from discreet.graph.parts import Options, make_parts
+from discreet.graph.options import Options
+from discreet.graph.parts import make_parts
 from discreet.nodes.assistant import spoken
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of

@@ -19,7 +19,7 @@ from discreet.checkpoint import RedactingSaver
 from discreet.graph import TurnRunner
 from discreet.graph.guard import guarded
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.redaction import InMemoryTurnVault, resolve
 from discreet.state.request_ref import REQUEST_REF, values_ref
 from discreet.testing import InMemoryConversationLog, ScriptedChatModel

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.testing import InMemoryConversationLog, ScriptedChatModel

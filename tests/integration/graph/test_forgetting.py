@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.state.context import Context
 from discreet.state.records import MemoryFilters
 from discreet.storage import open_storage

@@ -12,7 +12,7 @@ from discreet.checkpoint import RedactingSaver
 from discreet.errors import InputError
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context

@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.nodes.assistant import UNFINISHED
 from discreet.prompts.ids import prompt_id
 from discreet.redaction import InMemoryTurnVault

@@ -10,7 +10,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.parts import Options
+from discreet.graph.options import Options
 from discreet.nodes.assistant import SILENT
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.redaction import InMemoryTurnVault

@@ -6,7 +6,8 @@ import pytest
 
 from discreet.errors import ConfigurationError
 from discreet.graph import build_graph
-from discreet.graph.parts import Options, make_parts
+from discreet.graph.options import Options
+from discreet.graph.parts import make_parts
 from discreet.nodes.sinks import SummarySink, TurnSink
 from discreet.providers import chat_model
 from discreet.providers.keywords import KeywordOnly

@@ -9,7 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.errors import ConfigurationError
 from discreet.graph import build_graph
-from discreet.graph.memory_agent import GraphOptions
+from discreet.graph.options import GraphOptions
 from discreet.state.conversation import ConversationState
 
 

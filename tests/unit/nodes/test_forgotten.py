@@ -8,7 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from discreet.checkpoint.messages import safe_id
-from discreet.graph.parts import Options, make_parts
+from discreet.graph.options import Options
+from discreet.graph.parts import make_parts
 from discreet.nodes.forgotten import ForgottenRounds, texts_of_rounds, without
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.nodes.requests import new_request, request_id_of

@@ -1,0 +1,113 @@
+"""What a graph with memory is made of: each option is spelt here, and nowhere else."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Literal, ParamSpec, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+
+from discreet.nodes.sinks import Sink
+from discreet.ports import (
+    ConversationLog,
+    LiveSettings,
+    MediaSummarizer,
+    Memories,
+    RollingSummaries,
+    ShortTermStore,
+    SummaryProvider,
+    TextRedactor,
+    TurnAnnotator,
+    TurnVault,
+)
+from discreet.settings import Settings
+from discreet.state.conversation import ConversationState
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MemoryToolName = Literal["save_memory", "recall_memory", "update_memory", "forget_memory"]
+Remember = Literal["turns", "summaries", "nothing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a graph with memory is made of. Everything is optional."""
+
+    memories: Memories | None = None
+    """Long-term memory, for example `storage.memories`. None: there is none."""
+    log: ConversationLog | None = None
+    """Conversation log, for example `storage.log`. None: turns are not logged."""
+    short_term: ShortTermStore | None = None
+    """Sessions and their last rounds, for example `storage.short_term`."""
+    summaries: RollingSummaries | None = None
+    """Rolling summaries of threads, for example `storage.summaries`. None: only the last rounds stay in the prompt."""
+    summary_provider: SummaryProvider | None = None
+    """Makes them. Default: the chat model; with the offline model, quotes of what the user said."""
+    summarise: Literal["background", "turn"] = "background"
+    """When rolling summaries are made: beside the turns, which never wait for them, or before a turn ends. In the turn where
+    each has an event loop or a process of its own, and a chat model is to write them; see docs/rolling_summary.md."""
+    summarizer: MediaSummarizer | None = None
+    """Says what voice and images hold. Default: words sent along, else the chat model if it is multimodal."""
+    redactor: TextRedactor | None = None
+    """Puts placeholders in place of sensitive values. Default: the one that the settings describe."""
+    vault: TurnVault | None = None
+    """Holds the real values of running turns and their threads. Default: this process's memory."""
+    preload: bool = True
+    """Retrieve memories before the model speaks, if the gate says so."""
+    memory_tools: bool | Collection[MemoryToolName] = True
+    """Which of save_memory, recall_memory, update_memory and forget_memory the model gets."""
+    told_tools: Collection[str] = ()
+    """Names of tools with `return_direct` whose text may be kept as the answer. Of others a line says that they answered."""
+    remember: Remember | None = None
+    """What becomes a memory of each conversation by itself: its rolling summary, or every turn word for word. Default:
+    summaries where there are any, else nothing."""
+    sinks: Sequence[Sink] = ()
+    """Where filtered turns go besides."""
+    annotator: TurnAnnotator | None = None
+    """Says of each turn which language it is in, what about, and whether somebody may be in danger, for log and session.
+    Default: rules in four languages."""
+    fallback_model: BaseChatModel | None = None
+    """Answers while the chat model is overloaded or can't be reached. Default: DISCREET_FALLBACK_MODEL, else none."""
+    context_window_size: int | None = None
+    """Tokens that the chat model takes, its answer included. Default: `Context`, else the setting of that name, else the model's
+    profile, else 8,000."""
+    memory_settings: LiveSettings | None = None
+    """Settings that are changed while the graph is in use, for example `storage.memory_settings`. Default: as `settings`
+    say."""
+    settings: Settings | None = None
+    """Default: from the environment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(Options):
+    """What `build_graph` takes: the options of memory, and those of the agent around it."""
+
+    chat_model: BaseChatModel | str | None = None
+    """A model, or `provider:model`. Default: DISCREET_CHAT_MODEL, else OpenAI with a key, else the offline model.
+    `Context.model` overrides it for one run."""
+    tools: Sequence[BaseTool] = ()
+    """Tools of your own."""
+    system_prompt: str | None = None
+    """Replaces the template's own instructions."""
+    state_schema: type[Any] = ConversationState
+    """`ConversationState` or a subclass of it. What it adds is taken as input and given as output; your nodes may use it."""
+
+
+def spelt_by(options: Callable[P, GraphOptions]) -> Callable[[Callable[[GraphOptions], T]], Callable[P, T]]:
+    """Return a decorator: the function is called with the arguments of `options`, so that these are spelt in one place."""
+
+    def decorated(build: Callable[[GraphOptions], T]) -> Callable[P, T]:
+        @wraps(build)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            return build(options(*args, **kwargs))
+
+        taken = inspect.signature(options)
+        call.__signature__ = taken.replace(return_annotation="StateGraph")  # type: ignore[attr-defined]  # PEP 362
+        return call
+
+    return decorated
