@@ -1,8 +1,11 @@
 """Every round of a thread is told, whoever summarises, and whatever fails."""
 
+import asyncio
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
 from discreet.errors import ProviderError, StorageUnavailableError
@@ -11,6 +14,7 @@ from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.run import Run
 from discreet.providers.summaries import ExtractiveSummaryProvider
 from discreet.state.context import Context
+from discreet.state.conversation import RetrievedMemory
 from discreet.testing import InMemoryRollingSummaries, ScriptedChatModel
 
 RUN = Run(user_id="ann", thread_id="1", context=Context(user_id="ann"))
@@ -87,3 +91,35 @@ async def test_a_conversation_that_fits_is_word_for_word_and_nothing_is_summaris
     )
     assert [m.text for m in prompt.messages[1:]] == [m.text for m in messages]
     assert (await summaries.get("ann", "1")).rounds == 0
+
+
+LENGTHS = st.lists(st.one_of(st.integers(0, 30), st.integers(0, 800)), min_size=1, max_size=60)
+
+
+@given(LENGTHS, st.lists(st.integers(0, 800), max_size=5), st.integers(1_400, 30_000), st.booleans())
+def test_whatever_the_lengths_every_round_is_told_somewhere(lengths, facts, window, summarises):
+    messages = [
+        message
+        for i, words in enumerate(lengths)
+        for message in (HumanMessage(f"number{i} " + "w " * words, id=f"h{i}"), AIMessage("a " * words, id=f"a{i}"))
+    ]
+    memories = [
+        RetrievedMemory(
+            entry_id=str(i), text=f"fact{i} " + "f " * words, type="user_fact", created_at="2026-03-05", relevance=0.8
+        )
+        for i, words in enumerate(facts)
+    ]
+    summaries = InMemoryRollingSummaries()
+    summariser = RollingSummariser(summaries, ExtractiveSummaryProvider()) if summarises else None
+    prompting = Prompting(summariser=summariser, context_window_size=window)
+    asked = [*messages, HumanMessage("now?", id="now")]
+    model = ScriptedChatModel(responses=[])
+    prompt, _ = asyncio.run(prompting.prompt(asked, memories, run=RUN, model=model))
+    covered = asyncio.run(summaries.get("ann", "1")).rounds
+    told = in_lines_or_messages(prompt)
+    quoted = "<conversation_summary>" in prompt.system
+    assert told == list(range(len(lengths) - len(told), len(lengths)))
+    assert len(told) == len(lengths) or quoted or covered + len(told) >= len(lengths)
+    assert prompt.untold == 0
+    assert all(f"fact{i}" in prompt.system for i in range(len(facts)))
+    assert prompt.total <= window
