@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,9 +16,10 @@ from discreet.nodes.requests import request_id_of
 from discreet.nodes.rounds import ThreadRound
 from discreet.nodes.run import Run
 from discreet.nodes.turn import turn_start
-from discreet.ports import Memories
+from discreet.ports import Memories, TextRedactor, of_thread
 from discreet.prompts.rounds import split_rounds
 from discreet.redaction import untagged
+from discreet.redaction.placeholders import TAGGED
 
 logger = logging.getLogger(__name__)
 
@@ -98,9 +99,19 @@ def without(
 
 def texts_of_rounds(run: Run, messages: Sequence[BaseMessage]) -> dict[str, str]:
     """Return what was said and answered in each round before the running turn, by request_id, as memories have it."""
-    return {
-        request_id_of(run.user_id, run.thread_id, message.id): untagged("\n".join(str(each.text) for each in said))
-        for said in split_rounds(messages[: turn_start(messages) or 0])
-        for message in said
-        if isinstance(message, HumanMessage)
-    }
+    return {request_id: untagged(text) for request_id, text in _rounds(run, messages[: turn_start(messages) or 0])}
+
+
+def tags_of_rounds(run: Run, messages: Sequence[BaseMessage], redactor: TextRedactor) -> dict[str, frozenset[str]]:
+    """Return the tagged placeholders of each round, the running one included, by request_id; tools get the real values."""
+    redact = of_thread(redactor, run.thread_id).redact
+    rounds = _rounds(run, messages)
+    return {request_id: frozenset(m[0] for m in TAGGED.finditer(redact(text))) for request_id, text in rounds}
+
+
+def _rounds(run: Run, messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:
+    for said in split_rounds(messages):
+        text = "\n".join(str(each.text) for each in said)
+        for message in said:
+            if isinstance(message, HumanMessage):
+                yield request_id_of(run.user_id, run.thread_id, message.id), text

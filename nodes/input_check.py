@@ -36,7 +36,7 @@ class InputCheck:
         if size > self.max_chars:
             raise InputTooLargeError(size, self.max_chars)
         text = storable(text)
-        if not text.strip() and not media:
+        if not media and not any(char.isprintable() and not char.isspace() for char in text):
             raise EmptyInputError
         return text, media
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +24,7 @@ from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import DEFAULT_WINDOW
-from discreet.prompts.rounds import LEAST_LINE, split_rounds
+from discreet.prompts.rounds import SHORT_LINE, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
@@ -34,8 +36,14 @@ from discreet.state.media import Modality
 INLINE_CHARS = 40_000
 """Of earlier rounds that are put together on the event loop itself; to count and to shorten more takes a thread."""
 
-DIGEST_TOKENS = 400
-"""Of rounds that neither the prompt nor a summary has room for. Twice what a rolling summary takes: it stands for more."""
+DIGEST_SHARE = 10
+"""Of the window: what quotations of rounds take that neither the prompt nor a summary has room for, 400 to 2,000 tokens."""
+
+STEP = 10
+"""Rounds that are quoted more at a time, so that a conversation is quoted anew every tenth turn."""
+
+MAX_QUOTED = 200
+"""Conversations whose quotations are held."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +61,8 @@ class Prompting:
     8,000."""
     memory_settings: LiveSettings = field(default_factory=FixedSettings)
     """Have the context window; asked anew for each prompt."""
+    quotations: OrderedDict[bytes, str] = field(default_factory=OrderedDict, repr=False)
+    """By digest, what was quoted of long conversations without a summary."""
 
     def __post_init__(self) -> None:
         """Load the tokenizer now: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
@@ -99,9 +109,9 @@ class Prompting:
                 assemble,
                 count=count,
                 running=running,
-                earlier=earlier,
+                earlier=turn.real(earlier),
                 memories=memories,
-                summary=summary,
+                summary=turn.text(summary),
                 system_prompt=instructions,
                 last_words=last_words,
                 window=self._window(run, model),
@@ -117,26 +127,45 @@ class Prompting:
             summary, earlier, running = await self._parts(messages, run, turn, able)
             prompt = await assembled(summary, earlier)
         if prompt.untold:
-            rounds = split_rounds(earlier)
-            quoted = prompt.untold + DIGEST_TOKENS // LEAST_LINE + 2  # the quotations take the room of some lines
-            oldest = [_spoken(said) for said in rounds[:quoted]]
-            digest = await extractive.summarize(oldest, earlier=summary, max_tokens=DIGEST_TOKENS)
-            newest = [message for said in rounds[quoted:] for message in said]
-            prompt = await assembled("\n".join(filter(None, (summary, digest))), newest)
+            most = min(2_000, max(400, self._window(run, model) // DIGEST_SHARE))
+            # The quotations take the room of some lines.
+            lacking = -(-(prompt.untold + most // SHORT_LINE + 2) // STEP) * STEP
+            prompt = await assembled(*await self._quoted(summary, earlier, lacking, extractive, max_tokens=most))
         observe(prompt)
         return prompt, turn
+
+    async def _quoted(
+        self,
+        summary: str,
+        earlier: Sequence[BaseMessage],
+        rounds: int,
+        extractive: ExtractiveSummaryProvider,
+        *,
+        max_tokens: int,
+    ) -> tuple[str, list[BaseMessage]]:
+        """Return the summary with quotations of the oldest `rounds`, and the messages of the others."""
+        split = split_rounds(earlier)
+        oldest = [_spoken(said) for said in split[:rounds]]
+        key = hashlib.blake2b(repr((summary, max_tokens, oldest)).encode("utf-8", "replace"), digest_size=16).digest()
+        digest = self.quotations.get(key)
+        if digest is None:
+            digest = await extractive.summarize(oldest, earlier=summary, max_tokens=max_tokens)
+            self.quotations[key] = digest
+            if len(self.quotations) > MAX_QUOTED:
+                self.quotations.popitem(last=False)
+        return "\n".join(filter(None, (summary, digest))), [message for said in split[rounds:] for message in said]
 
     async def _parts(
         self, messages: Sequence[BaseMessage], run: Run, turn: MaskedTurn, able: Collection[Modality]
     ) -> tuple[str, list[BaseMessage], list[BaseMessage]]:
-        """Return the summary, the earlier messages that it does not cover, and the running turn, with real values."""
+        """Return the summary, the earlier messages that it does not cover, and the running turn with its real values."""
         summary = RollingSummary()
         if self.summariser is not None and run.thread_id is not None:
             summary = await self.summariser.current(run.user_id, run.thread_id, messages)
         told = [each for each in window(messages, summary) if not isinstance(each, SystemMessage)]
         start = turn_start(told) or 0
         running = [_for_model(message, able) for message in turn.real(told[start:])]
-        return turn.text(summary.text), turn.real(told[:start]), running
+        return summary.text, told[:start], running
 
     def _window(self, run: Run, model: BaseChatModel) -> int:
         return (

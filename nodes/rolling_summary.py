@@ -255,11 +255,15 @@ def remember_summary(memories: Memories, provider: SummaryProvider | None = None
 
     async def remember(user_id: str | None, thread_id: str, summary: RollingSummary, app_name: str) -> None:
         text = untagged(summary.text)[:MAX_MEMORY_CHARS]
-        if user_id is None or not text.strip():
+        if user_id is None:
+            return
+        entry_id = uuid5(_NAMESPACE, f"{user_id}\n{thread_id}")
+        if not text.strip():
+            await memories.delete(user_id, entry_id)
             return
         written: Provenance = getattr(provider, "provenance", Provenance())
         record = MemoryRecord(
-            entry_id=uuid5(_NAMESPACE, f"{user_id}\n{thread_id}"),
+            entry_id=entry_id,
             text=text,
             type="conversation_summary",
             thread_id=thread_id,

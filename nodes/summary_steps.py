@@ -23,7 +23,8 @@ HOOK_SECONDS = 5.0
 """How long `on_commit` may take."""
 
 OnCommit = Callable[[str | None, str, RollingSummary, str], Awaitable[None]]
-"""Called after each commit with user_id, thread_id, the summary and the name of the application."""
+"""Called after each commit with user_id, thread_id, the summary and the name of the application. An empty summary takes the
+one before back."""
 
 IsCurrent = Callable[[str | None, str, Sequence[ThreadRound]], Awaitable[bool]]
 """Called before each commit with user_id, thread_id and the rounds that the summary was made from: whether all of them may
@@ -87,10 +88,19 @@ class SummarySteps:
         if await self.summaries.commit(*thread, expected=stored, new=new):
             if self.on_commit is not None:  # the summary is kept, whatever a foreign hook raises
                 await tried(partial(self.on_commit, *thread, new, seen.app_name), HOOK_SECONDS, thread, new.rounds)
-            return new
+            return new if await self._still_current(thread, rounds, seen) else None
         summary_failures.labels("LostRace").inc()
         stands = await self.summaries.get(*thread)
         return stands if stands.rounds >= base.rounds and belongs(stands, seen.rounds) else None
+
+    async def _still_current(self, thread: Thread, rounds: Sequence[ThreadRound], seen: Conversation) -> bool:
+        """Whether the rounds of what was just kept may still be told; what was kept is taken back if not."""
+        if self.is_current is None or await self.is_current(*thread, rounds):
+            return True
+        await self.summaries.forget(*thread)
+        if self.on_commit is not None:
+            await tried(partial(self.on_commit, *thread, RollingSummary(), seen.app_name), HOOK_SECONDS, thread, 0)
+        return False
 
 
 def due(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> int:

@@ -15,8 +15,14 @@ from discreet.prompts.data import as_data
 LINE_TOKENS: Final = 48
 """A round in a line: what was said in a sentence, and a beginning of the answer."""
 
+SHORT_LINE: Final = 32
+"""A shorter line says too little; where there is no room for one each, the summary has to tell the oldest rounds."""
+
+NEWEST: Final = 6
+"""Rounds that stand word for word before older ones get a line; no summary tells them."""
+
 LEAST_LINE: Final = 14
-"""A shorter line says nothing; where there is no room for one each, the summary has to tell the oldest rounds."""
+"""Of these, where the room is too small for anything else."""
 
 ROUND_SHARE: Final = 3
 """One round takes a third of the room at most, so that a pasted page leaves the others theirs."""
@@ -64,18 +70,17 @@ def tell_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count, b
     From the newest back each stands word for word, without the middle of its texts where it takes more than a third of
     the limit, while the ones before it still have room for a line each.
     """
-    untold = max(0, len(rounds) - limit // LEAST_LINE)
-    told = rounds[untold:]
+    sizes = [sum(message_tokens(message, count) for message in said) for said in rounds]
+    untold, lines_at_most = _lines(sizes, limit)
+    told, sizes = rounds[untold:], sizes[untold:]
     if not told:
         return ToldRounds(untold=untold, cut=untold)
-    sizes = [sum(message_tokens(message, count) for message in said) for said in told]
-    line = min(LINE_TOKENS, limit // len(told))
-    left = limit - sum(min(line, size) for size in sizes)
+    left = limit - sum(map(min, lines_at_most, sizes))
     messages: list[BaseMessage] = []
     used = whole = 0
     first = len(told)
     for at in range(len(told) - 1, -1, -1):
-        said, size = told[at], sizes[at]
+        said, size, line = told[at], sizes[at], lines_at_most[at]
         room = min(max(limit // ROUND_SHARE, line), left + min(line, size))
         if not isinstance(said[0], HumanMessage):
             break
@@ -88,7 +93,7 @@ def tell_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count, b
         used += taken
         messages[:0] = kept
         first = at
-    lines = [_line(said, line, count, brief) for said in told[:first]]
+    lines = [_line(said, most, count, brief) for said, most in zip(told[:first], lines_at_most, strict=False)]
     return ToldRounds(
         messages=tuple(messages),
         lines="\n".join(lines),
@@ -96,6 +101,21 @@ def tell_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count, b
         cut=len(rounds) - whole,
         untold=untold,
     )
+
+
+def _lines(sizes: Sequence[int], limit: int) -> tuple[int, list[int]]:
+    """Return how many of the oldest rounds have no room for a line, and how long those of the others may be.
+
+    Two thirds of the limit are the newest rounds', as far as they need them.
+    """
+    newest, older = sizes[-NEWEST:], sizes[:-NEWEST]
+    least = min(LINE_TOKENS, max(LEAST_LINE, limit // max(1, len(newest))))
+    room = limit - min(sum(min(size, limit // ROUND_SHARE) for size in newest), 2 * limit // 3)
+    line = min(LINE_TOKENS, max(SHORT_LINE, room // max(1, len(older))))
+    untold = len(older)
+    while untold and (room := room - min(line, older[untold - 1])) >= 0:
+        untold -= 1
+    return untold, [line] * (len(older) - untold) + [least] * len(newest)
 
 
 def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[BaseMessage]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NAMES: Final = r"(?:seed:)?think(?:ing)?|reasoning|thoughts?|scratchpad"
+_NAMES: Final = r"(?:seed:|ant)?think(?:ing)?|reason(?:ing)?|thoughts?|scratchpad|analysis|reflection|inner_monologue"
 _REASONING: Final = {
     "angle": (rf"<(?:{_NAMES})(?:\s[^<>]*)?>", rf"</(?:{_NAMES})\s*>"),
     "triangle": ("◁think▷", "◁/think▷"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
 from langchain_core.tools import ArgsSchema
 from pydantic import Field, SkipValidation
 
-from discreet.nodes.forgotten import texts_of_rounds
+from discreet.nodes.forgotten import tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
 from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start
-from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
+from discreet.ports import ForgetRequest, Forgotten, RollingSummaries, TextRedactor
 from discreet.redaction import untagged
+from discreet.redaction.configured import default_redactor
 
 MAX_LISTED = 10
 """Facts that a result names besides the one asked for: in the state it may have 1,000 characters."""
@@ -46,12 +48,14 @@ class MemoryForget(MemoryTool):
     args_schema: ArgsSchema | None = MemoryForgetArgs
     summaries: SkipValidation[RollingSummaries | None] = Field(default=None, exclude=True, repr=False)
     """Where threads have their rolling summaries; those of threads that told it are deleted, to be made anew."""
+    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
+    """Tells by its tags which rounds of the thread have the value that is forgotten."""
     messages_key: str = Field(default="messages", exclude=True)
     """State key of the messages, for graphs with a schema of their own."""
 
     async def _arun(self, entry_id: UUID, only: bool = False, runtime: Any = None) -> dict[str, Any]:
         run, user_id = self.speaker(runtime)
-        asking = self._request(run, runtime)
+        asking = await asyncio.to_thread(self._request, run, runtime)
         gone = await self.memories.forget(user_id, entry_id, only=only, asking=asking)
         if gone is None:
             return {"deleted": False, "entry_id": str(entry_id)}
@@ -80,6 +84,7 @@ class MemoryForget(MemoryTool):
             request_id=request_id_of(run.user_id, run.thread_id, messages[start].id),
             asked=untagged(str(messages[start].text)),
             rounds=texts_of_rounds(run, messages),
+            tags=tags_of_rounds(run, messages, self.redactor),
         )
 
 

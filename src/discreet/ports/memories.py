@@ -21,6 +21,8 @@ class ForgetRequest:
     """The user's words in that turn. What was made of conversations tells much else, so these say what is meant of it."""
     rounds: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What was said and answered in earlier turns, by their request_ids."""
+    tags: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    """The tagged placeholders in each of these turns and in the one that asks: they tell which rounds have the same value."""
 
 
 @dataclass(frozen=True, kw_only=True)

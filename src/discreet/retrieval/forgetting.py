@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -12,6 +13,10 @@ from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryRecord, MemoryTyp
 
 DERIVED: Final[tuple[MemoryType, ...]] = ("turn", "conversation_summary")
 """Memories that are made of conversations, and go where they tell what is forgotten."""
+
+_PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,40}>")
+"""What a value is in a memory: of which kind it was, not which one. In other threads than the one that asks, a round with a
+value of that kind goes: it errs towards yes."""
 
 SPLIT_BY = "save_memory"
 """Source of facts that were kept of one statement, under its request_id."""
@@ -58,9 +63,15 @@ def forget(
     """
     told = teller((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)
     rounds = {place for record in facts if (place := _round_of(record)) is not None}
-    rounds |= {(each.thread_id, each.request_id) for each in logged if told(each.text)}
+    values = {written for fact in facts for written in _PLACEHOLDER.findall(fact.text)}
+    rounds |= {
+        (each.thread_id, each.request_id)
+        for each in logged
+        if told(each.text) or (each.thread_id != asking.thread_id and any(value in each.text for value in values))
+    }
     if (thread := asking.thread_id) is not None:
         rounds |= {(thread, request_id) for request_id, text in asking.rounds.items() if told(text)}
+        rounds |= {(thread, request_id) for request_id in _with_values(values, facts, asking)}
         rounds -= {(thread, asking.request_id or "")}
     telling = {record.entry_id for record in derived if told(record.text)}
     rounds |= {
@@ -80,6 +91,19 @@ def forget(
         )
     ]
     return Forgotten(facts=facts, told=gone, rounds=frozenset(rounds))
+
+
+def _with_values(values: Collection[str], facts: Sequence[MemoryRecord], asking: ForgetRequest) -> set[str]:
+    """Return the requests of the thread that have one of the facts' values: the same tag in a thread is the same value."""
+    sources = {asking.request_id, *(fact.request_id for fact in facts)}
+    tags = {
+        tag
+        for request_id, found in asking.tags.items()
+        if request_id in sources
+        for tag in found
+        if f"{tag.partition(':')[0]}>" in values
+    }
+    return {request_id for request_id, found in asking.tags.items() if found & tags}
 
 
 def _round_of(record: MemoryRecord) -> tuple[str, str] | None:

@@ -96,8 +96,6 @@ def test_a_turn_that_is_approved_elsewhere_calls_its_tool_with_the_real_value(pr
 
 
 @pytest.mark.slow
-def test_approved_elsewhere_with_vaults_in_memory_it_gets_the_placeholder(process, token):
+def test_approved_elsewhere_with_vaults_in_memory_it_does_not_run(process, token):
     process("begin", f"Please write to {token}@example.com", vault="memory")
-    [[to, answer]] = process("resume", "yes", vault="memory")["received"]
-    assert to.startswith("<EMAIL:")
-    assert answer == "yes"
+    assert process("resume", "yes", vault="memory")["received"] == []

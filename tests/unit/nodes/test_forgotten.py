@@ -1,13 +1,16 @@
 """Rounds that were forgotten are left out of conversations."""
 
 import asyncio
+import json
 from functools import partial
 from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.checkpoint.messages import safe_id
+from discreet.graph import build_graph
 from discreet.graph.options import Options
 from discreet.graph.parts import make_parts
 from discreet.nodes.forgotten import ForgottenRounds, texts_of_rounds, without
@@ -17,6 +20,7 @@ from discreet.nodes.rolling_summary import RollingSummariser
 from discreet.nodes.run import Run
 from discreet.nodes.sinks import SummarySink, TurnSink
 from discreet.ports import ForgetRequest, RollingSummary
+from discreet.providers import chat_model
 from discreet.state.context import Context
 from discreet.state.records import MemoryRecord
 from discreet.testing import InMemoryMemories, InMemoryRollingSummaries, ScriptedChatModel
@@ -179,3 +183,60 @@ async def test_a_summary_that_was_being_made_of_it_is_not_kept():
     await summariser.drain()
     assert await summaries.get("ann", "a") == RollingSummary()
     assert await memories.latest("ann") == []
+
+
+async def test_the_memory_of_a_summary_that_is_saved_after_the_forgetting_is_taken_back():
+    saving, go_on = asyncio.Event(), asyncio.Event()
+
+    class Remote(InMemoryMemories):
+        async def save(self, user_id, records, **given):
+            if any(record.type == "conversation_summary" for record in records):
+                saving.set()
+                await go_on.wait()
+            return await super().save(user_id, records, **given)
+
+    memories, summaries = Remote(), InMemoryRollingSummaries()
+    parts = make_parts(Options(memories=memories, summaries=summaries), chat_model("offline"))
+    summariser = parts.prompting.summariser
+    talk = [
+        m for n in range(5) for m in (HumanMessage(f"I own boat {n}.", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))
+    ]
+    (record,) = await memories.save("ann", [MemoryRecord(text="Owns boat 3")])
+    await summariser.after_turn("ann", "a", talk[:4])
+    await summariser.after_turn("ann", "a", talk)
+    await saving.wait()
+    rounds = {request_id_of("ann", "a", "h3"): "I own boat 3."}
+    await memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
+    go_on.set()
+    await summariser.drain()
+    assert await summaries.get("ann", "a") == RollingSummary()
+    assert await memories.latest("ann") == []
+
+
+async def test_rounds_with_the_value_that_was_forgotten_go_by_their_tag():
+    said = (
+        "My e-mail is ann.lee@example.com.",
+        "Write to ann.lee@example.com",
+        "Write to bob@example.com",
+        "Forget it",
+    )
+    fact = "The user's e-mail is <EMAIL>"
+    model = ScriptedChatModel(
+        responses=[
+            call("save_memory", text=fact),
+            *[AIMessage("Okay.")] * 3,
+            call("recall_memory", query="e-mail"),
+            lambda prompt: call("forget_memory", entry_id=json.loads(prompt[-1].text)["memories"][0]["entry_id"]),
+            *[AIMessage("Okay.")] * 2,
+        ]
+    )
+    graph = build_graph(chat_model=model, memories=InMemoryMemories()).compile(checkpointer=InMemorySaver())
+    for text in (*said, "Hi."):
+        await graph.ainvoke(
+            {"messages": [("user", text)]}, {"configurable": {"thread_id": "1"}}, context=Context(user_id="ann")
+        )
+    assert [m.text for m in model.prompts[-1][1:]] == ["Write to bob@example.com", "Okay.", "Hi."]
+
+
+def call(name, **args):
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": name}])

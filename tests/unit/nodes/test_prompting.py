@@ -101,7 +101,10 @@ def test_whatever_the_lengths_every_round_is_told_somewhere(lengths, facts, wind
     messages = [
         message
         for i, words in enumerate(lengths)
-        for message in (HumanMessage(f"number{i} " + "w " * words, id=f"h{i}"), AIMessage("a " * words, id=f"a{i}"))
+        for message in (
+            HumanMessage(f"number{i} " + "w " * words, id=f"h{i}"),
+            AIMessage("Yes. " + "a " * words, id=f"a{i}"),
+        )
     ]
     memories = [
         RetrievedMemory(

@@ -97,9 +97,10 @@ def test_without_data_there_are_no_blocks_and_no_words_about_them():
 @pytest.mark.parametrize("window", [4_096, 8_000, 128_000])
 def test_rounds_of_long_answers_are_all_told(window):
     prompt = prompted(earlier=spoken(*[250] * 40), window=window)
-    assert told(prompt) == [str(i) for i in range(40)]
-    assert prompt.untold == 0
+    assert told(prompt) == [str(i) for i in range(prompt.untold, 40)]
+    assert bool(prompt.untold) == (window < 8_000)
     assert prompt.total <= window / 2
+    assert list(prompt.rounds)[-2:] == spoken(*[250] * 40)[-2:]
     assert bool(prompt.cut["rounds"]) == (window < 128_000)
 
 
