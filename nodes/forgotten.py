@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -25,8 +27,17 @@ logger = logging.getLogger(__name__)
 
 READ_SECONDS = 1.0
 """How long a prompt waits for what was forgotten; it takes a millisecond."""
+FRESH_SECONDS = 5.0
+"""Within a turn; one that paused for a person reads them again."""
 MAX_KNOWN = 10_000
 """Threads whose forgotten rounds are held for when the memories can't be asked."""
+
+
+class _Read(NamedTuple):
+    marks: frozenset[str]
+    turn: str | None
+    """The id of the user's message of the turn that they were read for."""
+    at: float
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class ForgottenRounds:
     """Knows which rounds of a thread were forgotten. One for all nodes of a graph."""
 
     memories: Memories
-    _known: OrderedDict[tuple[str, str], frozenset[str]] = field(default_factory=OrderedDict, repr=False)
+    _known: OrderedDict[tuple[str, str], _Read] = field(default_factory=OrderedDict, repr=False)
     """What was read last."""
 
     async def left_out(self, run: Run, messages: Sequence[BaseMessage], *, ended: bool = False) -> list[BaseMessage]:
@@ -48,7 +59,7 @@ class ForgottenRounds:
         start = len(messages) if ended else (turn_start(messages) or 0)
         if not start:
             return list(messages)
-        marks = await self._marks(run.user_id, run.thread_id)
+        marks = await self._marks(run.user_id, run.thread_id, None if ended else messages[start].id)
         if marks is None:
             return list(messages[start:])
         earlier = without(messages[:start], marks, partial(request_id_of, run.user_id, run.thread_id))
@@ -62,11 +73,15 @@ class ForgottenRounds:
         said = (message_id for each in rounds for message_id in each.said_ids)
         return not marks or marks.isdisjoint(request_id_of(user_id, thread_id, each) for each in said)
 
-    async def _marks(self, user_id: str, thread_id: str) -> frozenset[str] | None:
+    async def _marks(self, user_id: str, thread_id: str, turn: str | None) -> frozenset[str] | None:
+        """Return the marks of a thread, read once for the calls of a running `turn`, which its user's message names."""
         thread = user_id, thread_id
+        known = self._known.get(thread)
+        if known is not None and known.turn == turn is not None and time.monotonic() - known.at < FRESH_SECONDS:
+            return known.marks
         try:
             async with asyncio.timeout(READ_SECONDS):
-                self._known[thread] = await self.memories.forgotten(user_id, thread_id)
+                self._known[thread] = _Read(await self.memories.forgotten(user_id, thread_id), turn, time.monotonic())
         except Exception as error:  # noqa: BLE001  # the turn goes on, whatever a foreign store raises
             cause = type(error).__name__
             forgotten_unread.labels(cause).inc()
@@ -75,7 +90,7 @@ class ForgottenRounds:
             self._known.move_to_end(thread)
             if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
-        return self._known.get(thread)
+        return self._known[thread].marks if thread in self._known else None
 
 
 def without(

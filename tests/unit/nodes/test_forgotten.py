@@ -107,7 +107,7 @@ async def test_while_memories_cannot_be_asked_what_was_read_last_holds(error, ca
     forgotten = ForgottenRounds(memories)
     await forgotten.left_out(RUN, TALK)
     memories.error = error
-    assert ids(await forgotten.left_out(RUN, TALK))[0] == "h2"
+    assert ids(await forgotten.left_out(RUN, [*TALK, HumanMessage("five", id="h5")]))[0] == "h2"
     assert "forgotten_unread" in caplog.text
 
 
