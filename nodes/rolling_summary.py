@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID, uuid5
@@ -58,6 +58,10 @@ MAX_SHOWN = 1_000
 
 _NAMESPACE = UUID("8f3c4f0e-53c1-5c0b-9a55-3f1f6f1b7a42")
 """Of the ids of summaries among the memories. Never changed: it tells which memory belongs to a thread."""
+
+
+LeftOut = Callable[[Sequence[BaseMessage]], Awaitable[list[BaseMessage]]]
+"""Returns the messages of a conversation that may be told."""
 
 
 class _Shown(NamedTuple):
@@ -143,8 +147,12 @@ class RollingSummariser:
         messages: Sequence[BaseMessage],
         *,
         app_name: str = "default",
+        left_out: LeftOut | None = None,
     ) -> None:
-        """Summarise what is due of a thread. `messages` is the whole conversation, filtered and redacted. Never raises."""
+        """Summarise what is due of a thread. `messages` is the whole conversation, filtered and redacted. Never raises.
+
+        `left_out` takes out of it what may not be told any more; it is asked only if something may be due.
+        """
         loop = asyncio.get_running_loop()
         lives_on = loop in self._living
         self._living.add(loop)
@@ -156,6 +164,8 @@ class RollingSummariser:
         shown = self._shown.pop(thread, None)
         if shown is not None and due(shown.summary, seen.rounds) < self._chunk:
             return
+        if left_out is not None:
+            seen = Conversation(rounds_of(await left_out(messages)), app_name)
         if lives_on or not self._background:
             await self._begin(thread, seen)
         if not (lives_on and self._background) and await self._is_late(thread, seen.rounds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.rolling_summary import RollingSummariser
@@ -20,7 +21,7 @@ class SummarySink:
     async def write(self, turn: FilteredTurn) -> None:
         """Hand the conversation on, if it has a thread."""
         run = turn.run
-        conversation = turn.conversation
-        if self.forgotten is not None:
-            conversation = await self.forgotten.left_out(run, conversation, ended=True)
-        await self.summariser.after_turn(run.user_id, run.thread_id, conversation, app_name=run.context.app_name)
+        left_out = None if self.forgotten is None else partial(self.forgotten.left_out, run, ended=True)
+        await self.summariser.after_turn(
+            run.user_id, run.thread_id, turn.conversation, app_name=run.context.app_name, left_out=left_out
+        )
