@@ -39,6 +39,8 @@ def statements(text: str) -> tuple[str, ...]:
     ('I have a dog and I love him.',)
     """
     rules = _rules()
+    if rules.reported.search(text):
+        return (text,)
     found = [_Statement(0)]
     joints = [*islice(rules.joint.finditer(text), MAX_JOINTS + 1)]
     if len(joints) > MAX_JOINTS:
@@ -94,6 +96,8 @@ class _Rules:
     open: re.Pattern[str]
     within: re.Pattern[str]
     """A clause that depends on what stands before it."""
+    reported: re.Pattern[str]
+    """A statement of the user that somebody only says, thinks or dreams."""
     carry: Mapping[str, re.Pattern[str]]
     """By subject, with the space behind it where the language has one."""
 
@@ -158,6 +162,11 @@ def _rules() -> _Rules:
     return _Rules(
         joint=re.compile(rf"(?:{SENTENCE_END.pattern})|[{_PAUSES}]\s*(?:{words})?|(?:{words})", re.IGNORECASE),
         within=re.compile(rf"(?:{rules['dependent'].pattern})\s*(?:{rules['subject'].pattern})", re.IGNORECASE),
+        reported=re.compile(
+            rf"(?:{_either(_all(spaced, 'reported'), unspaced['reported']).pattern})[\s,:\uff0c\uff1a]*"
+            rf"(?:{_SPACED.format('that|что|rằng|là')})?\s*(?:{rules['subject'].pattern})",
+            re.IGNORECASE,
+        ),
         carry=carry,
         **rules,
     )

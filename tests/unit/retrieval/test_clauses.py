@@ -41,6 +41,14 @@ COMPOUND = {
 }
 
 WHOLE = [
+    "My boss told me I am late, I am lazy and I am fired",
+    "My brother thinks I am rich and I live in a castle",
+    "In the game I am a wizard, I live in a tower and I have a dragon.",
+    "I live between Rome and Milan, and I work in both",
+    "Tôi mơ thấy tôi là vua, tôi sống trong cung điện.",
+    "Мне снилось, что я король, я живу во дворце и у меня есть конь.",
+    "我梦见我是国王，我住在宫殿里",
+    "他说我住在巴黎，我很有钱。",
     "I like coffee and tea",
     "My wife and I live in Hanoi.",
     "I live and work in Hue.",
