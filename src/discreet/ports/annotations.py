@@ -17,10 +17,10 @@ class AnnotatedTurn:
 
     said: str
     """What the user said, and the summaries of media."""
-    heard: str
-    """What the user said, of a recording its words instead of its summary: to be read, not to be kept."""
     answered: str
     """Empty if there was no answer."""
+    heard: str = ""
+    """What the user said, of a recording its words instead of its summary: to be read, not to be kept. Empty: as `said`."""
     media: Sequence[MediaMeta] = ()
     """Metadata of each medium."""
     summary: str = ""

@@ -49,9 +49,9 @@ def _annotated(turn: AnnotatedTurn) -> Annotation:
     texts = [without_headers(turn.summary), *(each.said for each in turn.earlier), turn.said]
     intent = next(filter(None, (topic_of(_words_of(text)) for text in texts)), "")
     return Annotation(
-        locale=_declared(turn.media) or locale_of(turn.heard),
+        locale=_declared(turn.media) or locale_of(turn.heard or turn.said),
         intent=intent[:MAX_INTENT_CHARS] or None,
-        is_emergency=may_be_emergency(turn.heard),
+        is_emergency=may_be_emergency(turn.heard or turn.said),
     )
 
 

@@ -50,7 +50,7 @@ def test_the_locale_is_that_of_the_words_if_they_tell_one(text, locale):
 
 
 async def annotate(said="And tomorrow?", **values):
-    return await RuleAnnotator().annotate(AnnotatedTurn(said=said, heard=said, answered="Yes.", **values))
+    return await RuleAnnotator().annotate(AnnotatedTurn(said=said, answered="Yes.", **values))
 
 
 async def test_what_the_caller_says_of_a_recording_goes_before_its_letters():
