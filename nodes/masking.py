@@ -219,7 +219,12 @@ class MaskedTurn:
     def _original(self, message: BaseMessage) -> BaseMessage:
         held = self._originals.get(str(message.id))
         original = None if held is None else restored(message, held)
-        return self.resolved(message) if original is None else original
+        if original is not None:
+            return original
+        if isinstance(message.content, str) and "<" not in message.content and not getattr(message, "tool_calls", ()):
+            return message  # most of a history
+        resolved: BaseMessage = self.resolved(message)
+        return resolved
 
 
 def turn_key(run: Run, message_id: str | None = None) -> str:

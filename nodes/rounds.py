@@ -89,4 +89,4 @@ def _round(said: Sequence[BaseMessage], answered: Sequence[BaseMessage], start: 
 
 
 def _joined(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(str(message.text) for message in messages)
+    return "\n".join(message.content if isinstance(message.content, str) else str(message.text) for message in messages)

@@ -123,12 +123,12 @@ def assemble(
 
     story_kept = _fit_summary(story, rooms.memory // 4, count)
     left = rooms.memory - count(story_kept)
-    spoken = sum(message_tokens(message, count) for message in earlier)
-    reserve = max(min(RESERVE, left // 2), left // 3, left - spoken)
+    sizes = [sum(message_tokens(message, count) for message in said) for said in rounds]
+    reserve = max(min(RESERVE, left // 2), left // 3, left - sum(sizes))
     told_facts = tell_memories(facts, reserve - _least_of(past, reserve), count)
     told_past = tell_memories(past, reserve - told_facts.tokens, count)
     left -= told_facts.tokens + told_past.tokens
-    told_rounds = tell_rounds(rounds, left, count, brief or _first_sentences(count))
+    told_rounds = tell_rounds(rounds, sizes, left, count, brief or _first_sentences(count))
     unused = left - told_rounds.tokens
     fitted, shortened = fit_results(running, rooms.results - rooms.memory + unused + least, count)
 

@@ -64,13 +64,14 @@ def split_rounds(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     return rounds
 
 
-def tell_rounds(rounds: Sequence[list[BaseMessage]], limit: int, count: Count, brief: Brief) -> ToldRounds:
-    """Return `rounds` told in at most `limit` tokens.
+def tell_rounds(
+    rounds: Sequence[list[BaseMessage]], sizes: Sequence[int], limit: int, count: Count, brief: Brief
+) -> ToldRounds:
+    """Return `rounds`, which take `sizes` tokens as they are, told in at most `limit` tokens.
 
     From the newest back each stands word for word, without the middle of its texts where it takes more than a third of
     the limit, while the ones before it still have room for a line each.
     """
-    sizes = [sum(message_tokens(message, count) for message in said) for said in rounds]
     untold, lines_at_most = _lines(sizes, limit)
     told, sizes = rounds[untold:], sizes[untold:]
     if not told:

@@ -26,7 +26,7 @@ def restore(value: Any, values: Mapping[str, str]) -> Any:
         >>> restore({"to": ["<EMAIL:7K2QX3MD>"], "n": 1}, {"<EMAIL:7K2QX3MD>": "ann@example.com"})
         {'to': ['ann@example.com'], 'n': 1}
     """
-    return Restoration(values).visit(value)
+    return Restoration(values).visit(value) if values else value
 
 
 class Restoration:
