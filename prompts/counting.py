@@ -20,6 +20,12 @@ IMAGE_TOKENS: Final = 1_600
 AUDIO_CHARS_A_TOKEN: Final = 670
 """Of base64: 32 tokens a second (Gemini's page on audio) of 16 kB."""
 
+LONG_CHARS: Final = 8_000
+"""Counting so many takes a millisecond."""
+
+SAMPLES: Final = 4
+SAMPLE_CHARS: Final = 500
+
 _IMAGES = frozenset({"image", "image_url", "input_image"})
 _SOUNDS = frozenset({"audio", "input_audio"})
 
@@ -38,6 +44,15 @@ def fixed_tokens(message: BaseMessage, count: Count) -> int:
         + sum(count(call["name"]) + count(json.dumps(call["args"], default=str)) for call in calls)
         + sum(_media_tokens(block) for block in blocks if isinstance(block, Mapping))
     )
+
+
+def about(text: str, count: Count) -> int:
+    """Return about how many tokens a long text takes, by samples of it; a short one is counted."""
+    if len(text) <= LONG_CHARS:
+        return count(text)
+    step = len(text) // SAMPLES
+    sampled = sum(count(text[at : at + SAMPLE_CHARS]) for at in range(0, step * SAMPLES, step))
+    return sampled * len(text) // (SAMPLES * SAMPLE_CHARS)
 
 
 def _media_tokens(block: Mapping[str, Any]) -> int:

@@ -56,25 +56,33 @@ def cut_end(text: str, limit: int, count: Count) -> str:
     return _without_halves(text[:kept])
 
 
-def cut_middle(text: str, limit: int, count: Count, *, render: Callable[[str], str] = str, mark: str = ELLIPSIS) -> str:
+def cut_middle(
+    text: str,
+    limit: int,
+    count: Count,
+    *,
+    render: Callable[[str], str] = str,
+    mark: str = ELLIPSIS,
+    tokens: int | None = None,
+) -> str:
     """Return `text` rendered, with `mark` for its middle, in at most `limit` tokens; empty if that says too little.
 
-    Where to cut is guessed from the tokens of the whole, so that two or three texts are counted in most cases.
+    Where to cut is guessed from the `tokens` of the whole, an estimate too, so that few texts are counted.
     """
     if limit < LEAST_TOKENS:
         return ""
     best, low, least = "", 0, 0
-    high, most = len(text), max(count(text), limit + 1)
+    high, most = len(text), max(count(text) if tokens is None else tokens, limit + 1)
     for attempt in range(ATTEMPTS):
         guess = (AIM * limit - least) / (most - least) if attempt < ATTEMPTS // 2 else 1 / 2
         kept = low + int(max(0.0, guess) * (high - low))
         candidate = render(_without_middle(text, kept, mark))
-        tokens = count(candidate)
-        if tokens > limit:
-            high, most = kept, tokens
+        taken = count(candidate)
+        if taken > limit:
+            high, most = kept, taken
         else:
-            best, low, least = candidate, kept, tokens
-        if NEAR * limit <= tokens <= limit or high - low <= 1:
+            best, low, least = candidate, kept, taken
+        if NEAR * limit <= taken <= limit or high - low <= 1:
             break
     return best
 
