@@ -160,8 +160,26 @@ async def test_neither_summary_nor_turns_are_made_of_it(run_node):
     assert await memories.latest("ann") == []
 
 
+async def forget_meanwhile(options, begun, go_on):
+    """Forget a boat while a summary of five rounds about boats is held up between `begun` and `go_on`."""
+    summariser = make_parts(options, chat_model("offline")).prompting.summariser
+    talk = [
+        m for n in range(5) for m in (HumanMessage(f"I own boat {n}.", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))
+    ]
+    (record,) = await options.memories.save("ann", [MemoryRecord(text="Owns boat 3")])
+    await summariser.after_turn("ann", "a", talk[:4])  # from the second turn on, an event loop is one that lives on
+    await summariser.after_turn("ann", "a", talk)
+    await begun.wait()
+    rounds = {request_id_of("ann", "a", "h3"): "I own boat 3."}
+    await options.memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
+    go_on.set()
+    await summariser.drain()
+    assert await options.summaries.get("ann", "a") == RollingSummary()
+    assert await options.memories.latest("ann") == []
+
+
 async def test_a_summary_that_was_being_made_of_it_is_not_kept():
-    memories, summaries, begun, go_on = InMemoryMemories(), InMemoryRollingSummaries(), asyncio.Event(), asyncio.Event()
+    begun, go_on = asyncio.Event(), asyncio.Event()
 
     class Slow:
         async def summarize(self, rounds, *, earlier="", max_tokens=200):
@@ -169,20 +187,8 @@ async def test_a_summary_that_was_being_made_of_it_is_not_kept():
             await go_on.wait()
             return " ".join(each.said for each in rounds)
 
-    options = Options(memories=memories, summaries=summaries, summary_provider=Slow())
-    parts = make_parts(options, ScriptedChatModel(responses=[]))
-    summariser = parts.prompting.summariser
-    talk = [m for n in range(5) for m in (HumanMessage(f"boat {n}", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))]
-    (record,) = await memories.save("ann", [MemoryRecord(text="Owns boat 3")])
-    await summariser.after_turn("ann", "a", talk[:4])  # from the second turn on, an event loop is one that lives on
-    await summariser.after_turn("ann", "a", talk)
-    await begun.wait()
-    rounds = {request_id_of("ann", "a", "h3"): "boat 3"}
-    await memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
-    go_on.set()
-    await summariser.drain()
-    assert await summaries.get("ann", "a") == RollingSummary()
-    assert await memories.latest("ann") == []
+    options = Options(memories=InMemoryMemories(), summaries=InMemoryRollingSummaries(), summary_provider=Slow())
+    await forget_meanwhile(options, begun, go_on)
 
 
 async def test_the_memory_of_a_summary_that_is_saved_after_the_forgetting_is_taken_back():
@@ -195,22 +201,8 @@ async def test_the_memory_of_a_summary_that_is_saved_after_the_forgetting_is_tak
                 await go_on.wait()
             return await super().save(user_id, records, **given)
 
-    memories, summaries = Remote(), InMemoryRollingSummaries()
-    parts = make_parts(Options(memories=memories, summaries=summaries), chat_model("offline"))
-    summariser = parts.prompting.summariser
-    talk = [
-        m for n in range(5) for m in (HumanMessage(f"I own boat {n}.", id=f"h{n}"), AIMessage("Noted.", id=f"a{n}"))
-    ]
-    (record,) = await memories.save("ann", [MemoryRecord(text="Owns boat 3")])
-    await summariser.after_turn("ann", "a", talk[:4])
-    await summariser.after_turn("ann", "a", talk)
-    await saving.wait()
-    rounds = {request_id_of("ann", "a", "h3"): "I own boat 3."}
-    await memories.forget("ann", record.entry_id, asking=ForgetRequest(thread_id="a", rounds=rounds))
-    go_on.set()
-    await summariser.drain()
-    assert await summaries.get("ann", "a") == RollingSummary()
-    assert await memories.latest("ann") == []
+    options = Options(memories=Remote(), summaries=InMemoryRollingSummaries())
+    await forget_meanwhile(options, saving, go_on)
 
 
 async def test_rounds_with_the_value_that_was_forgotten_go_by_their_tag():
