@@ -40,8 +40,8 @@ def make_persist_filtered(
 
     In the state, the running turn shrinks to the user's message and what they saw as the answer
     (`discreet.nodes.answers`), both redacted; tool calls, tool results, reasoning, system messages and everything else is
-    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the turn its place there, never its answer; a log event and
-    a metric say so.
+    removed, also what a turn that failed has left. Then the turn goes to `log` and to all of `sinks`. One that fails costs the
+    turn its place there, never its answer; a log event and a metric say so.
 
     Args:
         log: Where turns are logged; None logs nothing.
