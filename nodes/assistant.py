@@ -17,6 +17,7 @@ from discreet.nodes.provenance import with_origin
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
 from discreet.providers.patience import Patience
+from discreet.providers.per_model import PerModel
 from discreet.state.conversation import ConversationState
 from discreet.state.reasoning import without_reasoning
 
@@ -64,6 +65,7 @@ def make_assistant(
     prompting = prompting or Prompting()
     definitions = definitions_of(tools)
     patience = patience or Patience()
+    with_tools = PerModel(lambda model: model.bind_tools(tools) if tools else model)
 
     def model_for(name: str | None) -> BaseChatModel:
         return chat_model if isinstance(chat_model, BaseChatModel) else chat_model(name)
@@ -86,8 +88,7 @@ def make_assistant(
                 instructions=instructions,
                 last_words=last_words,
             )
-            runnable = model.bind_tools(tools) if tools else model
-            answer = spoken(await runnable.ainvoke(prompt.messages, config), last_words=last_words)
+            answer = spoken(await with_tools(model).ainvoke(prompt.messages, config), last_words=last_words)
             return with_origin(answer, model, instructions=instructions, last_words=last_words), turn
 
         models = [model_for(run.context.model), *([fallback_model] if fallback_model is not None else [])]

@@ -20,6 +20,8 @@ AIM, NEAR = 0.97, 0.9
 ATTEMPTS = 10
 """The first half of them by proportion, the others by halving, for texts that are dense at one end."""
 
+HALF_CHARS = 80
+"""In which half a placeholder or word stands."""
 _HALF_PLACEHOLDER_BEFORE = re.compile(r"<[A-Z][A-Z0-9_:]{0,60}$")
 _HALF_PLACEHOLDER_AFTER = re.compile(r"[A-Z0-9_:]{0,60}>")
 _HALF_WORD_BEFORE = re.compile(r"(?<=\s)\S{1,15}$")
@@ -88,7 +90,8 @@ def cut_middle(
 
 
 def _without_halves(head: str) -> str:
-    return _HALF_WORD_BEFORE.sub("", _HALF_PLACEHOLDER_BEFORE.sub("", head)).rstrip()
+    end = head[-HALF_CHARS:]
+    return (head[:-HALF_CHARS] + _HALF_WORD_BEFORE.sub("", _HALF_PLACEHOLDER_BEFORE.sub("", end))).rstrip()
 
 
 def _without_middle(text: str, kept: int, mark: str) -> str:

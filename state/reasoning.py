@@ -30,6 +30,9 @@ _NEXT: Final = re.compile(
     + f"|(?P<end>{'|'.join(closes for _, closes in _REASONING.values())})|(?P<noise>{_NOISE})",
     re.IGNORECASE,
 )
+_MARK: Final = re.compile(
+    "|".join(mark for marks in _REASONING.values() for mark in marks) + f"|{_NOISE}", re.IGNORECASE
+)
 _ENDS: Final = {kind: re.compile(closes, re.IGNORECASE) for kind, (_, closes) in (_REASONING | _CODE).items()}
 
 _PERHAPS: Final = re.compile(
@@ -54,7 +57,7 @@ def without_reasoning(text: str) -> str:
         >>> without_reasoning("<think>They like tea.</think>Green tea, then.")
         'Green tea, then.'
     """
-    while "<" in text or "◁" in text or "[" in text:
+    while _MARK.search(text) is not None:
         stream = SpokenStream()
         spoken = stream.feed(text) + stream.close()
         if not stream.reasoned:

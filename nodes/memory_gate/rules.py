@@ -63,9 +63,7 @@ class GateRule:
     weak: bool = False
     """Whether prototypes that clearly need memory overrule it."""
 
-    def phrases(
-        self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT, has_han: bool = True
-    ) -> list[str]:
+    def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT, has_han: bool = True) -> list[str]:
         """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents.
 
         `has_han` says whether Chinese may stand beside them.

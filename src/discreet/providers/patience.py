@@ -21,6 +21,7 @@ from tenacity.asyncio import AsyncRetrying
 from discreet.errors import ConfigurationError
 from discreet.metrics import model_fallbacks, model_retries
 from discreet.providers.openai import asked_once
+from discreet.providers.per_model import PerModel
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ SECONDS = 20.0
 _PASSING = (408, 429)
 """Request timeout, too many requests."""
 _SERVER_ERROR = 500
+_asked_once = PerModel(asked_once)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=8)
 
 
@@ -60,7 +62,7 @@ class Patience:
         config = merge_configs(ensure_config(), {"callbacks": [spoken]})
         for model, following in zip(models, [*models[1:], None], strict=True):
             try:
-                return await self._patiently(asked_once(model), config, once, spoken)
+                return await self._patiently(_asked_once(model), config, once, spoken)
             except Exception as error:  # every client library has errors of its own, and no common base
                 if following is None or spoken.heard or not passing(error):
                     raise
