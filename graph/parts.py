@@ -153,7 +153,7 @@ def _summariser(
     if options.summaries is None:
         return None
     keep = options.memories is not None and remember == "summaries"
-    provider = options.summary_provider or summary_provider_for(model)
+    provider = options.summary_provider or summary_provider_for(model, window=options.context_window_size)
     return RollingSummariser(
         options.summaries,
         provider,

@@ -18,7 +18,7 @@ from discreet.ports import SpokenRound, SummaryProvider, TokenCounter
 from discreet.prompts.ids import prompt_id
 from discreet.prompts.rolling_summary import render_rolling_summary
 from discreet.prompts.texts import prompt_text
-from discreet.providers.capabilities import name_of
+from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.sentences import shortened
@@ -31,17 +31,28 @@ __all__ = ["ChatModelSummaryProvider", "ExtractiveSummaryProvider", "SummaryInTi
 logger = logging.getLogger(__name__)
 
 MAX_CHARS = 24_000
-"""Of the rounds in one prompt: some 6,000 tokens of English, which every chat model takes."""
+"""Of the rounds in one prompt: some 6,000 tokens of English. Of a model's window they take at most a character a token, which
+is what Chinese needs."""
+
+BESIDE = 1_000
+"""Tokens of the window for the instruction, the earlier summary and the answer."""
 
 _CUT_HEAD = re.compile(r"<[A-Z0-9_:]*$")
 _CUT_TAIL = re.compile(r"^[A-Z0-9_:]*>")
 
 
-def summary_provider_for(model: BaseChatModel, *, count_tokens: TokenCounter = count_tokens) -> SummaryProvider:
-    """Return what summarises where `model` answers: the model itself; rules where it is the offline model."""
+def summary_provider_for(
+    model: BaseChatModel, *, count_tokens: TokenCounter = count_tokens, window: int | None = None
+) -> SummaryProvider:
+    """Return what summarises where `model` answers: the model itself; rules where it is the offline model.
+
+    `window` are the tokens that the model takes; default: as its LangChain profile says.
+    """
     if isinstance(model, OfflineChatModel):
         return ExtractiveSummaryProvider(count_tokens=count_tokens)
-    return ChatModelSummaryProvider(model, count_tokens=count_tokens)
+    window = window or window_of(model)
+    most = MAX_CHARS if window is None else min(MAX_CHARS, max(window - BESIDE, window // 2))
+    return ChatModelSummaryProvider(model, count_tokens=count_tokens, max_chars=most)
 
 
 class ChatModelSummaryProvider:

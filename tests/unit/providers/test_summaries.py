@@ -6,6 +6,7 @@ from discreet.errors import ProviderError
 from discreet.ports import SpokenRound
 from discreet.providers import chat_model
 from discreet.providers.summaries import ChatModelSummaryProvider, ExtractiveSummaryProvider, summary_provider_for
+from discreet.providers.tokens import count_tokens
 from discreet.state.conversation import ConversationState
 from discreet.testing import ScriptedChatModel
 
@@ -78,6 +79,14 @@ async def test_long_rounds_are_sent_with_their_beginning_and_end():
     assert data.startswith("<rounds>\nuser: begin x")
     assert " end\n" in data
     assert "7K2Q" not in data  # no half of a placeholder
+
+
+async def test_long_rounds_fit_the_window_of_the_model():
+    rounds = [SpokenRound(said="我搬到了顺化。" * 900, answered="好的。" * 900)] * 5
+    for window in (2_000, 8_000):
+        model = ScriptedChatModel(responses=[AIMessage("x")])
+        await summary_provider_for(model, window=window).summarize(rounds, earlier="她是护士。" * 30)
+        assert sum(count_tokens(message.text) for message in model.prompts[0]) < window - 400
 
 
 @pytest.mark.parametrize("answer", [ValueError("user text"), AIMessage(" \n")])
