@@ -13,7 +13,7 @@ from discreet.prompts.cutting import cut_middle, fair_shares
 LEAST_RESULT: Final = 24
 """What is left of a result at least, its message included: a beginning and an end of some words."""
 
-FAR: Final = 1.3
+FAR: Final = 1.1
 """Times the limit: of what is estimated to be longer, the tokens are not counted."""
 
 MARK: Final = " … (shortened: the middle is left out) … "
