@@ -43,7 +43,7 @@ async def test_the_hook_hears_the_name_of_the_application(build):
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
 async def test_where_the_provider_fails_or_is_too_slow_quotes_take_its_place(build, how, monkeypatch, caplog):
-    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)
+    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)  # nobody waits for eight
     rig = build(provider=build.Numbers(gate=asyncio.Event()) if how == "hangs" else None, budget=1_000)
     rig.provider.fails = 1_000
     messages = [m.model_copy(update={"content": f"{m.content} My cat is called Mia."}) for m in build.talk(20)]
