@@ -12,11 +12,10 @@ from pydantic import Field, SkipValidation
 from discreet.nodes.forgotten import tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
-from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs
 from discreet.nodes.turn import turn_start
-from discreet.ports import ForgetRequest, Forgotten, RollingSummaries, TextRedactor
+from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged
-from discreet.redaction.configured import default_redactor
 
 MAX_LISTED = 10
 """Facts that a result names besides the one asked for: in the state it may have 1,000 characters."""
@@ -33,7 +32,7 @@ class MemoryForgetArgs(MemoryToolArgs):
     )
 
 
-class MemoryForget(MemoryTool):
+class MemoryForget(HearingTool):
     """Deletes for good; the memory of another user is never touched and answers like one that does not exist.
 
     With it go its former versions, what was kept of the same statement, and the turns and summaries that tell any of
@@ -48,10 +47,6 @@ class MemoryForget(MemoryTool):
     args_schema: ArgsSchema | None = MemoryForgetArgs
     summaries: SkipValidation[RollingSummaries | None] = Field(default=None, exclude=True, repr=False)
     """Where threads have their rolling summaries; those of threads that told it are deleted, to be made anew."""
-    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
-    """Tells by its tags which rounds of the thread have the value that is forgotten."""
-    messages_key: str = Field(default="messages", exclude=True)
-    """State key of the messages, for graphs with a schema of their own."""
 
     async def _arun(self, entry_id: UUID, only: bool = False, runtime: Any = None) -> dict[str, Any]:
         run, user_id = self.speaker(runtime)
@@ -74,8 +69,7 @@ class MemoryForget(MemoryTool):
         }
 
     def _request(self, run: Run, runtime: Any) -> ForgetRequest:
-        state = getattr(runtime, "state", None)
-        messages = state.get(self.messages_key) or () if isinstance(state, dict) else ()
+        messages = self.heard(runtime)
         start = turn_start(messages)
         if run.thread_id is None or start is None:
             return ForgetRequest()

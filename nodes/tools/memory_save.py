@@ -8,16 +8,15 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import ArgsSchema
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
 from discreet.errors import CopiedFromToolError, MemoryRefusedError, SecretRefusedError
 from discreet.metrics import memories_refused
 from discreet.nodes.provenance import provenance
 from discreet.nodes.tools.copied import copied_from
-from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, state_of
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor
-from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholders import SECRET, written
 from discreet.retrieval.clauses import statements
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
@@ -34,7 +33,7 @@ class MemorySaveArgs(MemoryToolArgs):
     tags: list[str] = Field(default_factory=list, max_length=10, description="A few labels.")
 
 
-class MemorySave(MemoryTool):
+class MemorySave(HearingTool):
     """Saves what the user says about themselves; refuses secrets and tool data with a sentence for the model.
 
     A text of several statements becomes a memory for each, with one request_id and time, so that each is found and changes
@@ -47,10 +46,6 @@ class MemorySave(MemoryTool):
         "Never passwords, keys or tokens, and never what a tool returned."
     )
     args_schema: ArgsSchema | None = MemorySaveArgs
-    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
-    """Finds secrets: texts in which it puts `<SECRET>` are refused."""
-    messages_key: str = Field(default="messages", exclude=True)
-    """State key of the messages, for graphs with a schema of their own."""
 
     async def _arun(
         self,
@@ -61,9 +56,7 @@ class MemorySave(MemoryTool):
         runtime: Any = None,
     ) -> dict[str, Any]:
         run, user_id = self.speaker(runtime)
-        found = getattr(runtime, "state", None)
-        state: dict[str, Any] = found if isinstance(found, dict) else {}
-        messages: Sequence[BaseMessage] = state.get(self.messages_key, ())
+        messages = self.heard(runtime)
         redacted = check_memory(text, messages, self.redactor, tags=tags)
         facts = statements(redacted)  # of the redacted text: what tells a number from another may stand beside it
         now, origin = datetime.now(UTC), provenance(messages, run, source=self.name)
@@ -75,7 +68,7 @@ class MemorySave(MemoryTool):
                 tags=tags,
                 created_at=now,
                 thread_id=run.thread_id,
-                request_id=(state.get("request") or {}).get("request_id"),
+                request_id=(state_of(runtime).get("request") or {}).get("request_id"),
                 agent_id=run.context.agent_id,
                 app_name=run.context.app_name,
                 provenance=origin,

@@ -1,16 +1,19 @@
-"""What the memory tools share: the memories they work on, and who is speaking."""
+"""What the memory tools share: the memories they work on, who is speaking, and what was said."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from discreet.background_loop import wait_for
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.tools.unresolved import PLACEHOLDERS
-from discreet.ports import Memories
+from discreet.ports import Memories, TextRedactor
+from discreet.redaction.configured import default_redactor
 
 
 class MemoryToolArgs(BaseModel):
@@ -43,3 +46,22 @@ class MemoryTool(BaseTool):
         if run.user_id is None:
             raise ToolException("There is no long-term memory in this conversation: the run names no user_id.")
         return run, run.user_id
+
+
+class HearingTool(MemoryTool):
+    """Base of the tools that look at the conversation too."""
+
+    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
+    """Finds secrets, which no memory may have, and tags values, which tells the rounds that have the same one."""
+    messages_key: str = Field(default="messages", exclude=True)
+    """State key of the messages, for graphs with a schema of their own."""
+
+    def heard(self, runtime: Any) -> Sequence[BaseMessage]:
+        """Return the messages of the conversation."""
+        return state_of(runtime).get(self.messages_key) or ()
+
+
+def state_of(runtime: Any) -> dict[str, Any]:
+    """Return the state of the graph; an empty one where it is no dictionary."""
+    state = getattr(runtime, "state", None)
+    return state if isinstance(state, dict) else {}

@@ -7,12 +7,10 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.tools import ArgsSchema
-from pydantic import Field, SkipValidation
+from pydantic import Field
 
 from discreet.nodes.tools.memory_save import check_memory
-from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
-from discreet.ports import TextRedactor
-from discreet.redaction.configured import default_redactor
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs
 from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
@@ -26,7 +24,7 @@ class MemoryUpdateArgs(MemoryToolArgs):
     )
 
 
-class MemoryUpdate(MemoryTool):
+class MemoryUpdate(HearingTool):
     """Puts another text in the place of a memory's; refuses what `save_memory` refuses.
 
     The wrong text is gone, not superseded: it never held. The memory keeps its id, its type and since when it holds, and
@@ -39,16 +37,10 @@ class MemoryUpdate(MemoryTool):
         "Use recall_memory first to find its entry_id. Never passwords, keys or tokens, and never what a tool returned."
     )
     args_schema: ArgsSchema | None = MemoryUpdateArgs
-    redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
-    """Finds secrets: texts in which it puts `<SECRET>` are refused."""
-    messages_key: str = Field(default="messages", exclude=True)
-    """State key of the messages, for graphs with a schema of their own."""
 
     async def _arun(self, entry_id: UUID, text: str, runtime: Any = None) -> dict[str, Any]:
         _run, user_id = self.speaker(runtime)
-        state = getattr(runtime, "state", None)
-        messages = state.get(self.messages_key) or () if isinstance(state, dict) else ()
-        check_memory(text, messages, self.redactor)
+        check_memory(text, self.heard(runtime), self.redactor)
         wrong = await self.memories.get(user_id, entry_id)
         if wrong is None or wrong.type not in CONSOLIDATED:
             return {"updated": False, "entry_id": str(entry_id)}

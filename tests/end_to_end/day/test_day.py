@@ -26,32 +26,26 @@ def played(request, tmp_path_factory, house):
 
 def test_every_turn_is_answered_without_an_error(played, record_property):
     record_property("figure", f"{len(played.answers)} turns in {played.seconds:.0f} s")
-    found = checks.errors(played)
-    assert not found, "\n".join(found)
-    found = checks.unanswered(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.errors(played))
+    checks.none_of(checks.unanswered(played))
 
 
 def test_every_planted_fact_is_recalled(played, record_property):
     asked = sum(bool(turn.knows) for turn in played.day.turns)
     record_property("figure", f"{checks.recalled_by_tool(played)} of {asked} questions took recall_memory")
-    found = checks.not_recalled(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.not_recalled(played))
 
 
 def test_the_new_state_of_a_fact_stands_above_the_old_one(played):
-    found = checks.outdated(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.outdated(played))
 
 
 def test_what_was_forgotten_stands_in_no_later_prompt(played):
-    found = checks.not_gone(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.not_gone(played))
 
 
 def test_nobody_is_told_what_another_person_said(played):
-    found = checks.mixed(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.mixed(played))
 
 
 def test_long_threads_have_rolling_summaries(played):
@@ -62,11 +56,9 @@ def test_no_transcript_no_private_value_and_no_tool_result_is_in_a_table_or_was_
     texts = dump(played.data_dir)
     kept = next(turn for turn in played.day.turns if turn.tool)
     assert runs(kept.said) <= runs("\n".join(texts.values()))  # the same search finds what is kept
-    found = checks.leaked(played, {**texts, "output": played.output})
-    assert not found, "\n".join(found)
+    checks.none_of(checks.leaked(played, {**texts, "output": played.output}))
 
 
 def test_no_transcript_no_private_value_and_no_tool_result_is_in_the_servers_own_files(played):
     files = [path for path in played.folder.rglob("*") if ".langgraph_api" in path.parts and path.is_file()]
-    found = checks.leaked(played, {path.name: decoded(path.read_bytes()) for path in files})
-    assert not found, "\n".join(found)
+    checks.none_of(checks.leaked(played, {path.name: decoded(path.read_bytes()) for path in files}))

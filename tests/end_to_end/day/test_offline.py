@@ -16,8 +16,7 @@ def played(tmp_path_factory, house):
 
 def test_every_turn_is_answered_without_an_error(played, record_property):
     record_property("figure", f"{len(played.answers)} turns in {played.seconds:.0f} s")
-    found = checks.errors(played)
-    assert not found, "\n".join(found)
+    checks.none_of(checks.errors(played))
     assert [turn.said for turn in played.day.turns if not played.answers.get(turn.number, "").strip()] == []
 
 
@@ -28,9 +27,8 @@ def test_facts_are_found(played):
         for word in turn.knows
         if word.casefold() not in played.answers[turn.number].casefold()
     ]
-    assert not found, "\n".join(found)
+    checks.none_of(found)
 
 
 def test_no_private_value_is_left(played):
-    found = checks.leaked(played, {**dump(played.data_dir), "output": played.output})
-    assert not found, "\n".join(found)
+    checks.none_of(checks.leaked(played, {**dump(played.data_dir), "output": played.output}))

@@ -1,6 +1,5 @@
 """What the user had forgotten is told by no prompt, in whatever thread, house and language, and after a restart."""
 
-import asyncio
 import json
 from uuid import uuid4
 
@@ -11,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.checkpoint import RedactingSaver
-from discreet.graph import build_graph
+from discreet.graph import build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.options import Options
 from discreet.state.context import Context
@@ -155,10 +154,10 @@ async def house(kind, storage, assistant, **options):
 
 
 async def summarised(storage, thread, rounds, user="ann"):
-    """Wait for the rolling summary of a thread."""
-    async with asyncio.timeout(10):
-        while (found := await storage.summaries.get(user, thread)).rounds < rounds:  # noqa: ASYNC110  # nothing tells
-            await asyncio.sleep(0.02)
+    """Return the rolling summary of a thread, once what is remembered of it is kept too."""
+    assert await drain() == 0
+    found = await storage.summaries.get(user, thread)
+    assert found.rounds >= rounds
     return found.text
 
 

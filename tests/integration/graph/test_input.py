@@ -5,10 +5,9 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from testkit.savers import opened_saver
 
-from discreet.checkpoint import RedactingSaver
 from discreet.errors import InputError
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
@@ -39,15 +38,8 @@ REFUSED = {
 
 @pytest.fixture(params=["memory", "redacting", "postgres", "redacting_postgres"])
 async def saver(request, database):
-    if request.param == "memory":
-        yield InMemorySaver()
-    elif request.param == "redacting":
-        yield RedactingSaver(InMemorySaver())
-    else:
-        kind = AsyncPostgresSaver if request.param == "postgres" else RedactingSaver
-        async with kind.from_conn_string(database) as saver:
-            await saver.setup()
-            yield saver
+    async with opened_saver(request.param, database) as saver:
+        yield saver
 
 
 def human(text, message_id=None):

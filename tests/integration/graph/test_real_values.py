@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.types import Command, interrupt
+from testkit.savers import opened_saver
 
 from discreet.graph import build_graph
 from discreet.providers.media import GivenSummarizer
@@ -39,11 +39,7 @@ class BrokenVault:
 
 @pytest.fixture(params=["memory", "postgres"])
 async def stock(request, database):
-    if request.param == "memory":
-        yield InMemorySaver()
-        return
-    async with AsyncPostgresSaver.from_conn_string(database) as saver:
-        await saver.setup()
+    async with opened_saver(request.param, database) as saver:
         yield saver
 
 

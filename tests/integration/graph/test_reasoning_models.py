@@ -6,6 +6,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from testkit.savers import opened_saver
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
@@ -38,13 +39,9 @@ def script():
     return ScriptedChatModel(responses=answers)
 
 
-@pytest.fixture(params=["stock", "redacting"])
+@pytest.fixture(params=["memory", "redacting_postgres"])
 async def saver(request, database):
-    if request.param == "stock":
-        yield InMemorySaver()
-        return
-    async with RedactingSaver.from_conn_string(database) as saver:
-        await saver.setup()
+    async with opened_saver(request.param, database) as saver:
         yield saver
 
 

@@ -3,14 +3,12 @@
 import asyncio
 import io
 import json
-from contextlib import contextmanager
 
 import pytest
 from langchain_core.messages import ToolMessage
 from rich.console import Console
 
 from discreet.cli.chat import _notes, finish, run_chat
-from discreet.cli.session import Session
 from discreet.nodes.background_tasks import BackgroundTasks
 from discreet.nodes.tool_results import shown_result
 
@@ -90,15 +88,11 @@ def test_work_under_way_is_finished_at_the_end_with_a_line_that_says_so():
     assert "Finishing the summary" in said.getvalue()
 
 
-def test_ctrl_c_at_the_end_is_a_line_and_no_traceback(monkeypatch, capsys):
-    @contextmanager
-    def interrupted(console):
-        yield Session(None, None)
+def test_ctrl_c_around_the_chat_is_a_line_and_no_traceback(monkeypatch, capsys):
+    def interrupted(_console):
         raise KeyboardInterrupt
 
+    # nobody presses a key just while the storage opens or closes
     monkeypatch.setattr("discreet.cli.chat.opened_storage", interrupted)
-    monkeypatch.setattr("discreet.cli.chat.TerminalChat.__init__", lambda *_args, **_options: None)
-    monkeypatch.setattr("discreet.cli.chat.TerminalChat.run", lambda _chat: None)
-    monkeypatch.setattr("discreet.cli.chat.finish", lambda _console, _runner: None)
     run_chat(user="ann", thread=None, model=None)
     assert capsys.readouterr().out == "Stopped.\n"

@@ -46,6 +46,7 @@ def test_raw_turns_searched_by_meaning_warn_and_nothing_else_does(remember, embe
 )
 def test_the_default_remembers_summaries_where_there_are_any(options, kinds, monkeypatch):
     seen = []
+    # a node that is made does not show its sinks
     monkeypatch.setattr("discreet.graph.parts.make_persist_filtered", lambda **given: seen.extend(given["sinks"]))
     made(**options)
     assert {type(sink) for sink in seen} == kinds

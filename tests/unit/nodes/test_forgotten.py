@@ -122,7 +122,7 @@ async def test_a_store_that_hangs_holds_no_prompt_up(monkeypatch):
         async def forgotten(self, user_id, thread_id):
             await asyncio.sleep(60)
 
-    monkeypatch.setattr("discreet.nodes.forgotten.READ_SECONDS", 0.01)
+    monkeypatch.setattr("discreet.nodes.forgotten.READ_SECONDS", 0.01)  # nobody waits for longer
     assert ids(await ForgottenRounds(Hanging()).left_out(RUN, TALK)) == ["h4"]
 
 

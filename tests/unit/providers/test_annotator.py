@@ -1,5 +1,6 @@
-import time
+import re
 import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,10 @@ def test_an_emergency_is_heard_in_another_language_than_the_rest_and_across_line
     assert may_be_emergency("Hello! Меня зовут Анна. I can't\nbreathe, помогите")
 
 
-def test_a_long_text_takes_no_time():
-    text = "the chest of the drawers is a stop over there; con có thể; меня боль; 我有 " * 300
-    started = time.perf_counter()
-    may_be_emergency(text)
-    assert time.perf_counter() - started < 0.5
+def test_the_list_repeats_only_letters_of_a_word_so_that_the_work_grows_as_the_text_does():
+    lists = tomllib.loads(files("discreet.providers").joinpath("emergencies.toml").read_text(encoding="utf-8"))
+    phrases = [phrase for language in lists.values() for phrase in language]
+    assert [phrase for phrase in phrases if re.search(r"(?<!\\w)[*+{]|\\w[*+]\\w", phrase)] == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ LATER = THEN + timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def scripted_verdicts(monkeypatch):
-    """Say what two facts are to each other by a word that both begin with."""
+    """Say what two facts are to each other by a word that both begin with, so that no change of the rules changes these tests."""
 
     def judge(new, old, similarity, thresholds):
         verdict = new.split()[0]

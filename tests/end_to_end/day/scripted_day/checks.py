@@ -17,6 +17,11 @@ COLOUR = re.compile("\x1b\\[[0-9;]*m")
 AROUND = 60
 
 
+def none_of(found: list[str]) -> None:
+    """Fail with what was found, a line each."""
+    assert not found, "\n".join(found)
+
+
 def unanswered(played: Played) -> list[str]:
     """Return turns that did not get what the model answered."""
     assert played.model

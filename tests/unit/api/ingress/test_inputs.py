@@ -36,6 +36,7 @@ def serve(monkeypatch):
     """Return what makes graphs those of the server in this process."""
 
     def serve(**graphs):
+        # the real module can be imported only with a server's environment
         monkeypatch.setitem(sys.modules, SERVER, SimpleNamespace(GRAPHS=graphs, NAMESPACE_GRAPH=NAMESPACE))
 
     return serve

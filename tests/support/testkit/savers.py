@@ -1,0 +1,26 @@
+"""Checkpointers of both kinds over both places."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+from discreet.checkpoint import RedactingSaver
+
+
+@asynccontextmanager
+async def opened_saver(kind: str, database: str) -> AsyncIterator[BaseCheckpointSaver[str]]:
+    """Open LangGraph's own saver (`memory`, `postgres`) or ours (`redacting`, `redacting_postgres`)."""
+    if kind == "memory":
+        yield InMemorySaver()
+    elif kind == "redacting":
+        yield RedactingSaver(InMemorySaver())
+    else:
+        made = AsyncPostgresSaver if kind == "postgres" else RedactingSaver
+        async with made.from_conn_string(database) as saver:
+            await saver.setup()
+            yield saver
