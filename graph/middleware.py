@@ -80,6 +80,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         options = options or Options()
         chosen = model if isinstance(model, BaseChatModel) else model_by_name(model, settings=options.settings)
         self._parts = make_parts(options, chosen)
+        self.mask = self._parts.mask
         self.tools: Sequence[Any] = self._parts.memory_tools
 
     async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature

@@ -67,6 +67,12 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
     """
     settings = options.settings or load_settings()
     redactor = options.redactor or default_redactor()
+    if options.vault is None and settings.turn_vault != "memory":
+        warnings.warn(
+            f"DISCREET_TURN_VAULT={settings.turn_vault}, and the graph has no vault: the real values of its turns are known to "
+            "this process alone. Give it vault=storage.vault.",
+            stacklevel=stacklevel,
+        )
     mask = TurnMask(redactor=redactor, vault=options.vault or default_vault(), pause=settings.pause_seconds)
     remember = _what_to_remember(options, stacklevel + 1)
     forgotten = None if options.memories is None else ForgottenRounds(options.memories)

@@ -17,16 +17,15 @@ from discreet.background_loop import wait_for
 from discreet.checkpoint.messages import is_answer
 from discreet.graph.approvals import masked_decisions
 from discreet.graph.deliveries import Deliveries, Delivery
+from discreet.graph.node_mask import mask_of
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
 from discreet.graph.streams import Graph, MessagePieces, Part, Shape, reply_parts
 from discreet.nodes.background_tasks import drain
-from discreet.nodes.masking import TurnMask, failed, turn_key
+from discreet.nodes.masking import failed, turn_key
 from discreet.nodes.run import Run, run_of
 from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, TurnVault
 from discreet.prompts.still_working import render_still_working
-from discreet.redaction.configured import default_redactor
-from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 
 DELIVERY = "delivery"
@@ -73,8 +72,8 @@ class TurnRunner:
         Args:
             graph: Compiled, with whatever checkpointer.
             short_term: Where deliveries are claimed, for example `storage.short_term`; None: every delivery runs.
-            vault: The one that the graph's nodes have; by default the process's.
-            redactor: The one that the graph's nodes have; by default the process's.
+            vault: Where the values are. Default: the vault of the graph's nodes or middleware.
+            redactor: Masks what people decide. Default: as `vault`.
             default_user: user_id for runs that name none.
             max_media_bytes: As the graph has it. Default: DISCREET_MAX_MEDIA_BYTES.
             messages_key: State key of the messages.
@@ -82,7 +81,7 @@ class TurnRunner:
         self._graph = graph
         self._short_term = short_term
         self._deliveries = Deliveries(short_term, max_media_bytes=max_media_bytes or load_settings().max_media_bytes)
-        self._mask = TurnMask(redactor=redactor or default_redactor(), vault=vault or default_vault())
+        self._mask = mask_of(graph, vault=vault, redactor=redactor)
         self._default_user = default_user
         self._key = messages_key
 

@@ -64,7 +64,9 @@ def newest(messages: Sequence[BaseMessage]) -> HumanMessage:
         UnsupportedInputError: It is not the user's.
     """
     if not isinstance(messages[-1], HumanMessage):
-        raise UnsupportedInputError("The newest message is not the user's. Send a human message.")
+        raise UnsupportedInputError(
+            "The newest message is not the user's. Send a human message, under an id that none of the thread has."
+        )
     return messages[-1]
 
 

@@ -11,6 +11,7 @@ from langchain_core.runnables.config import set_config_context, var_child_runnab
 
 from discreet.background_loop import wait_for
 from discreet.nodes.input_check import InputCheck
+from discreet.nodes.masking import TurnMask
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
@@ -35,14 +36,21 @@ class Node(Runnable[State, Update]):
     """
 
     def __init__(
-        self, name: str, work: Callable[[State], Coroutine[Any, Any, Update]], *, check: InputCheck | None = None
+        self,
+        name: str,
+        work: Callable[[State], Coroutine[Any, Any, Update]],
+        *,
+        check: InputCheck | None = None,
+        mask: TurnMask | None = None,
     ) -> None:
         """Call `work` with the state; its result is the update. `name` is the node's by default.
 
-        `check` tells of a run's input whether this node would refuse it, where it is the first.
+        `check` tells of a run's input whether this node would refuse it, where it is the first. `mask` is what it masks
+        messages with: whoever shows a graph's answers puts the values back from the same vault.
         """
         self.name = name
         self.check = check
+        self.mask = mask
         self._work = work
 
     def __call__(self, state: State) -> Coroutine[Any, Any, Update]:

@@ -86,7 +86,7 @@ def make_save_input(
         changed = [m for m in stays if id(m) not in was]
         return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}
 
-    return Node("save_input", save_input, check=check)
+    return Node("save_input", save_input, check=check, mask=mask)
 
 
 async def _touch(short_term: ShortTermStore | None, run: Run) -> None:

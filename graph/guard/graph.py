@@ -16,11 +16,10 @@ from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
 from discreet.graph.guard.requests import Call
 from discreet.graph.guard.run import Guard, GuardedRun
+from discreet.graph.node_mask import mask_of
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.node import Node
 from discreet.ports import TextRedactor, TurnVault
-from discreet.redaction.configured import default_redactor
-from discreet.redaction.vault import default_vault
 
 TASK = "__pregel_task_id"
 """Key of `configurable` that is there when a graph runs as a node of another."""
@@ -50,7 +49,8 @@ def guarded(
         'I am <EMAIL>'
     """
     quieten()
-    guard = Guard(vault=vault or default_vault(), redactor=redactor or default_redactor())
+    mask = mask_of(graph, vault=vault, redactor=redactor)
+    guard = Guard(vault=mask.vault, redactor=mask.redactor)
     attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
     return GuardedGraph(guard=guard, **attributes)
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from langchain_core.messages import BaseMessage
+from langgraph.types import Command
 
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
 from discreet.graph.guard.texts import CleanDigests, RunTexts
-from discreet.nodes.masking import failed
+from discreet.nodes.masking import failed, turn_key
+from discreet.nodes.run import run_of
 from discreet.ports import TextRedactor, TurnVault, of_thread
 from discreet.redaction.placeholders import TAGGED
 from discreet.state.request_ref import values_ref
@@ -71,6 +73,8 @@ class GuardedRun:
             vault = self._guard.vault
             try:
                 parts, values = await vault.avalues(self._ref), await vault.avalues(values_ref(self._ref))
+                if (thread := self._thread_that_goes_on()) is not None and (known := await vault.avalues(thread)):
+                    await vault.ahold(values_ref(self._ref), known)
                 if sum(map(len, parts.values())) > INLINE_JSON_CHARS:
                     await asyncio.to_thread(self._begin, parts, values)
                 else:
@@ -83,7 +87,10 @@ class GuardedRun:
         if self._ref is not None:
             vault = self._guard.vault
             try:
-                self._begin(vault.values(self._ref), vault.values(values_ref(self._ref)))
+                parts, values = vault.values(self._ref), vault.values(values_ref(self._ref))
+                if (thread := self._thread_that_goes_on()) is not None and (known := vault.values(thread)):
+                    vault.hold(values_ref(self._ref), known)
+                self._begin(parts, values)
             except Exception as error:  # noqa: BLE001  # as above
                 failed("values", error)
 
@@ -152,6 +159,13 @@ class GuardedRun:
                 self._guard.vault.hold(values_ref(self._ref), new)
             except Exception as error:  # noqa: BLE001  # as above
                 failed("hold", error)
+
+    def _thread_that_goes_on(self) -> str | None:
+        """Return what the vault knows a thread by that goes on where it paused; where a message comes in, nodes look it up."""
+        if self.call.input is not None and not isinstance(self.call.input, Command):
+            return None
+        run = run_of(self.call.configurable, self.call.options.get("context"))
+        return None if run.thread_id is None else turn_key(run)
 
     def _begin(self, parts: Mapping[str, str], values: Mapping[str, str]) -> None:
         if not parts and not values and TAGGED.search(str(self.call.input)):

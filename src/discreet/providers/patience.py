@@ -95,8 +95,11 @@ class _Spoken(BaseCallbackHandler):
     run_inline = True
     heard = False
 
-    def on_llm_new_token(self, *_args: Any, **_kwargs: Any) -> None:
-        self.heard = True
+    def on_llm_new_token(self, token: Any, *_args: Any, chunk: Any = None, **_kwargs: Any) -> None:
+        """Streams of OpenAI's protocol begin with a role that says nothing."""
+        message = getattr(chunk, "message", None)
+        said = token or getattr(message, "content", None) or getattr(message, "tool_call_chunks", None)
+        self.heard = self.heard or bool(said)
 
 
 def passing(error: BaseException) -> bool:

@@ -31,8 +31,10 @@ MAX_NAMED_CHARS = 256
 
 MEDIA_NAMES = frozenset({"base64", "b64_json", "file_data", "image_data", "audio_data"})
 """Where content blocks of the providers keep their bytes."""
-MEDIA = re.compile(r"data:[\w.+/;=-]{0,200}base64,|[A-Za-z0-9+/_-]{512}")
-"""A data URL (RFC 2397), or base64 that is longer than any token."""
+DATA_URL = re.compile(r"data:[\w.+/;=-]{0,200}base64,")
+"""RFC 2397."""
+PAYLOAD = re.compile(r"[A-Za-z0-9+/_-]{512,}={0,2}")
+"""Base64 that is longer than any token."""
 
 
 RECORDINGS = frozenset({"audio", "input_audio"})
@@ -90,8 +92,10 @@ class _Walk:
         return self._container(value, name)
 
     def _text(self, text: str, name: str | None) -> str:
-        if MEDIA.match(text) or (name in MEDIA_NAMES and text):
+        if DATA_URL.match(text) or (name in MEDIA_NAMES and text):
             return issue(BYTES)
+        if PAYLOAD.match(text):
+            return issue(BYTES).join(self._redactor.redact(said) if said else "" for said in PAYLOAD.split(text))
         alone = self._redactor.redact(text)
         if not name or alone != text or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
             return alone

@@ -231,3 +231,17 @@ async def test_on_a_server_who_approves_is_shown_the_values_of_their_request(sen
     asked = json.dumps(pause.value)
     assert EMAIL not in asked
     assert EMAIL in resolve(asked, vault.values(values_ref("ref-1")))
+
+
+@pytest.mark.parametrize("given", [None, Command(resume={"decisions": [{"type": "approve"}]})])
+async def test_on_a_server_a_turn_that_goes_on_shows_the_values_of_its_thread(send, given):
+    """The request that goes on says nothing of what the first one said."""
+    vault = InMemoryTurnVault()
+    _, agent = supervised(send, InMemorySaver(), vault)
+    graph = guarded(agent, vault=vault)
+    first, second = ({"configurable": {**THREAD["configurable"], REQUEST_REF: ref}} for ref in ("ref-1", "ref-2"))
+    await graph.ainvoke(said(), first)
+    vault.drop(values_ref("ref-1"))
+    events = [repr(event) async for event in graph.astream(given, second, stream_mode="values")]
+    assert "<EMAIL:" in events[0]
+    assert not [event for event in events if "<EMAIL:" in resolve(event, vault.values(values_ref("ref-2")))]

@@ -103,22 +103,37 @@ async def test_no_seconds_is_no_waiting(clock):
     assert clock.slept == []
 
 
-async def test_who_has_seen_the_first_words_gets_no_second_answer(clock):
-    class Breaking(ScriptedChatModel):
-        def _stream(self, messages, stop=None, run_manager=None, **kwargs):
-            self._next(messages, kwargs)
-            chunk = ChatGenerationChunk(message=AIMessageChunk("Hel"))
-            yield chunk
-            raise ModelConnectionError("broken off")
+class Breaking(ScriptedChatModel):
+    """Breaks off after its first chunk."""
 
-    breaking, spare = Breaking(responses=[FINE] * 3), model(FINE)
+    chunk: AIMessageChunk
 
-    async def once(model, config):
-        return [chunk.text async for chunk in model.astream("Hi", config)]
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        self._next(messages, kwargs)
+        yield ChatGenerationChunk(message=self.chunk)
+        raise ModelConnectionError("broken off")
 
+
+async def streamed(model, config):
+    return "".join([chunk.text async for chunk in model.astream("Hi", config)])
+
+
+CALLED = {"name": "look", "args": "{", "id": "c1", "index": 0}
+
+
+@pytest.mark.parametrize("chunk", [AIMessageChunk("Hel"), AIMessageChunk("", tool_call_chunks=[CALLED])])
+async def test_who_has_seen_the_first_words_gets_no_second_answer(clock, chunk):
+    breaking, spare = Breaking(responses=[FINE] * 3, chunk=chunk), model(FINE)
     with pytest.raises(ModelConnectionError):
-        await Patience(sleep=clock.sleep).ask([breaking, spare], once)
+        await Patience(sleep=clock.sleep).ask([breaking, spare], streamed)
     assert (len(breaking.prompts), spare.prompts) == (1, [])
+
+
+async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(clock):
+    """Streams of OpenAI's protocol begin with a role and no word."""
+    breaking = Breaking(responses=[FINE] * 3, chunk=AIMessageChunk(""))
+    assert await Patience(sleep=clock.sleep).ask([breaking, model(FINE)], streamed) == "Hello."
+    assert len(breaking.prompts) == 3
 
 
 async def test_a_client_with_retries_of_its_own_is_asked_once(clock):

@@ -366,3 +366,13 @@ def test_nothing_leaks_from_any_object_and_nothing_is_raised(value):
     assert MAIL not in repr(once)
     assert "84912345678" not in repr(once)
     assert repr(walk(once)) == repr(once)
+
+
+def test_what_is_said_beside_a_long_run_without_blanks_stays():
+    run = "ACGT" * 300
+    assert walk(run) == "<BYTES>"
+    assert (
+        walk(f"{run}\nWhich species is this? Write to {MAIL}.") == "<BYTES>\nWhich species is this? Write to <EMAIL>."
+    )
+    assert walk(f"{run}== {run}") == "<BYTES> <BYTES>"
+    assert walk(f"data:text/plain;base64,{run}\n{run}") == "<BYTES>"
