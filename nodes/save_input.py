@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
+from discreet.nodes.instructed import with_turn
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model, with_summaries
 from discreet.nodes.node import Node, State, Update, read
@@ -41,8 +42,9 @@ def make_save_input(
 
     It takes the newest user message. Text loses NULs and lone surrogates; an image or a recording becomes its summary
     under the same message id, and its metadata goes to the conversation log. What earlier turns have left that were
-    refused, or failed and were tried again, is removed; another message that waits for an answer stays. From here on all
-    messages in the state have placeholders; `assistant` and `tools` get the real values from the vault of `mask`.
+    refused, or failed and were tried again, is removed, and the system messages of a turn that failed; another message that
+    waits for an answer stays. From here on all messages in the state have placeholders; `assistant` and `tools` get the real
+    values from the vault of `mask`.
 
     Args:
         summarizer: Says what media holds. Default: the caption that came along, or length and topics of the transcript.
@@ -78,7 +80,7 @@ def make_save_input(
         masked, _ = await asyncio.gather(
             turn.masked([*new.before, new.said(request["message_id"])]), _touch(short_term, run)
         )
-        *before, said = masked
+        *before, said = (with_turn(message, request["message_id"]) for message in masked)
         repeated = {m.id for m in unanswered(masked)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
         stays = [*(m for m in before if m.id not in repeated), said]
         was, ids = {id(m) for m in messages}, {m.id for m in stays}

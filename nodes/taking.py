@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from discreet.checkpoint.messages import is_answer
 from discreet.errors import EmptyInputError, InputError
 from discreet.nodes.input_check import InputCheck, newest
+from discreet.nodes.instructed import is_past
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import summarize_all
 from discreet.nodes.refused import without_refused
@@ -60,6 +61,7 @@ class Taking:
         """
         left = await without_refused(self.mask, messages)
         message = _users_message(left, request)
+        left = [each for each in left if not is_past(each, message.id)]
         waiting = [each for each in unanswered(left) if each is not message]
         text, media = await asyncio.to_thread(self.check.message, message)
         summaries = await summarize_all(media, self.summarizer or self._given, self._given)

@@ -9,7 +9,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from discreet.metrics import prompt_cut, prompt_tokens
 from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, PAST_TYPES, ROUNDS_TAG, SUMMARY_TAG, block, with_times
-from discreet.prompts.budget import DEFAULT_WINDOW, RESERVE, Part, divide
+from discreet.prompts.budget import DEFAULT_WINDOW, LEAST_ROOM, RESERVE, Part, divide
+from discreet.prompts.calls import fit_calls
 from discreet.prompts.counting import MESSAGE_TOKENS, Count, message_tokens
 from discreet.prompts.cutting import LEAST_TOKENS, cut_at_sentence, cut_end, cut_middle
 from discreet.prompts.data import as_data
@@ -31,11 +32,11 @@ class AssembledPrompt:
     rounds: tuple[BaseMessage, ...]
     """The newest earlier rounds, the user's message first. Those before them stand in the system message, a line each."""
     running: tuple[BaseMessage, ...]
-    """The running turn; long tool results may be shortened."""
+    """The running turn; long tool results and arguments of calls may be shortened."""
     tokens: Mapping[Part, int]
     """What each part takes, as counted."""
     cut: Mapping[Part, int]
-    """How many items of each part were left out or shortened: rounds, memories, the summary, tool results."""
+    """How many items of each part were left out or shortened: rounds, memories, the summary, tool results, calls."""
     untold: int = 0
     """How many of the oldest rounds stand nowhere: have them summarised, and assemble again without them."""
 
@@ -68,7 +69,8 @@ def assemble(
     Instructions and the user's message are never cut. Facts, past conversations and the summary are placed first, then the
     rounds, all within half of the window: long facts lose their middle rather than others being left out; rounds that
     don't fit word for word lose theirs, and before these each stands in a line. Where not even lines have room, `untold`
-    says of how many rounds. The running turn's tool results get what then is left of the window, and are shortened to it.
+    says of how many rounds. The running turn's tool results get what then is left of the window, and are shortened to it; where
+    they have no room at all, what tools were called with is shortened.
 
     Args:
         count: Counts tokens, for example `discreet.providers.tokens.token_counter(model_name)`.
@@ -117,8 +119,9 @@ def assemble(
     defined = count(tools) if tools else 0
     results = [message for message in running if isinstance(message, ToolMessage)]
     said = sum(message_tokens(message, count) for message in running if isinstance(message, HumanMessage))
-    calls = sum(message_tokens(message, count) for message in running if isinstance(message, AIMessage))
     least = least_tokens(results, count)
+    running, short_calls = fit_calls(running, window - fixed - defined - said - least - LEAST_ROOM, count)
+    calls = sum(message_tokens(message, count) for message in running if isinstance(message, AIMessage))
     rooms = divide(window, fixed=fixed + defined, said=said, traffic=calls + least)
 
     story_kept = _fit_summary(story, rooms.memory // 4, count)
@@ -156,7 +159,7 @@ def assemble(
             "past": told_past.cut,
             "summary": int(story_kept != story),
             "rounds": told_rounds.cut,
-            "input": shortened,
+            "input": shortened + short_calls,
         },
         untold=told_rounds.untold,
     )

@@ -5,53 +5,90 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NAMES: Final = r"(?:seed:|ant)?think(?:ing)?|reason(?:ing)?|thoughts?|scratchpad|analysis|reflection|inner_monologue"
+_WORDS: Final = r"reason|thoughts?|scratchpad|analysis|reflection"
+"""Names of tags that an answer may also speak of."""
+
+_NAMES: Final = (
+    r"(?:[\w-]{1,24}[:_-])?(?:(?:ant)?think(?:ing)?|thoughts?|reasoning)(?:[:_-](?:content|process|steps?|opensource))?"
+    rf"|inner_monologue|{_WORDS}"
+)
+"""Names of tags: DeepSeek, Qwen, Seed, MiniMax, LongCat, Hunyuan, and what models are asked to write."""
+
+_MORE: Final = r"\s[^<>\n]{0,400}"
+"""Attributes."""
+
+
+def _tag(name: str) -> str:
+    """Return a tag as a model writes it and as HTML shows it. Each begins with a character: that makes the search fast."""
+    return f"<{name}>|&lt;{name}&gt;"
+
+
 _REASONING: Final = {
-    "angle": (rf"<(?:{_NAMES})(?:\s[^<>]*)?>", rf"</(?:{_NAMES})\s*>"),
+    "word": (_tag(rf"(?:{_WORDS})(?:{_MORE}?)?"), _tag(rf"/(?:{_WORDS})\s{{0,9}}")),
+    "tag": (_tag(rf"(?:{_NAMES})(?:{_MORE}?)?"), _tag(rf"/(?:{_NAMES})\s{{0,9}}")),
     "triangle": ("◁think▷", "◁/think▷"),
     "bracket": (r"\[THINK\]", r"\[/THINK\]"),
-    "token": (r"<\|(?:start_thinking|begin_of_thought)\|>", r"<\|(?:end_thinking|end_of_thought)\|>"),
+    "token": (r"<\|(?:start|begin)_(?:of_)?(?:thinking|thought)\|>", r"<\|end_(?:of_)?(?:thinking|thought)\|>"),
+    "think": (r"<\|think(?:ing)?\|>", r"<\|content\|>|<\|/think(?:ing)?\|>"),
+    "inner": (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
+    "unused": ("<unused94>", "<unused95>"),
+    "thought": (r"<\|channel>", r"<channel\|>"),
     "channel": (
         r"<\|channel\|>\s*(?:analysis|commentary)",
         r"<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>",
     ),
+    "details": (rf"<details(?=\s[^<>]{{0,400}}type=\W?reasoning\b){_MORE}>", r"</details\s{0,9}>"),
 }
-"""What begins and what ends it: DeepSeek, Qwen, Seed and models that are asked to; Kimi; Magistral; Cohere and OpenThinker;
-the channels of gpt-oss (https://cookbook.openai.com/articles/openai-harmony)."""
+"""What begins and what ends it: tags; Kimi; Magistral; Cohere and OpenThinker; Solar; Apertus; MedGemma; Gemma 4; the channels
+of gpt-oss (https://cookbook.openai.com/articles/openai-harmony); Open WebUI."""
+
+_PAIRED: Final = frozenset({"details"})
+"""Kinds whose end says nothing if it stands alone."""
+
+_ANSWER: Final = r"\[BEGIN FINAL RESPONSE\]"
+"""What Apriel ends it with, whose template begins it in plain words."""
 
 _CODE: Final = {"fence": ("```", "```"), "code": (r"`(?=[^`])", r"`|\n")}
-"""Where a tag is only spoken about."""
+"""Where a tag is only spoken about, if the code has an end."""
 
-_NOISE: Final = r"<\|(?:start\|>\s*assistant|(?:end|message|return|call)\|>)"
-"""Tokens of gpt-oss between its channels."""
+_NOISE: Final = (
+    r"<\|(?:(?:start|begin)\|>\s*assistant|(?:end|message|return|call|start_response|end_response)\|>)"
+    r"|<\|(?:begin|end)_of_solution\|>|\[END FINAL RESPONSE\]"
+)
+"""Tokens of templates around the answer: gpt-oss, Solar, Cohere, OpenThinker, Apriel."""
 
+_ALONE: Final = "|".join([*(closes for kind, (_, closes) in _REASONING.items() if kind not in _PAIRED), _ANSWER])
 _NEXT: Final = re.compile(
     "|".join(f"(?P<{kind}>{opens})" for kind, (opens, _) in (_REASONING | _CODE).items())
-    + f"|(?P<end>{'|'.join(closes for _, closes in _REASONING.values())})|(?P<noise>{_NOISE})",
+    + f"|(?P<end>{_ALONE})|(?P<noise>{_NOISE})",
     re.IGNORECASE,
 )
-_MARK: Final = re.compile(
-    "|".join(mark for marks in _REASONING.values() for mark in marks) + f"|{_NOISE}", re.IGNORECASE
-)
+_MARK: Final = re.compile("|".join([*(opens for opens, _ in _REASONING.values()), _ALONE, _NOISE]), re.IGNORECASE)
 _ENDS: Final = {kind: re.compile(closes, re.IGNORECASE) for kind, (_, closes) in (_REASONING | _CODE).items()}
+_IN_CODE: Final = {
+    kind: re.compile(f"(?P<close>{closes})|(?:{_MARK.pattern})", re.IGNORECASE) for kind, (_, closes) in _CODE.items()
+}
 
 _PERHAPS: Final = re.compile(
     rf"<\|channel\|>[^<]{{0,40}}(?:<\|constrain\|>[^<]{{0,20}})?(?:<[|\w]{{0,12}})?\Z"
-    rf"|<\|start\|>\s?[a-z]{{0,9}}\Z|</?(?:{_NAMES})\s[^<>]{{0,80}}\Z|<[/|]?[\w:|]{{0,24}}\Z"
-    r"|◁[^▷]{0,8}\Z|\[/?[A-Z]{0,5}\Z|`{1,2}\Z",
+    rf"|<\|(?:start|begin)\|>\s?[a-z]{{0,9}}\Z|(?:<details|(?:<|&lt;)/?(?:{_NAMES})){_MORE}\Z|<[/|]?[\w:|-]{{0,48}}\Z"
+    r"|&(?:l(?:t(?:;/?[\w:-]{0,48}(?:&g?t?)?)?)?)?\Z|◁[^▷]{0,8}\Z|\[(?:/?[A-Z]{0,5}|(?:BEGIN|END)[A-Z ]{0,16})\Z|`{1,2}\Z",
     re.IGNORECASE,
 )
 """What at the end of a piece may become one of these with the next."""
 
 _LONGEST: Final = 120
-"""Characters of the longest of them."""
+"""Characters of the longest end."""
+
+_SAID: Final = re.compile(r"\w")
 
 
 def without_reasoning(text: str) -> str:
     """Return what of a model's `text` was for the user; empty if it only reasoned.
 
     What has no end goes to the end of the text, and what has an end alone began with the text: templates of prompts write
-    the opening tag for the model. Tags in code (backticks) are left. A text without any is returned as it is.
+    the opening tag for the model. Tags in code (backticks) are left, and so are those without an end that are words
+    (`<analysis>`) in the middle of a line. A text without any is returned as it is.
 
     Example:
         >>> without_reasoning("<think>They like tea.</think>Green tea, then.")
@@ -59,7 +96,7 @@ def without_reasoning(text: str) -> str:
     """
     while _MARK.search(text) is not None:
         stream = SpokenStream()
-        spoken = stream.feed(text) + stream.close()
+        spoken = stream.close(text)
         if not stream.reasoned:
             break
         text = spoken.strip()  # what stood around a mark may make up another one
@@ -69,8 +106,8 @@ def without_reasoning(text: str) -> str:
 class SpokenStream:
     """Takes a model's text in pieces of any size and returns what of it is for the user; `close` returns the rest.
 
-    It differs from `without_reasoning` in one thing: where only the end of the reasoning is marked, what came out before
-    can't be taken back.
+    What may be reasoning is held back until that is known. It differs from `without_reasoning` in one thing: where only the
+    end of the reasoning is marked, what came out before can't be taken back.
 
     Example:
         >>> stream = SpokenStream()
@@ -80,58 +117,106 @@ class SpokenStream:
 
     def __init__(self) -> None:
         self._held = ""
+        self._sought = 0
+        """How far into what is held the end was sought of what it begins with."""
         self._inside: str | None = None
         """The kind of what began and has not ended."""
         self._begun = False
         """Whether something was said."""
+        self._in_line = False
+        """Whether something was said in this line."""
+        self._endless = False
+        """Whether all of the text is there, and no end of a word's tag is in what is held."""
         self.reasoned = False
         """Whether something was left out."""
 
     def feed(self, piece: str) -> str:
         """Take the next characters; return those that are said."""
+        return self._taken(piece, last=False)
+
+    def close(self, piece: str = "") -> str:
+        """Take the last characters; return the rest that is said."""
+        return self._taken(piece, last=True)
+
+    def _taken(self, piece: str, *, last: bool) -> str:
         self._held += piece
         said = ""
         while (found := self._pattern().search(self._held)) is not None:
-            before, self._held = self._held[: found.start()], self._held[found.end() :]
-            said = self._passed(said, before, found)
-        return said + self._settled()
-
-    def close(self) -> str:
-        """Return the rest."""
-        rest, self._held = self._held, ""
-        return "" if self._inside in _REASONING else self._spoken(rest)
+            if found.lastgroup == "end":
+                self._leave_out(found.end())
+                said, self._begun = "", False
+            elif self._inside in _REASONING:
+                self._leave_out(found.end())
+                self._inside = None
+            else:
+                said += self._say(found.start())
+                known = self._at_mark(found.lastgroup, len(found[0]), last=last)
+                if known is None:
+                    return said
+                said += known
+        return said + self._settled(last=last)
 
     def _pattern(self) -> re.Pattern[str]:
-        return _NEXT if self._inside is None else _ENDS[self._inside]
+        if self._inside is None:
+            return _NEXT
+        return _IN_CODE.get(self._inside) or _ENDS[self._inside]
 
-    def _passed(self, said: str, before: str, found: re.Match[str]) -> str:
-        """Return all that is said up to the end of `found`."""
-        kind = self._inside or found.lastgroup
+    def _at_mark(self, kind: str | None, length: int, *, last: bool) -> str | None:
+        """Return what is said of what is held up to its next mark or further, which begins it; None if that is not known yet."""
+        if self._inside is not None:
+            return self._in_code(kind, length, last=last)
         if kind in _CODE:
-            self._inside = None if self._inside else kind
-            return said + self._spoken(before + found[0])
-        was_inside, self._inside = self._inside, None
-        if was_inside is None:
-            said += self._spoken(before)
-            self._inside = kind if kind in _REASONING else None
-        if kind == "end":
-            said, self._begun = "", False
-        self.reasoned = True
-        return said
+            self._inside = kind
+            return self._say(length)
+        if kind == "word":
+            if not self._in_line:
+                kind = "tag"
+            elif self._endless or self._end(_ENDS[kind], length) is None:
+                self._endless = last
+                return self._say(length) if last else None
+        self._leave_out(length)
+        self._inside = kind if kind in _REASONING else None
+        return ""
 
-    def _settled(self) -> str:
+    def _in_code(self, kind: str | None, length: int, *, last: bool) -> str | None:
+        """Return as `_at_mark` does what is said in code: a mark too, unless the code has no end."""
+        if kind == "close":
+            self._inside = None
+            return self._say(length)
+        end = self._end(_ENDS[str(self._inside)], 1)
+        if end is None and not last:
+            return None
+        self._inside = None
+        return self._say(end.end()) if end is not None and end[0] != "\n" else ""
+
+    def _end(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+        """Return where what is held matches first behind `start`."""
+        found = pattern.search(self._held, max(start, self._sought))
+        if found is None:
+            self._sought = max(0, len(self._held) - _LONGEST)
+        return found
+
+    def _settled(self, *, last: bool) -> str:
         """Return what is held, but for what may be the beginning of a mark."""
         if self._inside in _REASONING:
-            self._held = self._held[-_LONGEST:]
+            self._held = "" if last else self._held[-_LONGEST:]
             return ""
-        perhaps = _PERHAPS.search(self._held)
-        cut = len(self._held) if perhaps is None else perhaps.start()
-        said, self._held = self._held[:cut], self._held[cut:]
-        return self._spoken(said)
+        perhaps = None if last else _PERHAPS.search(self._held)
+        return self._say(len(self._held) if perhaps is None else perhaps.start())
 
-    def _spoken(self, text: str) -> str:
-        """Return `text`; without the white space that stood between the reasoning and the answer."""
+    def _leave_out(self, length: int) -> None:
+        self._held = self._held[length:]
+        self._sought = 0
+        self._in_line = False
+        self.reasoned = True
+
+    def _say(self, length: int) -> str:
+        """Return the first of what is held; without the white space that stood between the reasoning and the answer."""
+        text, self._held = self._held[:length], self._held[length:]
+        self._sought = 0
         if self.reasoned and not self._begun:
             text = text.lstrip()
         self._begun = self._begun or bool(text.strip())
+        line = text.rfind("\n") + 1
+        self._in_line = _SAID.search(text, line) is not None or (self._in_line and not line)
         return text

@@ -8,8 +8,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from testkit.savers import opened_saver
 
-from discreet.errors import InputError
-from discreet.graph import build_graph
+from discreet.errors import ContextWindowError, InputError
+from discreet.graph import TurnRunner, build_graph
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.options import Options
 from discreet.nodes.save_input import make_save_input
@@ -174,6 +174,58 @@ async def test_one_that_update_state_has_put_there_counts_too():
     assert RULE in model.prompts[0][0].text
 
 
+@pytest.mark.parametrize("rule", [RULE, "RULE " * 8_000])
+async def test_a_turn_that_failed_leaves_its_system_message_to_no_other(saver, rule):
+    model = ScriptedChatModel(responses=[*([OSError("down")] if rule is RULE else []), AIMessage("Yes.")])
+    graph = build_graph(chat_model=model, vault=InMemoryTurnVault()).compile(checkpointer=saver)
+    given = [SystemMessage(rule), HumanMessage("Hello.")]
+    with pytest.raises((OSError, ContextWindowError)):
+        await graph.ainvoke({"messages": given}, THREAD, context=ANN)
+    messages = await say(graph, "Are you there?")
+    assert rule.strip() not in model.prompts[-1][0].text
+    assert [m.text for m in messages] == ["Hello.", "Are you there?", "Yes."]
+
+
+@pytest.mark.parametrize("same_id", [True, False])
+@pytest.mark.parametrize("last", [True, False])
+async def test_of_two_turns_each_has_the_system_message_that_came_with_it(saver, same_id, last):
+    model = ScriptedChatModel(responses=[OSError("down"), AIMessage("Yes.")])
+    graph = build_graph(chat_model=model, vault=InMemoryTurnVault()).compile(checkpointer=saver)
+    first = [SystemMessage("First rule.", id="rule"), HumanMessage("Hello.")]
+    with pytest.raises(OSError, match="down"):
+        await graph.ainvoke({"messages": first}, THREAD, context=ANN)
+    rules = [SystemMessage("First rule.", id="rule" if same_id else "again"), SystemMessage("Second rule.")]
+    history = [HumanMessage("Who?"), AIMessage("Me.")]
+    second = [*(history if last else ()), *rules, *(() if last else history), HumanMessage("Are you there?")]
+    await graph.ainvoke({"messages": second}, THREAD, context=ANN)
+    assert model.prompts[-1][0].text.count("First rule.\n\nSecond rule.") == 1
+    assert model.prompts[-1][0].text.count("First rule.") == 1
+
+
+@pytest.mark.parametrize("again", [None, human("Hello.", "m1")])
+async def test_a_turn_that_goes_on_or_is_sent_again_keeps_its_system_message(again):
+    model = ScriptedChatModel(responses=[OSError("down"), AIMessage("Moon."), AIMessage("Fine.")])
+    graph = build_graph(chat_model=model, vault=InMemoryTurnVault()).compile(checkpointer=InMemorySaver())
+    given = {"messages": [SystemMessage(RULE), HumanMessage("Hello.", id="m1")]}
+    with pytest.raises(OSError, match="down"):
+        await graph.ainvoke(given, THREAD, context=ANN)
+    await graph.ainvoke(again, THREAD, context=ANN)
+    assert RULE in model.prompts[-1][0].text
+    await say(graph, "Are you there?")
+    assert RULE not in repr(model.prompts[-1])
+
+
+@pytest.mark.parametrize("runs", [lambda agent: agent, lambda agent: TurnRunner(agent, vault=InMemoryTurnVault())])
+def test_an_agent_whose_turn_failed_hears_its_system_message_no_more(runs):
+    model = ScriptedChatModel(responses=[OSError("down"), AIMessage("Fine.")])
+    middleware = MemoryMiddleware(Options(vault=InMemoryTurnVault()), model="offline")
+    agent = runs(create_agent(model, middleware=[middleware], checkpointer=InMemorySaver()))
+    with pytest.raises(OSError, match="down"):
+        agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
+    agent.invoke(human("And now?"), THREAD)
+    assert RULE not in repr(model.prompts[-1])
+
+
 def test_agents_hear_it_too_and_forget_what_was_refused():
     model = ScriptedChatModel(responses=[AIMessage("Moon."), AIMessage("Fine.")])
     middleware = MemoryMiddleware(Options(vault=InMemoryTurnVault()), model="offline")
@@ -203,6 +255,23 @@ def test_the_node_alone_does_so_in_another_graph():
             compiled.invoke({"messages": [m.model_copy() for m in refused]}, THREAD)
     compiled.invoke(human("A good question."), THREAD)
     assert seen == [["A good question."]]
+
+
+def test_the_node_alone_leaves_no_system_message_to_the_next_turn():
+    seen = []
+
+    def answer(state):
+        seen.append([m.text for m in state["messages"]])
+        raise OSError("down")
+
+    graph = StateGraph(MessagesState).add_node("save_input", make_save_input()).add_node(answer)
+    compiled = (
+        graph.add_edge(START, "save_input").add_edge("save_input", "answer").compile(checkpointer=InMemorySaver())
+    )
+    for number in range(2):
+        with pytest.raises(OSError, match="down"):
+            compiled.invoke({"messages": [SystemMessage(f"Rule {number}."), HumanMessage(f"Go on {number}.")]}, THREAD)
+    assert seen[1] == ["Go on 0.", "Rule 1.", "Go on 1."]
 
 
 async def test_memories_are_searched_by_what_was_said_in_a_recording():

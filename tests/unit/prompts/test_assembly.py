@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from discreet.errors import ContextWindowError, InputError
 from discreet.prompts.assembly import assemble, observe
 from discreet.prompts.budget import LEAST_ROOM
-from discreet.prompts.counting import IMAGE_TOKENS, MESSAGE_TOKENS
+from discreet.prompts.counting import IMAGE_TOKENS, MESSAGE_TOKENS, message_tokens
 from discreet.prompts.rounds import LEAST_LINE, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.tokens import count_tokens
@@ -296,6 +296,80 @@ def test_every_round_is_told_facts_are_told_and_the_window_holds(given):
     assert given["window"] < 1_500 or all(f"fact{i}" in lines for i in range(len(given["memories"])))
     assert bool(in_block(prompt, "conversation_summary")) == bool(given["summary"])
     check_prompt(prompt.messages)
+
+
+def call_turn(*rounds):
+    """A running turn in which each round calls a tool with each of some texts, and gets short results."""
+    turn = [*ASK]
+    for at, texts in enumerate(rounds):
+        args = [{"notes": [{"text": text}], "most": 5} for text in texts]
+        calls = [{"name": "note", "args": each, "id": f"c{at}.{n}"} for n, each in enumerate(args)]
+        turn.append(AIMessage("", tool_calls=calls))
+        turn += [ToolMessage("done", tool_call_id=call["id"]) for call in calls]
+    return turn
+
+
+def noted(messages):
+    return [[c["args"]["notes"][0]["text"] for c in m.tool_calls] for m in messages if m.type == "ai"]
+
+
+def test_what_tools_were_called_with_is_shortened_where_it_fills_the_window():
+    running = call_turn(*[["begins " + "word " * 300 + "ends"] * 5] * 8)
+    prompt = prompted(running=running, window=4_000)
+    *older, newest = noted(prompt.running)
+    assert newest == noted(running)[-1]
+    assert all(text == "..." or (text.startswith("begins") and text.endswith("ends")) for r in older for text in r)
+    assert prompt.cut["input"] == 35
+    assert prompt.total <= 3_900
+    check_prompt(prompt.messages)
+    assert running == call_turn(*[["begins " + "word " * 300 + "ends"] * 5] * 8)
+
+
+def test_a_call_without_its_result_stays_whole():
+    running = call_turn(["word " * 900], ["word " * 2_600])[:-1]
+    (short,), whole = noted(prompted(running=running, window=4_000).running)
+    assert "shortened" in short
+    assert whole == ["word " * 2_600]
+
+
+def test_a_call_that_stands_in_the_content_too_is_shortened_there():
+    (ask, call, result) = call_turn(["word " * 6_000])
+    args = call.tool_calls[0]["args"]
+    blocks = [
+        {"type": "text", "text": "Let me see."},
+        {"type": "tool_use", "id": "c0.0", "name": "note", "input": args},
+        {"type": "function_call", "id": "fc", "call_id": "c0.0", "arguments": json.dumps(args)},
+    ]
+    call = call.model_copy(update={"content": blocks})
+    short = prompted(running=[ask, call, result], window=4_000).running[1]
+    assert short.content[0] == blocks[0]
+    assert short.content[1]["input"] == json.loads(short.content[2]["arguments"]) == short.tool_calls[0]["args"] != args
+
+
+def test_calls_of_the_same_id_keep_what_each_was_called_with():
+    rounds = [f"begins{at} " + "word " * 900 for at in range(5)]
+    running = [m for at in range(5) for m in call_turn([rounds[at]])[1:]]
+    prompt = prompted(running=[*ASK, *running], window=4_000)
+    assert [text.split()[0] for (text,) in noted(prompt.running)] == [f"begins{at}" for at in range(5)]
+
+
+NOTE = st.tuples(st.sampled_from(["w ", "thuyền ", "船", '"\\', "<EMAIL:7K2QX3MD> "]), st.integers(0, 1_500)).map(
+    lambda drawn: drawn[0] * drawn[1]
+)
+
+
+@given(st.lists(st.lists(NOTE, min_size=1, max_size=5), min_size=1, max_size=8), st.integers(2_700, 9_000))
+def test_the_window_holds_whatever_tools_were_called_with(rounds, window):
+    running = call_turn(*rounds)
+    prompt = prompted(running=running, window=window)
+    actual = sum(message_tokens(m, count_tokens) for m in prompt.messages)
+    assert actual <= prompt.total <= window
+    check_prompt(prompt.messages)
+    short = noted(prompt.running)
+    assert [len(r) for r in short] == [len(r) for r in rounds]
+    assert all(c["args"]["most"] == 5 for m in prompt.running if m.type == "ai" for c in m.tool_calls)
+    if short[-1] != rounds[-1]:
+        assert all(text == "..." or len(text) < 20 for r in short[:-1] for text in r)
 
 
 ROUND = st.lists(st.tuples(st.sampled_from([HumanMessage, AIMessage]), WORDS), max_size=12).map(

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,36 @@ SPOKEN = [
     ("```\n<think>x</think>\n```\nThat is it.", "```\n<think>x</think>\n```\nThat is it."),
     ("<think>planted ``` planted</think>Hello.", "Hello."),
     ("<thinker> is no tag, nor is <b>this</b>.", "<thinker> is no tag, nor is <b>this</b>."),
+    ("<ant_thinking>planted</ant_thinking>Hello.", "Hello."),
+    ("<mm:think>planted</mm:think>Hello.", "Hello."),
+    ("<longcat_think>planted</longcat_think>Hello.", "Hello."),
+    ("<think:opensource>planted</think:opensource>Hello.", "Hello."),
+    ("<reasoning_content>planted</reasoning_content>Hello.", "Hello."),
+    ("<thinking_process>planted</thinking_process>Hello.", "Hello."),
+    ("<chain_of_thought>planted</chain_of_thought>Hello.", "Hello."),
+    ("<|think|>planted<|end|><|begin|>assistant<|content|>Hello.", "Hello."),
+    ("<|inner_prefix|>planted<|inner_suffix|>Hello.", "Hello."),
+    ("<unused94>thought\nplanted<unused95>Hello.", "Hello."),
+    ("<|channel>thought\nplanted<channel|>Hello.", "Hello."),
+    ("planted\n[BEGIN FINAL RESPONSE]\nHello.\n[END FINAL RESPONSE]", "Hello."),
+    ("&lt;think&gt;planted&lt;/think&gt;Hello. 1 &lt; 2", "Hello. 1 &lt; 2"),
+    (
+        '<details type="reasoning" done="true">\n<summary>Thought</summary>\nplanted</details>\nHello.',
+        "Hello.",
+    ),
+    ("<details><summary>More</summary>Hello.</details>", "<details><summary>More</summary>Hello.</details>"),
+    ("<|START_THINKING|>planted<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
+    ("<|begin_of_thought|>planted<|end_of_thought|>\n<|begin_of_solution|>Hi.<|end_of_solution|>", "Hi."),
+    ("```\nHello. <think>planted</think>Bye.", "```\nHello. Bye."),
+    ("Hello `<think>planted", "Hello `"),
+    ("Hello `<think>planted\nplanted</think>Bye.", "Hello `Bye."),
+    ("Put an <analysis> element first. Bye at 12:40.", "Put an <analysis> element first. Bye at 12:40."),
+    ("Price 3 <thought of the day> 12:40", "Price 3 <thought of the day> 12:40"),
+    ("Put a &lt;reflection&gt; first. <think>planted</think>Bye.", "Put a &lt;reflection&gt; first. Bye."),
+    ("Hello.\n<analysis>planted", "Hello."),
+    ("- <analysis>planted", "-"),
+    ("Hello. <analysis>planted</analysis>Bye.", "Hello. Bye."),
+    ("Use <thinking> and planted", "Use"),
 ]
 
 
@@ -59,8 +91,27 @@ def test_what_is_no_reasoning_comes_at_once():
     assert stream.close() == ""
 
 
+def test_what_may_be_a_mention_is_held_back_until_it_is_known():
+    for text in ("Put an <analysis> first, planted", "```\n<think>planted"):
+        stream = SpokenStream()
+        assert "planted" not in "".join(stream.feed(character) for character in text)
+    stream = SpokenStream()
+    assert stream.feed("```\n<think> is a tag.\n```\n") == "```\n<think> is a tag.\n```\n"
+
+
 PARTS = st.sampled_from(
     [
+        "<analysis>",
+        "</analysis>",
+        "<details type=reasoning>",
+        "</details>",
+        "&lt;think&gt;",
+        "&lt;/",
+        "think&gt;",
+        "<|channel>",
+        "<channel|>",
+        "<unused9",
+        "4>",
         "<think>",
         "</think>",
         "`",
@@ -84,12 +135,19 @@ def test_nothing_is_left_out_of_what_was_left(text):
     assert without_reasoning(once) == once
 
 
-@given(st.lists(PARTS).map("".join).filter(lambda text: ">" not in text))
+@given(st.lists(st.lists(PARTS).map("".join)))
+def test_pieces_say_the_same_but_for_what_an_end_takes_back(pieces):
+    stream, text = SpokenStream(), "".join(pieces)
+    shown = "".join([*map(stream.feed, pieces), stream.close()])
+    assert shown.endswith(SpokenStream().close(text))
+
+
+@given(st.lists(PARTS).map("".join).filter(lambda text: not re.search(r">|gt;", text)))
 def test_an_unclosed_tag_hides_all_that_follows(text):
     assert without_reasoning(f"<think>{text}") == ""
 
 
 @given(st.text())
 def test_a_text_without_marks_is_returned_as_it_is(text):
-    plain = text.replace("<", "").replace("◁", "").replace("[", "")
+    plain = re.sub("[<◁[&]", "", text)
     assert without_reasoning(plain) == plain
