@@ -9,7 +9,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
 from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
-from discreet.nodes.instructed import with_turn
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import for_model, with_summaries
 from discreet.nodes.node import Node, State, Update, read
@@ -17,6 +16,7 @@ from discreet.nodes.refused import note_refused
 from discreet.nodes.requests import new_request
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.short_term import tolerant
+from discreet.nodes.system_messages import with_turn
 from discreet.nodes.taking import Taking
 from discreet.nodes.turn import unanswered
 from discreet.ports import MediaSummarizer, ShortTermStore

@@ -11,10 +11,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from discreet.checkpoint.messages import is_answer
 from discreet.errors import EmptyInputError, InputError
 from discreet.nodes.input_check import InputCheck, newest
-from discreet.nodes.instructed import is_past
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.media import summarize_all
 from discreet.nodes.refused import without_refused
+from discreet.nodes.system_messages import is_past
 from discreet.nodes.turn import turn_start, unanswered
 from discreet.ports import Media, MediaSummarizer
 from discreet.providers.media import GivenSummarizer
