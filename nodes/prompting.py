@@ -24,12 +24,12 @@ from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
 from discreet.prompts.assembly import AssembledPrompt, assemble, observe
 from discreet.prompts.budget import DEFAULT_WINDOW
-from discreet.prompts.rounds import SHORT_LINE, split_rounds
+from discreet.prompts.rounds import NEWEST, SHORT_LINE, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
 from discreet.providers.media import modalities_of
-from discreet.providers.tokens import count_tokens, token_counter
+from discreet.providers.tokens import count_tokens, estimate_at_most, token_counter
 from discreet.state.conversation import RetrievedMemory
 from discreet.state.media import Modality
 
@@ -100,7 +100,8 @@ class Prompting:
         said = [str(message.text) for message in turn.real([m for m in messages if isinstance(m, SystemMessage)])]
         instructions = "\n\n".join([instructions or prompt_text("assistant"), *dict.fromkeys(said)])
         able = modalities_of(model)
-        count = token_counter(name_of(model))
+        name = name_of(model)
+        count = token_counter(name) if name else estimate_at_most
         extractive = ExtractiveSummaryProvider(count_tokens=count)
 
         async def assembled(summary: str, earlier: Sequence[BaseMessage]) -> AssembledPrompt:
@@ -143,8 +144,9 @@ class Prompting:
         *,
         max_tokens: int,
     ) -> tuple[str, list[BaseMessage]]:
-        """Return the summary with quotations of the oldest `rounds`, and the messages of the others."""
+        """Return the summary with quotations of the oldest `rounds` before the newest six, and the messages of the others."""
         split = split_rounds(earlier)
+        rounds = max(0, min(rounds, len(split) - NEWEST))
         oldest = [_spoken(said) for said in split[:rounds]]
         key = hashlib.blake2b(repr((summary, max_tokens, oldest)).encode("utf-8", "replace"), digest_size=16).digest()
         digest = self.quotations.get(key)

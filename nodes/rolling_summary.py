@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -52,6 +54,9 @@ IN_TURN_SECONDS = 8.0
 
 CATCH_UP_SECONDS = 8.0
 """How long a prompt that does not fit waits for the provider. Then the rest is quoted, which takes 10 ms a chunk."""
+
+RESTING_SECONDS = 300.0
+"""How long no prompt waits again for a provider that one has waited for in vain."""
 
 MAX_SHOWN = 1_000
 """Turns that run at once, at most a few hundred in a process."""
@@ -139,6 +144,8 @@ class RollingSummariser:
         """Event loops that have served a turn."""
         self._shown: OrderedDict[Thread, _Shown] = OrderedDict()
         """What running turns were shown last, so that a turn reads the summary once however often the model is asked."""
+        self._rests_until = -math.inf
+        """The monotonic time before which `catch_up` quotes without asking the provider."""
 
     async def after_turn(
         self,
@@ -201,7 +208,8 @@ class RollingSummariser:
         """Summarise now all rounds of `messages` but the last `keep` and the running turn, and return the newest summary.
 
         For a prompt that does not hold what the summary lacks. After 8 seconds, or if the provider fails, the rest is
-        quoted. Never raises: what could not be done is missing in the summary.
+        quoted, and for five minutes whatever is asked for here. Never raises: what could not be done is missing in the
+        summary.
         """
         rounds = rounds_of(messages[: turn_start(messages)])
         upto = len(rounds) - self._keep
@@ -209,9 +217,12 @@ class RollingSummariser:
         if thread_id is None or newest.rounds >= upto:
             return newest
         thread, reached = (user_id, thread_id), [newest]
-        provider = self._quotes_after(CATCH_UP_SECONDS)
+        rests = time.monotonic() < self._rests_until
+        provider = self._quotes_after(0 if rests else CATCH_UP_SECONDS)
         work = partial(self._steps.upto, thread, Conversation(rounds, app_name), provider, upto, reached)
         await tried(work, CATCH_UP_SECONDS + READ_SECONDS, thread, len(rounds))
+        if provider.quoted and not rests:
+            self._rests_until = time.monotonic() + RESTING_SECONDS
         self._show(thread, _Shown(rounds_of(messages)[-1].answer_id, reached[-1]))
         return reached[-1]
 
@@ -253,7 +264,7 @@ class RollingSummariser:
         work = partial(self._steps.chunks, thread, seen, provider or self._provider, steps=MAX_STEPS)
         await tried(work, self._timeout, thread, len(seen.rounds))
 
-    def _quotes_after(self, seconds: float) -> SummaryProvider:
+    def _quotes_after(self, seconds: float) -> SummaryInTime:
         return SummaryInTime(self._provider, seconds, count_tokens=self._count_tokens)
 
 

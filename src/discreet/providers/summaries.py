@@ -108,6 +108,8 @@ class SummaryInTime:
         self._provider = provider
         self._quotes = ExtractiveSummaryProvider(count_tokens=count_tokens)
         self._until = time.monotonic() + seconds
+        self.quoted = False
+        """Whether the provider failed or had no time left, so that something was quoted."""
 
     async def summarize(self, rounds: Sequence[SpokenRound], *, earlier: str = "", max_tokens: int = 200) -> str:
         """Return what either of them makes of it."""
@@ -120,6 +122,7 @@ class SummaryInTime:
                 self._until = 0.0
                 summary_failures.labels(type(error).__name__).inc()
                 logger.warning("summary_provider_replaced cause=%s", type(error).__name__)
+        self.quoted = True
         return await self._quotes.summarize(rounds, earlier=earlier, max_tokens=max_tokens)
 
 

@@ -83,6 +83,24 @@ async def test_without_a_summary_the_oldest_rounds_are_quoted(summariser):
     assert prompt.total <= 4_096
 
 
+@pytest.mark.parametrize("window", [1_500, 2_500, 3_000, 4_096])
+async def test_the_last_six_rounds_are_told_however_much_is_quoted(window):
+    assert in_lines_or_messages(await prompted(conversation(300), window=window))[-6:] == list(range(294, 300))
+
+
+@pytest.mark.parametrize("name", [None, "claude-sonnet-4"])
+async def test_a_model_that_is_not_openais_is_counted_with_a_third_more(name):
+    class Named(ScriptedChatModel):
+        model_name: str | None = None
+
+    prompting, messages = Prompting(context_window_size=9_000), conversation(3)
+    prompt, exact = [
+        (await prompting.prompt(messages, [], run=RUN, model=Named(responses=[], model_name=each)))[0].total
+        for each in (name, "gpt-4o")
+    ]
+    assert 1.3 * exact < prompt < 1.4 * exact
+
+
 async def test_a_conversation_that_fits_is_word_for_word_and_nothing_is_summarised():
     summaries = InMemoryRollingSummaries()
     messages = conversation(12)

@@ -70,6 +70,70 @@ async def test_what_stands_in_the_earlier_summary_is_not_said_again():
     assert second == "“I live in Hue with my sister.”"  # the heading stands above it
 
 
+ALMOST_THE_SAME = [
+    ("My son is allergic to nuts.", "My daughter is allergic to nuts."),
+    ("I live in Hanoi.", "I live in Berlin now."),
+    ("I paid 20 euros for dinner.", "I paid 35 euros for dinner."),
+    ("I was born on 3.5.", "I was born on 5.3."),
+    ("Do not call me on Monday.", "Do call me on Monday."),
+    ("I fly from Hue to Hanoi.", "I fly from Hanoi to Hue."),
+    ("Я живу в Ханое.", "Я живу в Берлине."),
+    ("Я люблю рыбу.", "Я не люблю рыбу."),
+    ("Tôi thích cá.", "Tôi không thích cá."),
+    ("我住在河内。", "我住在柏林。"),
+    ("我喜欢吃鱼。", "我不喜欢吃鱼。"),
+]
+"""An older statement and a newer one, which differ in a word or in the order of their words."""
+
+OTHERS = ("I keep two grey parrots called Ana and Bo.", "My sister works as a nurse in Lagos.")
+
+
+@pytest.mark.parametrize("said", ALMOST_THE_SAME)
+async def test_what_differs_in_one_word_is_told_where_there_is_room(said):
+    older, newer = said
+    among = [(each, "Fine.") for each in (older, *OTHERS, newer)]
+    first = await summarize((older, "Fine."))
+    provider = ExtractiveSummaryProvider()
+    for summary in (
+        await summarize(*among),
+        first + await summarize((newer, "Fine."), earlier=first, max_tokens=50),
+        await provider.summarize((), earlier=f"{first} {await summarize((newer, 'Fine.'))}"),
+        provider.brief(" ".join((older, *OTHERS, newer)), 200),
+    ):
+        assert older.rstrip(".。") in summary
+        assert newer.rstrip(".。") in summary
+
+
+@pytest.mark.parametrize("said", ALMOST_THE_SAME)
+async def test_where_there_is_room_for_one_the_newer_is_told(said):
+    older, newer = [await summarize((each, "Fine.")) for each in said]
+    room = max(count_tokens(older), count_tokens(newer))
+    assert await summarize(*((each, "Fine.") for each in said), max_tokens=room) == newer
+
+
+async def test_what_says_little_new_comes_after_what_is_new():
+    friends = [(f"My friend {name} likes tea.", "Fine.") for name in ("Anna", "Boris", "Clara", "David")]
+    room = 50
+    summary = await summarize(*friends, *((each, "Fine.") for each in OTHERS), max_tokens=room)
+    assert all(other in summary for other in OTHERS)
+    assert "David" in summary
+    assert "Anna" not in summary
+    assert count_tokens(summary) > room - 12  # the room that was left is used
+
+
+async def test_what_is_true_again_is_told_again():
+    moves = [(f"I live in {place}.", "Fine.") for place in ("Hanoi", "Berlin", "Hanoi")]
+    assert await summarize(*moves) == "User said (→ answered): “I live in Berlin.” “I live in Hanoi.”"
+    earlier = await summarize(*moves[:2])
+    assert await summarize(moves[2], earlier=earlier) == "“I live in Hanoi.”"
+    assert await summarize(moves[1], earlier=earlier) == ""
+
+
+async def test_a_question_takes_no_statements_place():
+    said = [("I live in Berlin.", ""), ("Where in Berlin do I live?", "")]
+    assert await summarize(*said, max_tokens=14) == "User said (→ answered): “I live in Berlin.”"
+
+
 async def test_the_whole_is_shortened_to_its_most_telling_statements():
     text = await summarize(
         ("I keep two grey parrots called Ana and Bo.", ""), ("Lovely day to sit outside, I guess.", "")

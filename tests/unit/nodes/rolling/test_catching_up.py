@@ -55,6 +55,35 @@ async def test_where_the_provider_fails_or_is_too_slow_quotes_take_its_place(bui
     assert "Mia" not in caplog.text
 
 
+@pytest.mark.parametrize("how", ["fails", "hangs"])
+async def test_no_turn_waits_again_for_a_provider_that_was_just_waited_for_in_vain(build, how, monkeypatch):
+    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)
+    rig = build(provider=build.Numbers(gate=asyncio.Event()) if how == "hangs" else None, budget=1_000)
+    rig.provider.fails = 1_000
+    for rounds in (9, 12, 15):
+        newest = await rig.summariser.catch_up("ann", "t", running(build, rounds))
+        assert newest.rounds == rounds - KEEP
+    await rig.summariser.catch_up("bob", "another", running(build, 9))
+    assert len(rig.provider.calls) == 1
+
+
+async def test_a_provider_that_rested_is_asked_again(build, monkeypatch):
+    monkeypatch.setattr("discreet.nodes.rolling_summary.RESTING_SECONDS", 0.0)
+    rig = build(budget=1_000)
+    rig.provider.fails = 1
+    await rig.summariser.catch_up("ann", "t", running(build, 9))
+    newest = await rig.summariser.catch_up("ann", "t", running(build, 12))
+    assert build.covered(newest) == [4, 5, 6]  # the quotes of the first three say nothing
+    assert len(rig.provider.calls) == 2
+
+
+async def test_a_provider_that_answers_in_time_is_always_asked(build):
+    rig = build(budget=1_000)
+    for rounds in (9, 12, 15):
+        newest = await rig.summariser.catch_up("ann", "t", running(build, rounds))
+    assert build.covered(newest) == list(range(1, 15 - KEEP + 1))
+
+
 async def test_it_never_raises(build):
     class Broken:
         def redact(self, text):
