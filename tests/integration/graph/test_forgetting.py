@@ -75,7 +75,7 @@ class Quotes:
 
 
 class Assistant:
-    """A model that saves what it is told to, and forgets by recall and id; it keeps its prompts."""
+    """A model that saves what it is told to, and forgets by recall and id, else by words; it keeps its prompts."""
 
     def __init__(self, words):
         self.words = words
@@ -100,7 +100,8 @@ class Assistant:
             return _call("recall_memory", {"query": said.text.removeprefix("forget: ")})
         if last is not None and last.name == "recall_memory":
             found = [m for m in json.loads(last.text)["memories"] if m["type"] == "user_fact"]
-            return _call("forget_memory", {"entry_id": found[0]["entry_id"]}) if found else AIMessage("Nothing.")
+            named = {"entry_id": found[0]["entry_id"]} if found else {"text": said.text.removeprefix("forget: ")}
+            return _call("forget_memory", named)
         return AIMessage("Fine.")
 
 
@@ -207,6 +208,31 @@ async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, databas
         assert script["words"][0] in logged.casefold()
         marks = connection.execute("SELECT * FROM discreet.forgotten_round").fetchall()
         assert len(marks) == 3
+
+
+@pytest.mark.parametrize("kind", HOUSES)
+async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(script, storage, kind):
+    """The request that names it goes too, and so does the summary that other threads are told."""
+    assistant = Assistant(script["words"])
+    say = await house(kind, storage, assistant)
+    for text in (script["fact"], script["other"], *script["talk"]):
+        await say(text, "a")
+    await say(script["again"], "b")
+    assert script["words"][0] in (await summarised(storage, "a", 5)).casefold()
+
+    await say("forget: " + script["fact"], "a")
+    (result,) = [json.loads(m.text) for m in assistant.model.prompts[-1] if getattr(m, "name", "") == "forget_memory"]
+    assert result == {"deleted": True, "also": [], "rounds": 2, "summaries": 2, "still": []}
+
+    since = len(assistant.prompts)
+    for thread in ("a", "b", "c"):
+        await say(script["next"], thread)
+        await say(script["talk"][1], thread)
+    assert assistant.telling(since) == []
+    assert script["kept"] in assistant.prompts[since]
+    remade = await summarised(storage, "a", 5)
+    assert not any(word in remade.casefold() for word in script["words"])
+    assert not any(w in text.casefold() for text in await texts(storage) for w in script["words"])
 
 
 async def texts(storage, *types, user="ann"):
