@@ -8,11 +8,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.options import Options
+from discreet.providers.offline import OfflineChatModel
 from discreet.state.context import Context
 from discreet.state.records import MemoryFilters
 from discreet.storage import open_storage
@@ -262,6 +264,57 @@ OFFLINE = {
     "ru": ("Я живу в Ханое.", "Забудь, что я живу в Ханое.", "Где я живу?", "Хано", "Я играю в шахматы."),
     "zh": ("我住在河内。", "请忘记我住在河内。", "我住在哪里？", "河内", "我下棋。"),
 }
+
+
+SAID = {
+    "en": (
+        "Should I tell my boss that I am pregnant?",
+        "Don't remember that I am pregnant.",
+        "pregnan",
+        "I play chess.",
+    ),
+    "vi": (
+        "Tôi đang mang thai, có uống cà phê được không?",
+        "Hãy quên rằng tôi mang thai",
+        "mang thai",
+        "Tôi chơi cờ.",
+    ),
+    "ru": ("Говорить ли начальнику, что я беременна?", "Забудь, что я беременна", "беремен", "Я играю в шахматы."),
+    "zh": ("我怀孕了能喝咖啡吗？", "别记住我怀孕了", "怀孕", "我下棋。"),
+}
+
+
+class Recording(OfflineChatModel):
+    """The offline model; it keeps its prompts."""
+
+    prompts: list[str] = Field(default_factory=list)
+
+    def _answer(self, messages, tools):
+        self.prompts.append("\n".join(str(message.text) for message in messages))
+        return super()._answer(messages, tools)
+
+
+@pytest.mark.parametrize("language", SAID)
+async def test_the_offline_model_forgets_what_was_only_said(database, language):
+    asked, forget, word, other = SAID[language]
+    async with open_storage(database) as storage:
+        model = Recording()
+        parts = {"memories": storage.memories, "log": storage.log, "summaries": storage.summaries}
+        graph = build_graph(chat_model=model, **parts).compile(checkpointer=InMemorySaver())
+
+        async def say(text):
+            state = await graph.ainvoke(
+                {"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "a"}}, context=Context(user_id="ann")
+            )
+            return state["messages"][-1].text
+
+        await say(other)
+        await say(asked)
+        assert word not in await say(forget)
+        since = len(model.prompts)
+        await say(other)
+        assert word not in "".join(model.prompts[since:])
+        assert [other] == await texts(storage)
 
 
 @pytest.mark.parametrize("language", OFFLINE)
