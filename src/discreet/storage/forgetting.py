@@ -78,14 +78,21 @@ async def _forget(
     asking: ForgetRequest,
 ) -> Forgotten:
     derived, others = [
-        await _read(cursor, build_latest(user_id, limit=LOOK_BACK, filters=kinds, older_than=None), sealer)
+        await _rows(cursor, build_latest(user_id, limit=LOOK_BACK, filters=kinds, older_than=None))
         for kinds in (MemoryFilters(types=list(DERIVED)), MemoryFilters(types=list(OTHERS)))
     ]
     rows = await (await cursor.execute(_LOGGED, {"user_id": user_id, "limit": LOOK_BACK})).fetchall()
 
     def decide() -> Forgotten:
         logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, sealer)) for row in rows)
-        return forget(facts, text=text, asking=asking, logged=logged, derived=derived, others=others)
+        return forget(
+            facts,
+            text=text,
+            asking=asking,
+            logged=logged,
+            derived=[_record(row, sealer) for row in derived],
+            others=(_record(row, sealer) for row in others),
+        )
 
     gone = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_id, [record.entry_id for record in (*gone.facts, *gone.told)], sealer)
@@ -113,8 +120,11 @@ async def _facts(
 
 
 async def _read(cursor: _Cursor, query: Search, sealer: FieldSealer) -> list[MemoryRecord]:
-    rows = await (await cursor.execute(query.statement, query.parameters)).fetchall()
-    return [_record(row, sealer) for row in rows]
+    return [_record(row, sealer) for row in await _rows(cursor, query)]
+
+
+async def _rows(cursor: _Cursor, query: Search) -> list[dict[str, Any]]:
+    return await (await cursor.execute(query.statement, query.parameters)).fetchall()
 
 
 def _record(row: dict[str, Any], sealer: FieldSealer) -> MemoryRecord:
