@@ -400,6 +400,16 @@ def test_of_what_is_in_no_memory_the_words_are_forgotten_and_no_other_memory_goe
     assert [name for name, _ in chat.calls] == ["recall_memory"]  # this tool takes no text
 
 
+@pytest.mark.parametrize("kind", ["turn", "conversation_summary"])
+def test_what_only_a_conversation_tells_is_forgotten_by_its_words(kind):
+    """By the id of a summary the whole request would say what to forget, and the word "forget" is in other rounds."""
+    memories = found(("They spoke of a boat and of jazz", 0.9, kind))
+    gone = {"deleted": True, "also": [], "rounds": 2, "summaries": 1, "still": []}
+    chat = Chat(recall_memory, forget_by_words, recall_memory=memories, forget_memory=gone)
+    assert "What was said of it is forgotten" in chat.say("Forget my boat")
+    assert chat.calls[1:] == [("forget_memory", {"text": "my boat"})]
+
+
 def test_if_nothing_told_it_nothing_is_claimed():
     gone = {"deleted": False, "also": [], "rounds": 0, "summaries": 0, "still": []}
     answer = Chat(recall_memory, forget_by_words, recall_memory=found(), forget_memory=gone).say("Forget my boat")

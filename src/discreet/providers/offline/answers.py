@@ -92,8 +92,13 @@ def _forgetting(turn: Turn, named: str) -> Iterator[ToolCall]:
 
 
 def _meant(turn: Turn, named: str) -> list[dict[str, Any]]:
-    """Return the memory that is closest to the user's words and tells them, and the facts that have all of these words."""
+    """Return the memory that is closest to the user's words and tells them, and the facts that have all of these words.
+
+    What was made of conversations goes by the words themselves where they can be given.
+    """
     near = _near(turn, MIN_RELEVANCE)
+    if "text" in _arguments(turn, FORGET):
+        near = [memory for memory in near if memory.get("type") not in _SHORT_OF_A_FACT]
     sure = [memory for memory in near if memory["relevance"] >= MIN_RELEVANCE_TO_FORGET]
     closest = next((memory for memory in sure if is_meant(str(memory.get("text", "")), named)), None)
     if closest is None:
@@ -204,7 +209,7 @@ def _is_named(memory: Mapping[str, Any], forget: str) -> bool:
 
 
 def _arguments(turn: Turn, tool: str) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = turn.tools[tool].get("properties", {})
+    properties: Mapping[str, Any] = turn.tools.get(tool, {}).get("properties", {})
     return properties
 
 
