@@ -224,6 +224,12 @@ def _memory_tools(
             memories=memories, default_user=user, shared_apps=settings.shared_apps, memory_settings=memory_settings
         ),
         MemoryUpdate(memories=memories, default_user=user, redactor=redactor),
-        MemoryForget(memories=memories, default_user=user, summaries=options.summaries, redactor=redactor),
+        MemoryForget(
+            memories=memories,
+            default_user=user,
+            summaries=options.summaries,
+            shared_apps=settings.shared_apps,
+            redactor=redactor,
+        ),
     ]
     return [tool for tool in tools if tool.name in wanted]

@@ -119,9 +119,12 @@ def texts_of_rounds(run: Run, messages: Sequence[BaseMessage]) -> dict[str, str]
 
 def tags_of_rounds(run: Run, messages: Sequence[BaseMessage], redactor: TextRedactor) -> dict[str, frozenset[str]]:
     """Return the tagged placeholders of each round, the running one included, by request_id; tools get the real values."""
-    redact = of_thread(redactor, run.thread_id).redact
-    rounds = _rounds(run, messages)
-    return {request_id: frozenset(m[0] for m in TAGGED.finditer(redact(text))) for request_id, text in rounds}
+    return {request_id: tags_of(text, run.thread_id, redactor) for request_id, text in _rounds(run, messages)}
+
+
+def tags_of(text: str, thread_id: str | None, redactor: TextRedactor) -> frozenset[str]:
+    """Return the tagged placeholders of a text of the thread."""
+    return frozenset(match[0] for match in TAGGED.finditer(of_thread(redactor, thread_id).redact(text)))
 
 
 def _rounds(run: Run, messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ DiscreetError
 │   ├── FeedbackLimitError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
+├── UnclearForgettingError        forgetting was asked for without saying what, or of two things at once
 ├── UnresolvedPlaceholderError    a tool was to run with a placeholder in the place of a value
 ├── CheckpointError
 │   ├── LeakBlockedError          something raw was about to be written; it was not
@@ -303,6 +304,12 @@ class CopiedFromToolError(MemoryRefusedError):
     """The text comes from a tool's result, not from the user. Tool data is never kept as a memory."""
 
     code = "memory_tool_data"
+
+
+class UnclearForgettingError(DiscreetError):
+    """Nothing was forgotten. Give either entry_id, of a memory that recall_memory found, or text, of what was only said."""
+
+    code = "forget_unclear"
 
 
 class UnresolvedPlaceholderError(DiscreetError):

@@ -156,14 +156,17 @@ def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:
     result = _read(str(message.text))
     match message.name:
         case "save_memory" | "update_memory" if isinstance(result.get("text"), str):
-            yield ("stored" if message.name == "save_memory" else "updated"), result["text"]
+            for memory in (result, *_objects(result.get("also"))):
+                yield ("stored" if message.name == "save_memory" else "updated"), str(memory.get("text", ""))
         case "recall_memory":
             for memory in _objects(result.get("memories")):
                 yield "recalled", f"{memory.get('text', '')} ({memory.get('relevance', '?')})"
         case "forget_memory" if result.get("deleted"):
-            yield "forgotten", str(result.get("text") or result.get("entry_id", ""))
-            for also in _objects(result.get("also")):
-                yield "forgotten", str(also.get("text") or also.get("entry_id", ""))
+            if "entry_id" not in result:  # it was said, and never kept
+                yield "forgotten", f"what was said of it (rounds: {result.get('rounds', '?')})"
+            for memory in (result, *_objects(result.get("also"))):
+                if "entry_id" in memory:
+                    yield "forgotten", str(memory["entry_id"])
 
 
 def _read(text: str) -> dict[str, Any]:

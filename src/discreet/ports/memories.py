@@ -30,11 +30,13 @@ class Forgotten:
     """What `Memories.forget` took."""
 
     facts: list[MemoryRecord]
-    """What was asked for first, then what was split from the same statement, and former versions."""
+    """What was asked for first, then what was split from the same statement, and former versions. None for a text."""
     told: list[MemoryRecord]
     """Turns and summaries of conversations that told it."""
     rounds: frozenset[tuple[str, str]]
     """thread_id and request_id of the rounds that told it, without the one that asks to forget."""
+    still: list[MemoryRecord]
+    """Current memories that share words with it, newest first: they stay, and may be about the same thing."""
 
 
 class Memories(Protocol):
@@ -109,13 +111,16 @@ class Memories(Protocol):
         ...
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
+        self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it; None, and nothing is done, if there is none of that id.
 
         With it go its former versions, what `save_memory` kept of the same turn unless `only` this is meant, and the turns
         and summaries of conversations that tell any of these, or were made of a round that does. Those rounds, and the
         running one, are `forgotten` from then on. All of it happens, or nothing.
+
+        Where `what` is a text, which may have been said and never kept, the same goes but for facts: those that tell it
+        are `still` there.
 
         Raises:
             StorageError: Nothing was deleted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.telling import teller
@@ -13,6 +13,9 @@ from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryRecord, MemoryTyp
 
 DERIVED: Final[tuple[MemoryType, ...]] = ("turn", "conversation_summary")
 """Memories that are made of conversations, and go where they tell what is forgotten."""
+
+OTHERS: Final[tuple[MemoryType, ...]] = tuple(kind for kind in get_args(MemoryType) if kind not in DERIVED)
+"""Memories that go by their own ids only."""
 
 _PLACEHOLDER: Final = re.compile(r"<[A-Z][A-Z0-9_]{0,40}>")
 """What a value is in a memory: of which kind it was, not which one. In other threads than the one that asks, a round with a
@@ -53,17 +56,20 @@ def superseded_by(facts: Sequence[MemoryRecord], ended: Iterable[MemoryRecord]) 
 def forget(
     facts: list[MemoryRecord],
     *,
+    text: str = "",
     asking: ForgetRequest,
     logged: Iterable[LoggedRound],
     derived: Sequence[MemoryRecord],
+    others: Iterable[MemoryRecord],
 ) -> Forgotten:
-    """Return what goes with `facts`: rounds that tell them, and what was made of these.
+    """Return what goes with `facts` and with a `text`, which is a fact without a record: rounds that tell them, and what was made of these.
 
-    A summary goes if it tells them, and also if it is of a thread that does: it may do so in other words.
+    A summary goes if it tells them, and also if it is of a thread that does: it may do so in other words. Of the `others`
+    those that tell them are named.
     """
-    told = teller((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)
+    told = teller([text, *((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)])
     rounds = {place for record in facts if (place := _round_of(record)) is not None}
-    values = {written for fact in facts for written in _PLACEHOLDER.findall(fact.text)}
+    values = {written for said in (text, *(fact.text for fact in facts)) for written in _PLACEHOLDER.findall(said)}
     rounds |= {
         (each.thread_id, each.request_id)
         for each in logged
@@ -90,7 +96,8 @@ def forget(
             or (record.thread_id in threads if record.type == "conversation_summary" else _round_of(record) in rounds)
         )
     ]
-    return Forgotten(facts=facts, told=gone, rounds=frozenset(rounds))
+    still = [record for record in others if record.entry_id not in known and told(record.text)]
+    return Forgotten(facts=facts, told=gone, rounds=frozenset(rounds), still=still)
 
 
 def _with_values(values: Collection[str], facts: Sequence[MemoryRecord], asking: ForgetRequest) -> set[str]:

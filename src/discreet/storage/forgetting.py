@@ -10,12 +10,12 @@ from psycopg import AsyncCursor
 
 from discreet.errors import EncryptionError
 from discreet.ports import ForgetRequest, Forgotten
-from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, beginnings, forget, superseded_by
+from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.storage.browsing import build_get, build_latest, build_superseded
 from discreet.storage.conversation_log import text_of_turn
 from discreet.storage.deleting import delete_entries
-from discreet.storage.keys import digest
+from discreet.storage.keys import digest, person_for
 from discreet.storage.memory_rows import record_from
 from discreet.storage.sealing import FieldSealer
 from discreet.storage.search_sql import Search
@@ -57,13 +57,42 @@ async def forget_entry(
     if not entry:
         return None
     facts = await _facts(cursor, user_id, entry[0], sealer, only=only)
-    kinds = MemoryFilters(types=list(DERIVED))
-    derived = await _read(cursor, build_latest(user_id, limit=LOOK_BACK, filters=kinds, older_than=None), sealer)
+    return await _forget(cursor, user_id, sealer, facts=facts, asking=asking)
+
+
+async def forget_text(
+    cursor: _Cursor, user_id: str, text: str, sealer: FieldSealer, *, asking: ForgetRequest
+) -> Forgotten:
+    """Forget what tells a redacted text, said and perhaps never kept. The person must be locked."""
+    await person_for(cursor, user_id)  # of whom nothing may be kept yet; the marks belong to somebody
+    return await _forget(cursor, user_id, sealer, facts=[], text=text, asking=asking)
+
+
+async def _forget(
+    cursor: _Cursor,
+    user_id: str,
+    sealer: FieldSealer,
+    *,
+    facts: list[MemoryRecord],
+    text: str = "",
+    asking: ForgetRequest,
+) -> Forgotten:
+    derived, others = [
+        await _rows(cursor, build_latest(user_id, limit=LOOK_BACK, filters=kinds, older_than=None))
+        for kinds in (MemoryFilters(types=list(DERIVED)), MemoryFilters(types=list(OTHERS)))
+    ]
     rows = await (await cursor.execute(_LOGGED, {"user_id": user_id, "limit": LOOK_BACK})).fetchall()
 
     def decide() -> Forgotten:
         logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, sealer)) for row in rows)
-        return forget(facts, asking=asking, logged=logged, derived=derived)
+        return forget(
+            facts,
+            text=text,
+            asking=asking,
+            logged=logged,
+            derived=[_record(row, sealer) for row in derived],
+            others=(_record(row, sealer) for row in others),
+        )
 
     gone = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_id, [record.entry_id for record in (*gone.facts, *gone.told)], sealer)
@@ -91,8 +120,11 @@ async def _facts(
 
 
 async def _read(cursor: _Cursor, query: Search, sealer: FieldSealer) -> list[MemoryRecord]:
-    rows = await (await cursor.execute(query.statement, query.parameters)).fetchall()
-    return [_record(row, sealer) for row in rows]
+    return [_record(row, sealer) for row in await _rows(cursor, query)]
+
+
+async def _rows(cursor: _Cursor, query: Search) -> list[dict[str, Any]]:
+    return await (await cursor.execute(query.statement, query.parameters)).fetchall()
 
 
 def _record(row: dict[str, Any], sealer: FieldSealer) -> MemoryRecord:

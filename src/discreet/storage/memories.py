@@ -23,7 +23,7 @@ from discreet.state.text import storable
 from discreet.storage.browsing import build_get, build_latest
 from discreet.storage.deleting import delete_one, delete_where
 from discreet.storage.feedback import append_feedback
-from discreet.storage.forgetting import MARKED, forget_entry
+from discreet.storage.forgetting import MARKED, forget_entry, forget_text
 from discreet.storage.frequencies import TokenFrequencies
 from discreet.storage.hits import HitCounter
 from discreet.storage.keys import digest
@@ -251,9 +251,11 @@ class PostgresMemories:
             return await delete_where(cursor, user_id, filters, self._rules.sealer)
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
+        self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
+
+        `what` is its entry_id, or a text: then all that tells this goes, but for facts.
 
         Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`.
 
@@ -263,8 +265,13 @@ class PostgresMemories:
         """
         user_id = check_user_id(user_id)
         asking = asking or ForgetRequest()
+        sealer = self._rules.sealer
+        if isinstance(what, UUID):
+            async with self._locked(user_id) as cursor:
+                return await forget_entry(cursor, user_id, what, sealer, only=only, asking=asking)
+        text = await asyncio.to_thread(self._redactor.redact, storable(what))
         async with self._locked(user_id) as cursor:
-            return await forget_entry(cursor, user_id, entry_id, self._rules.sealer, only=only, asking=asking)
+            return await forget_text(cursor, user_id, text, sealer, asking=asking)
 
     async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
         """Return the request_ids of the rounds of a thread that no prompt may tell any more.

@@ -16,7 +16,7 @@ from discreet.redaction import Redactor
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.dedup_resolution import CONSOLIDATED, Nearness, settle
-from discreet.retrieval.forgetting import DERIVED, LoggedRound, are_siblings, forget, superseded_by
+from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, forget, superseded_by
 from discreet.retrieval.tokens import tokens
 from discreet.state.context import check_user_id
 from discreet.state.records import (
@@ -28,6 +28,7 @@ from discreet.state.records import (
     ScoredMemory,
     TurnRecord,
 )
+from discreet.state.text import storable
 from discreet.storage.redacting import redacted_record
 from discreet.testing.embeddings import StubEmbeddings
 
@@ -182,25 +183,29 @@ class InMemoryMemories:
         return self._kept[check_user_id(user_id)].pop(entry_id, None) is not None
 
     async def forget(
-        self, user_id: str, entry_id: UUID, *, only: bool = False, asking: ForgetRequest | None = None
+        self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
     ) -> Forgotten | None:
-        """Delete one memory and all that tells it; None if there is none of that id."""
+        """Delete one memory and all that tells it, or all that tells a text; None if there is none of that id."""
         asking = asking or ForgetRequest()
         records = {each: kept.record for each, kept in self._kept[check_user_id(user_id)].items()}
-        entry = records.get(entry_id)
-        if entry is None:
-            return None
-        facts = [entry]
-        if not only:
-            facts += [each for each in records.values() if each is not entry and are_siblings(each, entry)]
+        facts: list[MemoryRecord] = []
+        if isinstance(what, UUID):
+            entry = records.get(what)
+            if entry is None:
+                return None
+            facts = [entry]
+            if not only:
+                facts += [each for each in records.values() if each is not entry and are_siblings(each, entry)]
         while former := superseded_by(facts, records.values()):
             facts += former
         turns = [] if self._log is None else [turn for turn in self._log.turns if turn.user_id == user_id]
         gone = forget(
             facts,
+            text="" if isinstance(what, UUID) else self._redactor.redact(storable(what)),
             asking=asking,
             logged=[LoggedRound(t.thread_id, t.request_id, f"{t.input_text}\n{t.output_text}") for t in turns],
             derived=[record for record in records.values() if record.type in DERIVED],
+            others=await self.latest(user_id, limit=len(records), filters=MemoryFilters(types=list(OTHERS))),
         )
         for record in (*gone.facts, *gone.told):
             del self._kept[user_id][record.entry_id]

@@ -8,11 +8,13 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.options import Options
+from discreet.providers.offline import OfflineChatModel
 from discreet.state.context import Context
 from discreet.state.records import MemoryFilters
 from discreet.storage import open_storage
@@ -75,7 +77,7 @@ class Quotes:
 
 
 class Assistant:
-    """A model that saves what it is told to, and forgets by recall and id; it keeps its prompts."""
+    """A model that saves what it is told to, and forgets by recall and id, else by words; it keeps its prompts."""
 
     def __init__(self, words):
         self.words = words
@@ -100,7 +102,8 @@ class Assistant:
             return _call("recall_memory", {"query": said.text.removeprefix("forget: ")})
         if last is not None and last.name == "recall_memory":
             found = [m for m in json.loads(last.text)["memories"] if m["type"] == "user_fact"]
-            return _call("forget_memory", {"entry_id": found[0]["entry_id"]}) if found else AIMessage("Nothing.")
+            named = {"entry_id": found[0]["entry_id"]} if found else {"text": said.text.removeprefix("forget: ")}
+            return _call("forget_memory", named)
         return AIMessage("Fine.")
 
 
@@ -209,6 +212,31 @@ async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, databas
         assert len(marks) == 3
 
 
+@pytest.mark.parametrize("kind", HOUSES)
+async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(script, storage, kind):
+    """The request that names it goes too, and so does the summary that other threads are told."""
+    assistant = Assistant(script["words"])
+    say = await house(kind, storage, assistant)
+    for text in (script["fact"], script["other"], *script["talk"]):
+        await say(text, "a")
+    await say(script["again"], "b")
+    assert script["words"][0] in (await summarised(storage, "a", 5)).casefold()
+
+    await say("forget: " + script["fact"], "a")
+    (result,) = [json.loads(m.text) for m in assistant.model.prompts[-1] if getattr(m, "name", "") == "forget_memory"]
+    assert result == {"deleted": True, "also": [], "rounds": 2, "summaries": 2, "still": []}
+
+    since = len(assistant.prompts)
+    for thread in ("a", "b", "c"):
+        await say(script["next"], thread)
+        await say(script["talk"][1], thread)
+    assert assistant.telling(since) == []
+    assert script["kept"] in assistant.prompts[since]
+    remade = await summarised(storage, "a", 5)
+    assert not any(word in remade.casefold() for word in script["words"])
+    assert not any(w in text.casefold() for text in await texts(storage) for w in script["words"])
+
+
 async def texts(storage, *types, user="ann"):
     found = await storage.memories.latest(user, held=False, filters=MemoryFilters(types=list(types) or None))
     return [record.text for record in found]
@@ -236,6 +264,57 @@ OFFLINE = {
     "ru": ("Я живу в Ханое.", "Забудь, что я живу в Ханое.", "Где я живу?", "Хано", "Я играю в шахматы."),
     "zh": ("我住在河内。", "请忘记我住在河内。", "我住在哪里？", "河内", "我下棋。"),
 }
+
+
+SAID = {
+    "en": (
+        "Should I tell my boss that I am pregnant?",
+        "Don't remember that I am pregnant.",
+        "pregnan",
+        "I play chess.",
+    ),
+    "vi": (
+        "Tôi đang mang thai, có uống cà phê được không?",
+        "Hãy quên rằng tôi mang thai",
+        "mang thai",
+        "Tôi chơi cờ.",
+    ),
+    "ru": ("Говорить ли начальнику, что я беременна?", "Забудь, что я беременна", "беремен", "Я играю в шахматы."),
+    "zh": ("我怀孕了能喝咖啡吗？", "别记住我怀孕了", "怀孕", "我下棋。"),
+}
+
+
+class Recording(OfflineChatModel):
+    """The offline model; it keeps its prompts."""
+
+    prompts: list[str] = Field(default_factory=list)
+
+    def _answer(self, messages, tools):
+        self.prompts.append("\n".join(str(message.text) for message in messages))
+        return super()._answer(messages, tools)
+
+
+@pytest.mark.parametrize("language", SAID)
+async def test_the_offline_model_forgets_what_was_only_said(database, language):
+    asked, forget, word, other = SAID[language]
+    async with open_storage(database) as storage:
+        model = Recording()
+        parts = {"memories": storage.memories, "log": storage.log, "summaries": storage.summaries}
+        graph = build_graph(chat_model=model, **parts).compile(checkpointer=InMemorySaver())
+
+        async def say(text):
+            state = await graph.ainvoke(
+                {"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "a"}}, context=Context(user_id="ann")
+            )
+            return state["messages"][-1].text
+
+        await say(other)
+        await say(asked)
+        assert word not in await say(forget)
+        since = len(model.prompts)
+        await say(other)
+        assert word not in "".join(model.prompts[since:])
+        assert [other] == await texts(storage)
 
 
 @pytest.mark.parametrize("language", OFFLINE)

@@ -182,3 +182,59 @@ async def test_of_a_summary_the_users_words_say_what_is_to_go(memories, log):
     asking = ForgetRequest(thread_id="b", request_id="r9", asked="Forget that peanuts make me ill")
     gone = await memories.forget("ann", record.entry_id, asking=asking)
     assert gone.rounds == {("a", "r1")}
+
+
+async def test_what_was_said_and_never_kept_is_forgotten_by_its_words(memories, log):
+    """The rounds of all threads, turns and summaries go as with a fact; facts that tell it are named and stay."""
+    await memories.save("ann", [fact("Bakes bread", "r4"), fact("Buys peanut butter", "r5")])
+    derived = [
+        MemoryRecord(text="User: peanuts make me ill", type="turn", thread_id="b", position=0, request_id="r3"),
+        MemoryRecord(text="They spoke of food", type="conversation_summary", thread_id="b"),
+        MemoryRecord(text="They spoke of boats", type="conversation_summary", thread_id="c"),
+    ]
+    await memories.save("ann", derived)
+    await log.append(turn("r3", "Peanuts make me ill", thread="b"))
+    await log.append(turn("r6", "Peanuts make me ill", thread="b", user="bob"))
+    asking = ForgetRequest(thread_id="a", request_id="r9", rounds={"r1": "May one eat peanuts?", "r2": "Hello"})
+    gone = await memories.forget("ann", "I am allergic to peanuts", asking=asking)
+    assert (gone.facts, gone.rounds) == ([], {("a", "r1"), ("b", "r3")})
+    assert {each.text for each in gone.told} == {"User: peanuts make me ill", "They spoke of food"}
+    assert [each.text for each in gone.still] == ["Buys peanut butter"]
+    assert await left(memories) == {"Bakes bread", "Buys peanut butter", "They spoke of boats"}
+    assert [await memories.forgotten("ann", thread) for thread in "abc"] == [{"r1", "r9"}, {"r3"}, set()]
+    assert await memories.forgotten("bob", "b") == frozenset()
+
+
+async def test_the_request_is_forgotten_though_nothing_is_known_of_the_user(memories):
+    asking = ForgetRequest(thread_id="a", request_id="r1")
+    gone = await memories.forget("new", "I am pregnant", asking=asking)
+    assert (gone.facts, gone.told, gone.rounds, gone.still) == ([], [], frozenset(), [])
+    assert await memories.forgotten("new", "a") == {"r1"}
+
+
+async def test_a_value_in_the_words_is_known_by_its_placeholder(memories, log):
+    await log.append(turn("r3", "Write to <EMAIL>", thread="b"))
+    asking = ForgetRequest(
+        thread_id="a",
+        request_id="r9",
+        rounds={"r1": "Mail <EMAIL>", "r2": "Mail <EMAIL>"},
+        tags={
+            "r1": frozenset({"<EMAIL:ONE>"}),
+            "r2": frozenset({"<EMAIL:TWO>"}),
+            "r9": frozenset({"<EMAIL:ONE>"}),
+        },
+    )
+    gone = await memories.forget("ann", "ann.lee@example.com", asking=asking)
+    assert gone.rounds == {("a", "r1"), ("b", "r3")}
+
+
+async def test_other_current_facts_that_tell_it_are_named_newest_first(memories):
+    said = ["Expects a baby in May, twins", "Twins run in the family", "Plays chess"]
+    for number, text in enumerate(said):
+        await memories.save("ann", [fact(text, f"r{number}", created_at=NOON + timedelta(hours=number))])
+    ended = fact("Wished for twins", "r7", created_at=NOON - timedelta(days=9), valid_to=NOON - timedelta(days=5))
+    await memories.save("ann", [ended])
+    await memories.save("bob", [fact("Has twins")])
+    (record,) = await memories.save("ann", [fact("Is going to have twins", "r8", created_at=NOON + timedelta(days=1))])
+    gone = await memories.forget("ann", record.entry_id)
+    assert [each.text for each in gone.still] == ["Twins run in the family", "Expects a baby in May, twins"]

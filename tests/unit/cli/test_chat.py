@@ -36,6 +36,11 @@ def test_memories_of_a_recall_that_was_cut_are_told():
     ("name", "result", "told"),
     [
         ("save_memory", {"saved": True, "text": "Keeps parrots"}, [("stored", "Keeps parrots")]),
+        (
+            "save_memory",
+            {"saved": True, "text": "Called Linh", "also": [{"entry_id": "2", "text": "Lives in Hanoi"}]},
+            [("stored", "Called Linh"), ("stored", "Lives in Hanoi")],
+        ),
         ("update_memory", {"updated": True, "entry_id": "1", "text": "Keeps owls"}, [("updated", "Keeps owls")]),
         ("update_memory", {"updated": False, "entry_id": "1"}, []),
         ("forget_memory", {"deleted": True, "entry_id": "1"}, [("forgotten", "1")]),
@@ -45,6 +50,8 @@ def test_memories_of_a_recall_that_was_cut_are_told():
             [("forgotten", "1"), ("forgotten", "2")],
         ),
         ("forget_memory", {"deleted": False, "entry_id": "1"}, []),
+        ("forget_memory", {"deleted": False, "still": []}, []),
+        ("forget_memory", {"deleted": True, "rounds": 3}, [("forgotten", "what was said of it (rounds: 3)")]),
         ("weather", {"hanoi": 31}, []),
     ],
 )

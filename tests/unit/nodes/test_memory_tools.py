@@ -1,4 +1,5 @@
 import json
+from itertools import chain
 from typing import Annotated, TypedDict
 from uuid import uuid4
 
@@ -10,6 +11,8 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 
 from discreet.background_loop import wait_for
+from discreet.nodes.requests import request_id_of
+from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools
 from discreet.ports import FixedSettings
 from discreet.state.context import Context
@@ -92,8 +95,66 @@ async def test_the_result_lists_what_went_without_its_text(call, memories):
         "also": [{"entry_id": str(boat.entry_id), "type": "user_fact"}],
         "rounds": 3,
         "summaries": 0,
+        "still": [],
     }
     assert await memories.latest("ann") == []
+
+
+async def test_what_was_never_kept_is_forgotten_by_its_words(call, memories):
+    before = [
+        AIMessage("How nice."),
+        HumanMessage("May I eat nuts while I am pregnant?", id="h1"),
+        AIMessage("Yes.", id="a1"),
+    ]
+    before += [HumanMessage("Hello", id="h2"), AIMessage("Hi.", id="a2"), HumanMessage("Forget that", id="h3")]
+    message = await call("forget_memory", {"text": "I am pregnant"}, before=before, user_id="ann")
+    assert json.loads(message.content) == {"deleted": True, "also": [], "rounds": 1, "summaries": 0, "still": []}
+    marked = {request_id_of("ann", "thread-1", each) for each in ("h1", "h3")}
+    assert await memories.forgotten("ann", "thread-1") == marked
+    other = await call("forget_memory", {"text": "I keep a boat"}, before=before, user_id="ann")
+    assert json.loads(other.content)["deleted"] is False
+
+
+@pytest.mark.parametrize("arguments", [{}, {"text": " "}, {"entry_id": str(uuid4()), "text": "I am pregnant"}])
+async def test_one_thing_is_forgotten_at_a_time(call, memories, arguments):
+    message = await call("forget_memory", arguments, user_id="ann")
+    assert message.status == "error"
+    error = json.loads(message.content)["error"]
+    assert error["code"] == "forget_unclear"
+    assert "Give either entry_id" in error["message"]
+    assert await memories.forgotten("ann", "thread-1") == frozenset()
+
+
+async def test_the_value_named_in_a_text_is_known_by_its_tag(call, memories):
+    mine, other = "ann.lee@example.com", "bob@example.com"
+    talk = [(HumanMessage(f"Write to {mail}", id=f"h{n}"), AIMessage("Ok.")) for n, mail in enumerate((mine, other))]
+    before = [AIMessage("How nice."), *chain.from_iterable(talk), HumanMessage("Forget the first of them", id="h9")]
+    arguments = {"text": f"That it is {mine}"}
+    assert json.loads((await call("forget_memory", arguments, before=before, user_id="ann")).content)["rounds"] == 1
+    assert request_id_of("ann", "thread-1", "h0") in await memories.forgotten("ann", "thread-1")
+
+
+async def test_other_memories_that_tell_it_are_named_if_this_application_may_know_them(call, memories):
+    (mine,) = await memories.save("ann", [MemoryRecord(text="Is pregnant")])
+    (twins,) = await memories.save("ann", [MemoryRecord(text="Pregnant with twins. " + "So happy! " * 9)])
+    await memories.save("ann", [MemoryRecord(text="Her pregnancy is private", app_name="clinic")])
+    await memories.save("ann", [MemoryRecord(text="Plays chess")])
+    message = await call("forget_memory", {"entry_id": str(mine.entry_id)}, user_id="ann", said="Forget it")
+    told = "Pregnant with twins. So happy! So happy! So happy! So happy…"
+    assert json.loads(message.content)["still"] == [{"entry_id": str(twins.entry_id), "text": told}]
+
+
+async def test_the_result_fits_in_the_state_however_much_is_left(call, memories):
+    said = {"thread_id": "other", "request_id": "r1", "provenance": Provenance(source="save_memory")}
+    mine, *_ = await memories.save("ann", [MemoryRecord(text=f"Parrot {n} is green", **said) for n in range(15)])
+    given = [MemoryRecord(text=f"Parrot {n} is blue and likes nuts of all kinds, as they all do") for n in range(15)]
+    await memories.save("ann", given)
+    message = await call("forget_memory", {"entry_id": str(mine.entry_id)}, user_id="ann", said="Forget it")
+    assert len(message.content) <= MAX_RESULT_CHARS
+    result = json.loads(message.content)
+    assert "truncated" not in result
+    assert len(result["still"]) + result["more"] == 15
+    assert len(result["still"]) >= 5
 
 
 async def test_a_memory_is_corrected_in_its_place(call, memories):

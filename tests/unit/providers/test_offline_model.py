@@ -89,6 +89,7 @@ class Chat:
 
     def _run(self, call):
         result = self.results[call["name"]]
+        result = result(call) if callable(result) else result
         failed = isinstance(result, Exception)
         content = f"{type(result).__name__}: {result}" if failed else json.dumps(result) if result != "" else ""
         return ToolMessage(content, name=call["name"], tool_call_id=call["id"], status="error" if failed else "success")
@@ -177,14 +178,14 @@ def test_a_message_that_states_and_asks_gets_both_in_one_round():
 def test_forgetting_finds_the_closest_memory_deletes_it_and_says_so_without_its_text(language):
     chat = Chat(
         *MEMORY_TOOLS,
-        recall_memory=found(("two grey parrots", 0.93)),
+        recall_memory=found((STATEMENTS[language], 0.93)),
         forget_memory={"deleted": True, "entry_id": ENTRY},
     )
     answer = chat.say(FORGET[language])
     assert [name for name, _ in chat.calls] == ["recall_memory", "forget_memory"]
     assert chat.calls[1][1] == {"entry_id": ENTRY}
     assert "0.93" in answer
-    assert "grey" not in answer
+    assert STATEMENTS[language] not in answer
 
 
 def test_nothing_is_deleted_that_is_only_about_the_same_thing():
@@ -197,8 +198,11 @@ def test_nothing_is_deleted_that_is_only_about_the_same_thing():
     ("results", "said"),
     [
         ({"recall_memory": RuntimeError("down")}, "could not be searched"),
-        ({"recall_memory": found(("x", 0.9)), "forget_memory": RuntimeError("down")}, "Nothing was forgotten: "),
-        ({"recall_memory": found(("x", 0.9)), "forget_memory": {"deleted": False}}, "no longer there"),
+        (
+            {"recall_memory": found(("I keep parrots", 0.9)), "forget_memory": RuntimeError("down")},
+            "Nothing was forgotten: ",
+        ),
+        ({"recall_memory": found(("I keep parrots", 0.9)), "forget_memory": {"deleted": False}}, "no longer there"),
     ],
 )
 def test_a_deletion_that_did_not_happen_is_not_claimed(results, said):
@@ -367,3 +371,84 @@ def test_a_part_that_was_named_is_forgotten_alone(said, only):
     chat = Chat(recall_memory, forget_memory_whole, **results)
     chat.say(said)
     assert chat.calls[1][1] == {"entry_id": ENTRY, "only": only}
+
+
+@tool("forget_memory")
+def forget_by_words(entry_id: str | None = None, text: str = "", only: bool = False) -> str:
+    """Forget."""
+
+
+OTHERS = {
+    "en": ("I live in Hanoi.", "Forget that I live in Paris", "I live in Paris"),
+    "vi": ("Tôi sống ở Hà Nội.", "Hãy quên rằng tôi sống ở Paris", "tôi sống ở Paris"),
+    "ru": ("Я живу в Ханое.", "Забудь, что я живу в Париже", "я живу в Париже"),
+    "zh": ("我住在河内。", "请忘记我住在巴黎", "我住在巴黎"),
+}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_of_what_is_in_no_memory_the_words_are_forgotten_and_no_other_memory_goes(language):
+    known, said, named = OTHERS[language]
+    gone = {"deleted": True, "also": [], "rounds": 17, "summaries": 0, "still": []}
+    chat = Chat(recall_memory, forget_by_words, recall_memory=found((known, 0.93)), forget_memory=gone)
+    answer = chat.say(said)
+    assert chat.calls[1:] == [("forget_memory", {"text": named})]
+    assert "17" in answer
+    assert "0.93" not in answer
+    chat = Chat(*MEMORY_TOOLS, recall_memory=found((known, 0.93)))
+    chat.say(said)
+    assert [name for name, _ in chat.calls] == ["recall_memory"]  # this tool takes no text
+
+
+@pytest.mark.parametrize("kind", ["turn", "conversation_summary"])
+def test_what_only_a_conversation_tells_is_forgotten_by_its_words(kind):
+    """By the id of a summary the whole request would say what to forget, and the word "forget" is in other rounds."""
+    memories = found(("They spoke of a boat and of jazz", 0.9, kind))
+    gone = {"deleted": True, "also": [], "rounds": 2, "summaries": 1, "still": []}
+    chat = Chat(recall_memory, forget_by_words, recall_memory=memories, forget_memory=gone)
+    assert "What was said of it is forgotten" in chat.say("Forget my boat")
+    assert chat.calls[1:] == [("forget_memory", {"text": "my boat"})]
+
+
+def test_if_nothing_told_it_nothing_is_claimed():
+    gone = {"deleted": False, "also": [], "rounds": 0, "summaries": 0, "still": []}
+    answer = Chat(recall_memory, forget_by_words, recall_memory=found(), forget_memory=gone).say("Forget my boat")
+    assert "forgot nothing" in answer
+
+
+@pytest.mark.parametrize("said", ["Forget it", "Hãy quên đi", "Забудь", "忘记"])
+def test_who_does_not_say_what_to_forget_loses_nothing(said):
+    chat = Chat(recall_memory, forget_by_words, recall_memory=found())
+    chat.say(said)
+    assert [name for name, _ in chat.calls] == ["recall_memory"]
+
+
+PREGNANT = {
+    "en": (
+        "I am pregnant.",
+        "I am pregnant with twins.",
+        "My pregnancy tests cost 9 euros.",
+        "Forget that I am pregnant",
+    ),
+    "vi": ("Tôi mang thai.", "Tôi mang thai đôi.", "Em gái tôi mang thai.", "Hãy quên rằng tôi mang thai"),
+    "ru": ("Я беременна.", "Я беременна двойней.", "Моя сестра беременна.", "Забудь, что я беременна"),
+    "zh": ("我怀孕了。", "我怀孕了，是双胞胎。", "我妹妹怀孕了。", "请忘记我怀孕了"),
+}
+
+
+@pytest.mark.parametrize("language", PREGNANT)
+def test_facts_that_say_all_of_it_go_too_and_others_are_counted(language):
+    *texts, said = PREGNANT[language]
+    memories = [
+        {"entry_id": str(n), "text": text, "type": "user_fact", "relevance": 0.9} for n, text in enumerate(texts)
+    ]
+    memories[2]["relevance"] = 0.5
+    still = [{"entry_id": n, "text": "…"} for n in ("1", "2")]
+    gone = {"deleted": True, "also": [], "rounds": 1, "summaries": 0, "still": still, "more": 30}
+    chat = Chat(recall_memory, forget_by_words, recall_memory={"memories": memories}, forget_memory=gone)
+    chat.results["forget_memory"] = lambda call: gone | {"entry_id": call["args"]["entry_id"]}
+    answer = chat.say(said)
+    assert [arguments["entry_id"] for _, arguments in chat.calls[1:]] == ["0", "1"]
+    assert "2" in answer
+    assert "31" in answer
+    assert not any(text in answer for text in texts)

@@ -18,7 +18,8 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 
 from discreet.providers.offline.commands import Command, find_command
-from discreet.providers.offline.reading import Language, Reading, read
+from discreet.providers.offline.naming import is_meant, says_all
+from discreet.providers.offline.reading import Language, Reading, read, told
 from discreet.providers.offline.turn import ToolResult, Turn
 from discreet.retrieval.tokens import tokens
 from discreet.state.records import MAX_MEMORY_CHARS
@@ -32,10 +33,12 @@ model it keeps 92 % of the answers that share no word with their question (bench
 
 MIN_RELEVANCE_TO_FORGET = 0.7
 """Deleting can't be undone. With the local model one unrelated memory in 400 comes that near, and every one that is
-asked for in its own words (same benchmark)."""
+asked for in its own words (same benchmark). What comes near must have the user's words too: Hanoi is near to Paris."""
 
 MAX_RECALL_QUERY_CHARS = 1_000
 """What recall_memory takes at most."""
+MAX_FORGET_CHARS = 1_000
+"""What forget_memory takes at most."""
 MAX_QUOTED_CHARS = 300
 
 _ERROR_NAME = re.compile(r"^\w+(?:Error|Exception): ")
@@ -59,10 +62,8 @@ def next_message(turn: Turn) -> AIMessage:
 def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[ToolCall]:
     """Yield the tool calls that come next, in the order of the user's words."""
     if turn.results:
-        target = _closest(turn, MIN_RELEVANCE_TO_FORGET) if reading.forget and not command else None
-        if target and FORGET in turn.tools and not turn.result_of(FORGET):
-            named = {"only": _is_named(target, reading.forget)} if "only" in _arguments(turn, FORGET) else {}
-            yield _call(turn, FORGET, {"entry_id": target["entry_id"], **named})
+        if reading.forget and not command and FORGET in turn.tools and not turn.result_of(FORGET):
+            yield from _forgetting(turn, reading.forget)
         if reading.correct and not command:
             yield from _correction(turn, reading.correct[:MAX_MEMORY_CHARS])
         return
@@ -76,6 +77,34 @@ def _calls(turn: Turn, reading: Reading, command: Command | None) -> Iterator[To
     query = reading.question or (reading.forget if FORGET in turn.tools else "") or reading.correct
     if query and RECALL in turn.tools:
         yield _call(turn, RECALL, {"query": query[:MAX_RECALL_QUERY_CHARS]})
+
+
+def _forgetting(turn: Turn, named: str) -> Iterator[ToolCall]:
+    """Yield the calls that forget the memories that the user means; if there is none, what was said of it."""
+    recalled = turn.result_of(RECALL)
+    if recalled is None or recalled.failed:
+        return
+    for memory in (meant := _meant(turn, named)):
+        only = {"only": _is_named(memory, named)} if "only" in _arguments(turn, FORGET) else {}
+        yield _call(turn, FORGET, {"entry_id": memory["entry_id"], **only})
+    if not meant and told(named) and "text" in _arguments(turn, FORGET):
+        yield _call(turn, FORGET, {"text": named[:MAX_FORGET_CHARS]})
+
+
+def _meant(turn: Turn, named: str) -> list[dict[str, Any]]:
+    """Return the memory that is closest to the user's words and tells them, and the facts that have all of these words.
+
+    What was made of conversations goes by the words themselves where they can be given.
+    """
+    near = _near(turn, MIN_RELEVANCE)
+    if "text" in _arguments(turn, FORGET):
+        near = [memory for memory in near if memory.get("type") not in _SHORT_OF_A_FACT]
+    sure = [memory for memory in near if memory["relevance"] >= MIN_RELEVANCE_TO_FORGET]
+    closest = next((memory for memory in sure if is_meant(str(memory.get("text", "")), named)), None)
+    if closest is None:
+        return []
+    facts = [memory for memory in near if memory is not closest and memory.get("type") not in _SHORT_OF_A_FACT]
+    return [closest, *(memory for memory in facts if says_all(str(memory.get("text", "")), named))]
 
 
 def _correction(turn: Turn, right: str) -> Iterator[ToolCall]:
@@ -95,7 +124,7 @@ def _answers(turn: Turn, reading: Reading, command: Command | None, replies: Map
     elif command and command.missing:
         yield replies["tool_missing"].format(tool=command.tool, arguments=", ".join(command.missing))
     elif reading.forget and not command and turn.result_of(RECALL):
-        yield _about_forgetting(turn, replies)
+        yield from _about_forgetting(turn, reading, replies)
     else:
         written = [result for result in turn.results if result.tool in (SAVE, UPDATE)]
         for result in (written or turn.results) if reading.correct else turn.results:
@@ -125,27 +154,51 @@ def _about_result(turn: Turn, result: ToolResult, replies: Mapping[str, str]) ->
     return replies["tool_failed" if result.failed else "tool_answered"].format(tool=result.tool, chars=len(result.text))
 
 
-def _about_forgetting(turn: Turn, replies: Mapping[str, str]) -> str:
-    """Say what was forgotten by its score only: quoting it would write it down again."""
-    recalled, forgotten = turn.result_of(RECALL), turn.result_of(FORGET)
-    target = _closest(turn, MIN_RELEVANCE_TO_FORGET)
+def _about_forgetting(turn: Turn, reading: Reading, replies: Mapping[str, str]) -> Iterator[str]:
+    """Say what was forgotten by its score and number only: quoting it would write it down again."""
+    recalled = turn.result_of(RECALL)
     if recalled and recalled.failed:
-        return replies["unsearchable"].format(reason=_reason(recalled, replies))
-    if not forgotten or not target:
-        return replies["nothing_to_forget"]
-    if forgotten.failed:
-        return replies["not_forgotten"].format(reason=_reason(forgotten, replies))
-    if not forgotten.data.get("deleted"):
-        return replies["not_forgotten"].format(reason=replies["already_gone"])
-    return replies["forgotten"].format(score=_score(target))
+        yield replies["unsearchable"].format(reason=_reason(recalled, replies))
+        return
+    results = [result for result in turn.results if result.tool == FORGET]
+    gone = [result.data for result in results if not result.failed and result.data.get("deleted")]
+    meant = _meant(turn, reading.forget)
+    if gone and meant:
+        yield replies["forgotten" if len(gone) == 1 else "forgotten_all"].format(
+            score=_score(meant[0]), count=len(gone)
+        )
+    elif gone:
+        yield replies["forgotten_talk"].format(rounds=gone[0].get("rounds", 0))
+    elif results and results[0].failed:
+        yield replies["not_forgotten"].format(reason=_reason(results[0], replies))
+    else:
+        yield replies["not_forgotten"].format(reason=replies["already_gone"]) if meant else replies["nothing_to_forget"]
+    if left := _left(results):
+        yield replies["others_left"].format(count=left)
+
+
+def _left(forgotten: list[ToolResult]) -> int:
+    """Return how many memories share words with what was forgotten, as the results tell, and are still there."""
+    if not forgotten:
+        return 0
+    gone = {result.data.get("entry_id") for result in forgotten if result.data.get("deleted")}
+    gone |= {also.get("entry_id") for result in forgotten for also in result.data.get("also", ())}
+    named = {each.get("entry_id") for result in forgotten for each in result.data.get("still", ())}
+    more: int = max(result.data.get("more", 0) for result in forgotten)
+    return len(named - gone) + more
 
 
 def _closest(turn: Turn, least: float) -> dict[str, Any] | None:
     """Return the best memory that was recalled and is relevant enough; a fact rather than a whole turn."""
+    return next(iter(_near(turn, least)), None)
+
+
+def _near(turn: Turn, least: float) -> list[dict[str, Any]]:
+    """Return the memories that were recalled and are relevant enough, best first; facts before whole turns."""
     recalled = turn.result_of(RECALL)
     memories = recalled.data.get("memories", []) if recalled and not recalled.failed else []
     near = [memory for memory in memories if memory.get("relevance", 0) >= least]
-    return min(near, key=lambda memory: memory.get("type") in _SHORT_OF_A_FACT, default=None)
+    return sorted(near, key=lambda memory: memory.get("type") in _SHORT_OF_A_FACT)
 
 
 def _is_named(memory: Mapping[str, Any], forget: str) -> bool:
@@ -156,13 +209,14 @@ def _is_named(memory: Mapping[str, Any], forget: str) -> bool:
 
 
 def _arguments(turn: Turn, tool: str) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = turn.tools[tool].get("properties", {})
+    properties: Mapping[str, Any] = turn.tools.get(tool, {}).get("properties", {})
     return properties
 
 
 def _call(turn: Turn, tool: str, arguments: dict[str, Any]) -> ToolCall:
     """Return a call whose id is the same for the same conversation, so that runs can be compared."""
-    digest = hashlib.blake2b(f"{turn.seed}\n{tool}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+    entry = arguments.get("entry_id", "")
+    digest = hashlib.blake2b(f"{turn.seed}\n{tool}\n{entry}".encode("utf-8", "replace"), digest_size=12).hexdigest()
     return tool_call(name=tool, args=arguments, id=f"call_{digest}")
 
 

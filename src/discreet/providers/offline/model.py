@@ -26,7 +26,7 @@ class OfflineChatModel(BaseChatModel):
 
     It works through the tool-calling protocol of every chat model: with `save_memory`, `recall_memory` and
     `forget_memory` bound, a statement is saved, a question is answered by the closest memory with its score, and
-    "forget …" deletes the closest one. With `update_memory`, "correct that: …" replaces it. Other tools are called by `/tool_name key=value`. It reads English, Vietnamese,
+    "forget …" deletes the one that is meant, or what was only said. With `update_memory`, "correct that: …" replaces it. Other tools are called by `/tool_name key=value`. It reads English, Vietnamese,
     Russian and Chinese. The same conversation always gets the same answer.
     """
 
