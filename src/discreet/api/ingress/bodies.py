@@ -63,7 +63,7 @@ def rewritten(
     """
     body = loads(raw)
     check_values(body)
-    check_input(body, kind, checks)
+    check_input(body, kind, checks, in_thread=thread is not None)
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
     return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
 
@@ -104,11 +104,11 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
         return _run(body, redactor, thread or str(uuid4()), user)
     if kind is Kind.COMMAND and isinstance(body, dict) and isinstance(body.get("params"), dict):
         return _command(body, redactor, thread or str(uuid4()), user)
-    if kind is Kind.CRON and isinstance(body, dict):
+    if kind in {Kind.CRON, Kind.CRON_CHANGE} and isinstance(body, dict):
         body = {part: said for part, said in body.items() if part not in OUTBOUND}
     clean = redact_object(body, of_thread(redactor, thread))
-    if kind in {Kind.CRON, Kind.ASSISTANT} and isinstance(clean, dict):
-        _set_user(clean, body, user, always=kind is Kind.CRON and "assistant_id" in clean)
+    if kind in {Kind.CRON, Kind.CRON_CHANGE, Kind.ASSISTANT} and isinstance(clean, dict):
+        _set_user(clean, body, user, always=kind is not Kind.ASSISTANT and "assistant_id" in clean)
     return Cleaned(clean)
 
 
