@@ -289,6 +289,24 @@ async def test_a_run_without_thread_and_message_is_refused_and_one_in_a_thread_g
     assert [m["type"] for m in went_on["messages"]] == ["human", "ai", "human", "ai"]
 
 
+async def test_a_body_of_another_shape_is_refused_and_not_logged(client, dev_server, user, token):
+    run = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"My cat is {token}"}]}}
+    async with local_client(dev_server.url, dev_server.headers(user)) as http:
+        for path, body, field in (
+            ("/runs/batch", run, "body"),
+            ("/runs/wait", [run], "body"),
+            ("/runs", {**run, "assistant_id": [token]}, "assistant_id"),
+            ("/threads/search", {"limit": token}, "limit"),
+            ("/runs/crons", run, "schedule"),
+            ("/runs/crons", {**run, "assistant_id": None, "schedule": NEVER}, "assistant_id"),
+        ):
+            refused = await http.post(path, json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (422, "request_invalid"), path
+            assert field in [each["field"] for each in refused.json()["error"]["fields"]]
+            assert token not in refused.text
+    assert token not in (dev_server.project / "server.log").read_text()
+
+
 async def test_a_run_that_fails_tells_its_own_error(client):
     """What only the state can tell is no bad request: an empty list of messages may go on with those of the thread."""
     thread = (await client.threads.create())["thread_id"]

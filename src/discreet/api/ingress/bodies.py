@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from discreet.api.ingress.inputs import ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
+from discreet.api.ingress.shapes import check_shape
 from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor, of_thread
@@ -52,19 +53,23 @@ def rewritten(
     redactor: TextRedactor,
     user: UserOf | None,
     checks: ChecksOf,
+    shape: str | None = None,
 ) -> tuple[Cleaned, bytes]:
     """Return what `cleaned` makes of a JSON text, and that as JSON. All of it is work for a thread.
+
+    `shape` names the server's schema of it, see `discreet.api.ingress.shapes`.
 
     Raises:
         MalformedRequestError: It is no JSON.
         InputError: A graph would refuse its input.
-        InvalidRequestError: As `cleaned`.
+        InvalidRequestError: As `cleaned`, or it has another shape.
         ForbiddenError: As `cleaned`.
     """
     body = loads(raw)
     check_values(body)
     check_input(body, kind, checks, in_thread=thread is not None)
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
+    check_shape(clean.body, shape)
     return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
 
 
