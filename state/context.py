@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, get_type_hints
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from discreet.errors import InvalidUserError
+from discreet.errors import InvalidContextError, InvalidUserError
 from discreet.state.memory_settings import WindowSize
+from discreet.state.problems import problem_of
 
 MAX_USER_ID_CHARS = 200
 """Long enough for every identity provider's subject (OpenID Connect Core 1.0, section 2: 255 ASCII at most, and
@@ -34,7 +37,12 @@ def check_user_id(user_id: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """Values of one run, given as `graph.ainvoke(…, context=Context(user_id="…"))`."""
+    """Values of one run, given as `graph.ainvoke(…, context=Context(user_id="…"))`.
+
+    Raises:
+        InvalidUserError: The user_id can't be used.
+        InvalidContextError: Another field has a value of the wrong type or size; `fields` says which.
+    """
 
     __pydantic_config__: ClassVar[Any] = ConfigDict(use_attribute_docstrings=True)
 
@@ -65,3 +73,37 @@ class Context:
     def __post_init__(self) -> None:
         if self.user_id is not None:
             check_user_id(self.user_id)
+        check_context(vars(self))
+
+
+def check_context(said: Mapping[str, Any]) -> None:
+    """Refuse values that a `Context` would not take. Names that it has not are not looked at, nor is the user_id.
+
+    Nothing is converted: "5" is no number.
+
+    Raises:
+        InvalidContextError: There are some.
+    """
+    problems: list[tuple[str, str]] = []
+    for name, (default, adapter) in _checked().items():
+        value = said.get(name, default)
+        if value is default:
+            continue
+        try:
+            adapter.validate_python(value, strict=True)
+        except ValidationError as error:  # not chained: it holds the value
+            first = error.errors(include_input=False, include_url=False)[0]
+            problems.append((name, problem_of(first)))
+    if problems:
+        raise InvalidContextError(problems)
+
+
+@cache
+def _checked() -> Mapping[str, tuple[Any, TypeAdapter[Any]]]:
+    """Return the default of each field and what checks it."""
+    hints = get_type_hints(Context, include_extras=True)
+    return {
+        field.name: (field.default, TypeAdapter(hints[field.name]))
+        for field in fields(Context)
+        if field.name != "user_id"
+    }

@@ -10,6 +10,7 @@ DiscreetError
 │   ├── MediaSummaryUnavailableError
 │   ├── ContextWindowError
 │   ├── InvalidUserError
+│   ├── InvalidContextError
 │   ├── UndecodableInputError
 │   └── InvalidJsonLineError
 ├── AccessError                   who calls is not known, or may not do this
@@ -145,6 +146,18 @@ class InvalidUserError(InputError):
     """The user_id is not usable. Give 1 to 200 printable characters, as Context(user_id=…)."""
 
     code = "user_invalid"
+
+
+class InvalidContextError(InputError):
+    """The context of the run has fields that can't be taken."""
+
+    code = "context_invalid"
+
+    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
+        """Take (field, problem) pairs; neither part may hold what the caller sent."""
+        self.fields = tuple(fields)
+        said = "; ".join(f"{field} {problem}" for field, problem in fields)
+        super().__init__(f"The context of the run can't be taken: {said}.")
 
 
 class UndecodableInputError(InputError):

@@ -21,6 +21,7 @@ FACT = "I keep two African Grey parrots."
 QUESTION = "Which birds do I have?"
 STUDIO = {"x-auth-scheme": "langsmith"}
 PLACEHOLDER = "<EMAIL:"
+NEVER = "0 0 29 2 *"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -219,6 +220,7 @@ BAD = [
     ({"role": "user", "content": 42}, 422, "input_unsupported"),
     ({"role": "user", "content": [{"type": "video"}]}, 422, "input_unsupported"),
     ({"role": "assistant", "content": "I am you"}, 422, "input_unsupported"),
+    ({"role": "user", "content": [{"type": "text", "text": {"a": "b"}}]}, 422, "input_unsupported"),
     (42, 422, "input_unsupported"),
 ]
 
@@ -226,13 +228,20 @@ BAD = [
 async def start(client, way, thread, run):
     if way == "create_batch":
         await client.runs.create_batch([run])
+    elif way == "cron":
+        await client.crons.create(**run, schedule=NEVER)
+    elif way == "cron of the thread":
+        await client.crons.create_for_thread(thread, **run, schedule=NEVER)
     elif way == "stream":
         _ = [part async for part in client.runs.stream(thread, **run)]
     else:
         await getattr(client.runs, way)(thread, **run)
 
 
-@pytest.mark.parametrize("way", ["create", "wait", "stream", "create_batch"])
+WAYS = ["create", "wait", "stream", "create_batch", "cron", "cron of the thread"]
+
+
+@pytest.mark.parametrize("way", WAYS)
 async def test_bad_input_is_refused_with_a_code_and_a_sentence_and_the_thread_goes_on(client, way):
     thread = (await client.threads.create())["thread_id"]
     for message, status, code in BAD:
@@ -243,6 +252,59 @@ async def test_bad_input_is_refused_with_a_code_and_a_sentence_and_the_thread_go
         assert problem["message"] == problem["fields"][0]["problem"]
     _, state = await say(client, "Hello!", thread=thread)
     assert [m["type"] for m in state["messages"]] == ["human", "ai"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_an_input_or_a_context_of_a_wrong_type_is_refused_in_the_request(client, user, way):
+    thread = (await client.threads.create())["thread_id"]
+    hello = {"messages": [{"role": "user", "content": "Hello!"}]}
+    for run, code in (
+        ({"input": "Hello!"}, "input_unsupported"),
+        ({"input": hello["messages"]}, "input_unsupported"),
+        ({"input": {"messages": None}}, "input_empty"),
+        ({"input": {"question": "Hello?"}}, "input_empty"),
+        ({"input": hello, "context": {"model": 5}}, "context_invalid"),
+        ({"input": hello, "context": {"system_prompt": 5}}, "context_invalid"),
+        ({"input": hello, "context": {"retrieve_limit": -1}}, "context_invalid"),
+    ):
+        with pytest.raises(httpx.HTTPStatusError) as refused:
+            await start(client, way, thread, {"assistant_id": "agent", **run})
+        assert refused.value.response.status_code == 422
+        assert refused.value.response.json()["error"]["code"] == code
+    good = {"model": "offline", "retrieve_limit": 3, "user_id": user}
+    if "cron" not in way and way != "create_batch":  # crons would stay, and a batch is of no thread
+        await start(client, way, thread, {"assistant_id": "agent", "input": hello, "context": good})
+
+
+async def test_a_run_without_thread_and_message_is_refused_and_one_in_a_thread_goes_on(client):
+    for given in (None, {}, {"messages": []}):
+        with pytest.raises(httpx.HTTPStatusError) as refused:
+            await client.runs.wait(None, "agent", input=given)
+        assert refused.value.response.json()["error"]["code"] == "input_empty"
+    thread, state = await say(client, "Hello!")
+    assert len((await client.runs.wait(thread, "agent", input=None))["messages"]) == len(state["messages"])
+    asked = {"messages": [{"role": "user", "content": "And now?"}]}
+    await client.threads.update_state(thread, asked, as_node="persist_filtered")
+    went_on = await client.runs.wait(thread, "agent", input={"messages": []})
+    assert [m["type"] for m in went_on["messages"]] == ["human", "ai", "human", "ai"]
+
+
+async def test_a_body_of_another_shape_is_refused_and_not_logged(client, dev_server, user, token):
+    run = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"My cat is {token}"}]}}
+    async with local_client(dev_server.url, dev_server.headers(user)) as http:
+        for path, body, field in (
+            ("/runs/batch", run, "body"),
+            ("/runs/wait", [run], "body"),
+            ("/runs", {**run, "assistant_id": [token]}, "assistant_id"),
+            ("/threads/search", {"limit": token}, "limit"),
+            ("/runs/crons", run, "schedule"),
+            ("/runs/crons", {**run, "assistant_id": None, "schedule": NEVER}, "assistant_id"),
+        ):
+            refused = await http.post(path, json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (422, "request_invalid"), path
+            assert field in [each["field"] for each in refused.json()["error"]["fields"]]
+            assert token not in refused.text
+    assert token not in (dev_server.project / "server.log").read_text()
 
 
 async def test_a_run_that_fails_tells_its_own_error(client):

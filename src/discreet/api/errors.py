@@ -32,6 +32,7 @@ from discreet.errors import (
     StorageError,
     UnauthorisedError,
 )
+from discreet.state.problems import problem_of
 
 RETRY_SECONDS = 5
 """When to ask again after a failure that may pass; a restart of PostgreSQL takes about as long."""
@@ -60,45 +61,6 @@ _STATUS: Final[Sequence[tuple[type[DiscreetError], int]]] = (
 
 ANSWERED: Final[tuple[type[Exception], ...]] = (RequestValidationError, *(kind for kind, _ in _STATUS))
 """What `answer_to` has an answer to."""
-
-_PROBLEMS: Final[Mapping[str, str]] = {
-    "missing": "is needed",
-    "extra_forbidden": "has a field that is not known",
-    "string_type": "must be a text",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "has characters that can't be taken",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "float_parsing": "must be a number",
-    "finite_number": "must be a number",
-    "greater_than": "must be above {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be below {lt}",
-    "less_than_equal": "must be at most {le}",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "uuid_type": "must be a UUID",
-    "uuid_parsing": "must be a UUID",
-    "datetime_type": "must be a time as in 2026-01-02T12:34:56Z",
-    "datetime_parsing": "must be a time as in 2026-01-02T12:34:56Z",
-    "datetime_from_date_parsing": "must be a time as in 2026-01-02T12:34:56Z",
-    "datetime_object_invalid": "must be a time as in 2026-01-02T12:34:56Z",
-    "moment_range": "must be a time of the years 1900 to 2199",
-    "no_feedback": "must have a rating or a comment",
-    "blank": "must say something",
-    "timezone_aware": "must say its time zone, as in 2026-01-02T12:34:56Z",
-    "literal_error": "must be one of {expected}",
-    "list_type": "must be a list",
-    "too_long": "must have at most {max_length} entries",
-    "too_short": "must have at least {min_length} entries",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
-    "dict_type": "must be an object",
-}
-"""By pydantic's type of error. Its own messages quote the input here and there."""
 
 
 class FieldProblem(BaseModel):
@@ -176,9 +138,8 @@ def _headers(error: DiscreetError, status: int) -> dict[str, str]:
 
 def _said_of(error: Mapping[str, Any]) -> tuple[str, str]:
     """Return the field that one of pydantic's errors is about, and what is wrong with it."""
-    kind, where = error["type"], list(error["loc"])
-    if kind == "extra_forbidden":
+    where = list(error["loc"])
+    if error["type"] == "extra_forbidden":
         del where[-1]  # a name that the caller made up
     within, *names = where or ["body"]
-    problem = _PROBLEMS.get(kind, "has a value that can't be taken").format_map(error.get("ctx", {}))
-    return ".".join(map(str, names)) or str(within), problem
+    return ".".join(map(str, names)) or str(within), problem_of(error)

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from discreet.api.ingress.inputs import ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
+from discreet.api.ingress.shapes import check_shape
 from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor, of_thread
@@ -52,19 +53,23 @@ def rewritten(
     redactor: TextRedactor,
     user: UserOf | None,
     checks: ChecksOf,
+    shape: str | None = None,
 ) -> tuple[Cleaned, bytes]:
     """Return what `cleaned` makes of a JSON text, and that as JSON. All of it is work for a thread.
+
+    `shape` names the server's schema of it, see `discreet.api.ingress.shapes`.
 
     Raises:
         MalformedRequestError: It is no JSON.
         InputError: A graph would refuse its input.
-        InvalidRequestError: As `cleaned`.
+        InvalidRequestError: As `cleaned`, or it has another shape.
         ForbiddenError: As `cleaned`.
     """
     body = loads(raw)
     check_values(body)
-    check_input(body, kind, checks)
+    check_input(body, kind, checks, in_thread=thread is not None)
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
+    check_shape(clean.body, shape)
     return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
 
 
@@ -104,11 +109,11 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
         return _run(body, redactor, thread or str(uuid4()), user)
     if kind is Kind.COMMAND and isinstance(body, dict) and isinstance(body.get("params"), dict):
         return _command(body, redactor, thread or str(uuid4()), user)
-    if kind is Kind.CRON and isinstance(body, dict):
+    if kind in {Kind.CRON, Kind.CRON_CHANGE} and isinstance(body, dict):
         body = {part: said for part, said in body.items() if part not in OUTBOUND}
     clean = redact_object(body, of_thread(redactor, thread))
-    if kind in {Kind.CRON, Kind.ASSISTANT} and isinstance(clean, dict):
-        _set_user(clean, body, user, always=kind is Kind.CRON and "assistant_id" in clean)
+    if kind in {Kind.CRON, Kind.CRON_CHANGE, Kind.ASSISTANT} and isinstance(clean, dict):
+        _set_user(clean, body, user, always=kind is not Kind.ASSISTANT and "assistant_id" in clean)
     return Cleaned(clean)
 
 

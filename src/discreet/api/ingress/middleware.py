@@ -16,6 +16,7 @@ from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
+from discreet.api.ingress.shapes import shape_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.receiving import Taken, capped, instead, read_body, with_length
@@ -117,7 +118,14 @@ class Ingress:
         path = path_of(scope)
         async with self._large if len(raw) > LARGE_BYTES else nullcontext():
             clean, written = await asyncio.to_thread(
-                rewritten, raw, kind, thread=thread_of(path), redactor=self._redactor, user=user, checks=self._checks
+                rewritten,
+                raw,
+                kind,
+                thread=thread_of(path),
+                redactor=self._redactor,
+                user=user,
+                checks=self._checks,
+                shape=shape_of(scope["method"], path),
             )
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):

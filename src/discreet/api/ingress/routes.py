@@ -11,7 +11,8 @@ from starlette.types import Scope
 _ID = "[^/]+"
 _RUN = re.compile(rf"(?:/threads/(?P<thread>{_ID}))?/runs(?:/(?P<live>stream|wait))?")
 _COMMAND = re.compile(rf"/threads/(?P<thread>{_ID})/commands")
-_CRON = re.compile(rf"(?:/threads/{_ID})?/runs/crons(?:/{_ID})?")
+_CRON = re.compile(rf"(?:/threads/{_ID})?/runs/crons")
+_CRON_CHANGE = re.compile(rf"/runs/crons/(?!search$|count$){_ID}")
 _ASSISTANT = re.compile(rf"/assistants(?:/(?!search$|count$){_ID})?")
 _THREAD = re.compile(rf"/threads/(?P<thread>{_ID})(?:/.*)?")
 
@@ -33,6 +34,8 @@ class Kind(Enum):
     """It is a command of the event protocol."""
     CRON = auto()
     """It is kept, to create runs later."""
+    CRON_CHANGE = auto()
+    """It changes what is kept so."""
     ASSISTANT = auto()
     """It is kept too, and may name whose memories runs will work with."""
     STORE = auto()
@@ -45,7 +48,8 @@ _KINDS = (
     ({"POST"}, re.compile("/runs/batch"), Kind.RUNS),
     ({"POST"}, _RUN, Kind.RUN),
     ({"POST"}, _COMMAND, Kind.COMMAND),
-    ({"POST", "PATCH"}, _CRON, Kind.CRON),
+    ({"POST"}, _CRON, Kind.CRON),
+    ({"PATCH"}, _CRON_CHANGE, Kind.CRON_CHANGE),
     ({"POST", "PATCH"}, _ASSISTANT, Kind.ASSISTANT),
 )
 """Methods and paths of the kinds, but of the store; the first that matches is it."""

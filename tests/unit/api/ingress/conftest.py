@@ -1,12 +1,14 @@
 """The ingress in front of something that records what it gets."""
 
 import json
+import sys
 from dataclasses import dataclass, field
 
+import langgraph_api.validation
 import pytest
 
 from discreet.access.caller import Caller
-from discreet.api.ingress import Ingress
+from discreet.api.ingress import Ingress, shapes
 from discreet.errors import UnauthorisedError
 from discreet.redaction import InMemoryTurnVault, Redactor
 
@@ -65,6 +67,12 @@ class Reply:
     @property
     def json(self):
         return json.loads(self.text)
+
+
+@pytest.fixture(autouse=True)
+def schemas(monkeypatch):
+    """The real server's, as if it ran in this process."""
+    monkeypatch.setitem(sys.modules, shapes.SERVER, langgraph_api.validation)
 
 
 @pytest.fixture

@@ -93,20 +93,114 @@ async def test_other_graphs_say_for_themselves_what_they_take(call, recorder, as
     assert len(recorder.requests) == 1
 
 
+@pytest.mark.parametrize("body", [run("Hi"), {"assistant_id": "agent", "command": {"resume": ""}}])
+@pytest.mark.parametrize("path", ["/runs/wait", f"/threads/{THREAD}/runs/wait"])
+async def test_good_input_passes(call, path, body):
+    assert (await call("POST", path, body)).status == 200
+
+
+@pytest.mark.parametrize("body", [{}, {"input": None}, {"input": {}}, {"input": {"messages": []}}])
+async def test_no_message_is_refused_where_there_is_no_thread_that_has_some(call, recorder, body):
+    body = {"assistant_id": "agent", **body}
+    for path, sent in (
+        ("/runs/wait", body),
+        ("/runs/batch", [body]),
+        ("/runs/crons", {**body, "schedule": "* * * * *"}),
+    ):
+        reply = await call("POST", path, sent)
+        assert (reply.status, reply.json["error"]["code"]) == (422, "input_empty"), path
+    assert recorder.requests == []
+    assert (await call("POST", f"/threads/{THREAD}/runs", body)).status == 200
+    if body.get("input", {}) is not None:  # which the server's schema of crons does not have
+        body = {**body, "schedule": "* * * * *"}
+        assert (await call("POST", f"/threads/{THREAD}/runs/crons", body)).status == 200
+
+
+@pytest.mark.parametrize("path", [*WAYS, "/runs/crons", "/threads/{}/runs/crons"])
 @pytest.mark.parametrize(
-    "body", [run("Hi"), {"assistant_id": "agent"}, {"assistant_id": "agent", "command": {"resume": ""}}]
+    ("given", "code"),
+    [
+        ("hello", "input_unsupported"),
+        ([{"role": "user", "content": "hello"}], "input_unsupported"),
+        (5, "input_unsupported"),
+        (False, "input_unsupported"),
+        ({"messages": None}, "input_empty"),
+        ({"question": "hello"}, "input_empty"),
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": {"a": "b"}}]}]}, "input_unsupported"),
+        ({"messages": [["user", [{"type": "text", "text": 5}]]]}, "input_unsupported"),
+        ({"messages": {"role": "user", "content": [{"type": "text", "text": ["a"]}]}}, "input_unsupported"),
+    ],
 )
-async def test_good_input_and_none_pass(call, body):
-    assert (await call("POST", "/runs/wait", body)).status == 200
+async def test_input_of_a_wrong_type_is_refused_in_any_thread(call, recorder, path, given, code):
+    reply = await call("POST", path.format(THREAD), {"assistant_id": "agent", "input": given})
+    assert (reply.status, reply.json["error"]["code"]) == (422, code)
+    assert [field["field"] for field in reply.json["error"]["fields"]] == ["input"]
+    assert recorder.requests == []
+
+
+@pytest.mark.parametrize("path", ["/runs/crons", f"/threads/{THREAD}/runs/crons"])
+async def test_a_cron_is_refused_what_its_runs_would_be(call, recorder, path):
+    for content, expected in (("", 422), ("x" * 21, 413), ([{"type": "holo"}], 422)):
+        assert (await call("POST", path, {**run(content), "schedule": "* * * * *"})).status == expected
+    answer = {"assistant_id": "agent", "input": {"messages": [{"role": "tool", "content": "x", "tool_call_id": "1"}]}}
+    assert (await call("POST", path, {**answer, "schedule": "* * * * *"})).status == 422
+    assert recorder.requests == []
+    assert (await call("POST", path, {**run("Hi"), "schedule": "* * * * *"})).status == 200
+
+
+async def test_what_a_cron_is_changed_to_is_checked_where_one_graph_is_served(call, recorder, serve):
+    path, change = f"/runs/crons/{THREAD}", {"input": run("")["input"]}
+    assert (await call("PATCH", path, change)).status == 200, "whose graph it is, is not known"
+    serve(agent=guarded_graph(max_chars=20))
+    assert (await call("PATCH", path, change)).status == 422
+    assert (await call("PATCH", path, {"enabled": False})).status == 200
+    for search in ("search", "count"):
+        assert (await call("POST", f"/runs/crons/{search}", {"metadata": {}})).status == 200
+
+
+def template():
+    return guarded(build_graph(chat_model="offline").compile(), vault=InMemoryTurnVault())
+
+
+@pytest.mark.parametrize("place", ["context", "config.configurable"])
+@pytest.mark.parametrize(
+    "route",
+    [
+        *(f"POST {path.format(THREAD)}" for path in [*WAYS, "/runs/crons", "/threads/{}/runs/crons"]),
+        f"PATCH /runs/crons/{THREAD}",
+        "POST /assistants",
+        f"PATCH /assistants/{THREAD}",
+    ],
+)
+async def test_a_context_of_wrong_types_is_refused_by_field(call, recorder, serve, route, place):
+    serve(agent=template())
+    context = {"model": 5, "retrieve_limit": -1, "app_name": "shop"}
+    made = {"graph_id": "agent"} if "assistants" in route else {**run("Hi"), "schedule": "* * * * *"}
+    said = {"context": context} if place == "context" else {"config": {"configurable": context}}
+    reply = await call(*route.split(), {**made, **said})
+    assert (reply.status, reply.json["error"]["code"]) == (422, "context_invalid")
+    assert reply.json["error"]["fields"] == [
+        {"field": f"{place}.model", "problem": "must be a text"},
+        {"field": f"{place}.retrieve_limit", "problem": "must be at least 1"},
+    ]
+    assert recorder.requests == []
+
+
+async def test_a_context_is_an_object_and_that_of_a_graph_with_another_schema_is_its_own_matter(call, serve):
+    assert (await call("POST", "/runs/wait", {**run("Hi"), "context": {"model": 5}})).status == 200
+    serve(agent=template())
+    reply = await call("POST", "/runs/batch", [run("Hi"), {**run("Hi"), "context": "model"}])
+    assert reply.json["error"]["fields"] == [{"field": "1.context", "problem": "must be an object"}]
+    assert (await call("POST", "/runs/wait", {**run("Hi"), "context": {"retrieve_limit": 3, "other": 5}})).status == 200
 
 
 def test_an_assistant_goes_by_its_graph_or_by_the_id_that_the_server_made_of_it(serve):
-    assert check_of("agent").max_chars == 20
-    assert check_of(str(uuid5(NAMESPACE, "agent"))).max_chars == 20
-    assert check_of(str(uuid5(NAMESPACE, "other"))) is None
+    assert check_of("agent").messages.max_chars == 20
+    assert check_of(str(uuid5(NAMESPACE, "agent"))).messages.max_chars == 20
+    assert check_of(str(uuid5(NAMESPACE, "other"))).messages is None
     assert check_of(str(uuid4())) is None
     serve(agent=guarded_graph(max_chars=30))
-    assert check_of(str(uuid4())).max_chars == 30, "there is no other graph that it could be of"
+    assert check_of(str(uuid4())).messages.max_chars == 30, "there is no other graph that it could be of"
 
 
 def test_without_the_server_nothing_is_known(monkeypatch):
@@ -115,6 +209,4 @@ def test_without_the_server_nothing_is_known(monkeypatch):
 
 
 def test_the_template_has_its_check():
-    assert (
-        guarded(build_graph(chat_model="offline").compile(), vault=InMemoryTurnVault()).input_check.max_chars == 20_000
-    )
+    assert template().input_check.max_chars == 20_000

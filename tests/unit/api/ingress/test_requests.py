@@ -338,7 +338,7 @@ async def test_no_shape_of_a_body_gets_a_value_through_or_breaks_the_ingress(cal
 )
 async def test_a_client_tells_langsmith_nothing(call, recorder, path):
     told = {"feedback_keys": ["thumbs"], "langsmith_tracer": {"project_name": "hers"}}
-    await call("POST", path, run_body(**told))
+    await call("POST", path, {**run_body(**told), "schedule": "* * * * *"})
     assert not recorder.body.keys() & told.keys()
 
 
