@@ -57,7 +57,9 @@ def split_message(message: HumanMessage, *, max_bytes: int) -> tuple[str, list[M
     for block in standard_blocks(message.content):
         modality = MODALITIES.get(str(block.get("type")))
         if block.get("type") == "text":
-            texts.append(str(block.get("text") or ""))
+            if not isinstance(text := block.get("text") or "", str):
+                raise UnsupportedInputError("The message has a text block whose text is no text. Send a string.")
+            texts.append(text)
         elif modality is None:
             raise UnsupportedInputError(
                 "The message has a content block that can't be taken. Send text, image or audio blocks."

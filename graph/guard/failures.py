@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from langgraph.errors import EmptyInputError as NoInputError
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
-from discreet.errors import DiscreetError, RunFailedError
+from discreet.errors import DiscreetError, EmptyInputError, RunFailedError
 
 KEPT = (GraphRecursionError, GraphBubbleUp, TimeoutError, asyncio.CancelledError)
 """What callers and servers tell apart by its type."""
@@ -28,6 +29,8 @@ def told(error: BaseException, redact: Callable[[Any], Any]) -> BaseException:
     try:
         if isinstance(error, DiscreetError):
             return _copy(error, error.args, vars(error))
+        if isinstance(error, NoInputError):  # LangGraph's, where nothing came in and nothing is to go on
+            return EmptyInputError()
         if isinstance(error, (*KEPT, *_retried())) or not isinstance(error, Exception):
             return _copy(error, tuple(redact(each) for each in error.args), {})
     except Exception:  # noqa: BLE001, S110  # fails closed: a class of somebody else's may refuse to be made again

@@ -310,3 +310,9 @@ def test_any_bytes_are_taken_or_refused(data, head):
         only({"type": "audio", "base64": coded(head + data), "mime_type": "audio/wav"})
     except InputError:
         return
+
+
+@pytest.mark.parametrize("text", [{"a": "b"}, ["a"], 5])
+def test_a_text_that_is_none_is_refused(text):
+    with pytest.raises(UnsupportedInputError, match="Send a string"):
+        split({"type": "text", "text": text})

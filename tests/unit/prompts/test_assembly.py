@@ -12,7 +12,7 @@ from discreet.errors import ContextWindowError, InputError
 from discreet.prompts.assembly import assemble, observe
 from discreet.prompts.budget import LEAST_ROOM
 from discreet.prompts.counting import IMAGE_TOKENS, MESSAGE_TOKENS, message_tokens
-from discreet.prompts.rounds import LEAST_LINE, split_rounds
+from discreet.prompts.rounds import NEWEST, SHORT_LINE, split_rounds
 from discreet.prompts.texts import prompt_text
 from discreet.providers.tokens import count_tokens
 from discreet.state.conversation import RetrievedMemory
@@ -291,7 +291,8 @@ def test_every_round_is_told_facts_are_told_and_the_window_holds(given):
     assert prompt.system.startswith(BE_BRIEF)
     rounds = [str(i) for i in range(len(given["earlier"]) // 2)]
     assert told(prompt) == rounds[prompt.untold :]
-    assert not prompt.untold or given["window"] < 3_000 or len(rounds) * LEAST_LINE > given["window"] / 4
+    # Of half the window a quarter is the summary's, a third of the rest the facts', and two thirds of what is left the newest rounds'.
+    assert not prompt.untold or given["window"] < 3_000 or (len(rounds) - NEWEST) * SHORT_LINE > given["window"] / 12
     lines = "\n".join(in_block(prompt, "known_facts"))
     assert given["window"] < 1_500 or all(f"fact{i}" in lines for i in range(len(given["memories"])))
     assert bool(in_block(prompt, "conversation_summary")) == bool(given["summary"])

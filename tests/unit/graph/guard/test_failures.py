@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, Self
 
 import pytest
+from langgraph.errors import EmptyInputError as NoInputError
 from langgraph.errors import GraphInterrupt, ParentCommand
 from langgraph.types import Command, Interrupt
 
@@ -79,6 +80,11 @@ def test_ours_stay_as_they_are_without_notes() -> None:
     assert isinstance(safe, DiscreetError)
     assert str(safe) == str(error)
     assert vars(safe) == {}
+
+
+def test_no_input_for_a_thread_that_never_ran_is_told_as_ours() -> None:
+    safe = told(NoInputError("Received no input"), OBJECTS.redact)
+    assert isinstance(safe, EmptyInputError)
 
 
 def test_what_the_server_tries_again_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
