@@ -22,11 +22,6 @@ class ToldMemories:
     """How many were shortened or left out."""
 
 
-def memory_tokens(memories: Sequence[RetrievedMemory], count: Count) -> int:
-    """Return what `memories` take as they are."""
-    return sum(count(memory_line(memory) + "\n") for memory in memories)
-
-
 def tell_memories(memories: Sequence[RetrievedMemory], limit: int, count: Count) -> ToldMemories:
     """Return as many of the first memories as `limit` tokens hold, long ones without their middle rather than others not at all."""
     lines = [memory_line(memory) for memory in memories]

@@ -357,11 +357,6 @@ class TransientStateLostError(CheckpointError):
     code = "transient_state_lost"
 
 
-LeakBlocked = LeakBlockedError
-TransientStateLost = TransientStateLostError
-"""The same two by their short names."""
-
-
 class StorageError(DiscreetError):
     """The database refused the work."""
 

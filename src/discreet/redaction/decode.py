@@ -15,9 +15,6 @@ from discreet.redaction.view import Span, View
 MAX_LEVELS = 3
 """Escapes of escapes that are read: `%2540` has two."""
 
-LEAST_ENCODED_CHARS = 12
-"""The shortest value there is, an address such as `a@bc.de`, has this many characters in base64."""
-
 MAX_DECODED_CHARS = 8_000
 """Decoded text of one input that is searched; a legitimate one is a token or a header. What is longer is masked unread."""
 
