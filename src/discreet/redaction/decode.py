@@ -26,7 +26,7 @@ ESCAPE = re.compile(
 )
 
 ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{12,100000}+={0,2}(?![A-Za-z0-9+/=_-])")
-"""A run of RFC 4648's alphabets, of 64 or 16 characters."""
+"""A run of RFC 4648's alphabets, of 64 or 16 characters; the shortest value, an address such as `a@bc.de`, takes 12."""
 
 BYTES = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ ,]{1,2}){6,256}(?:0x)?[0-9A-Fa-f]{2}(?![0-9A-Za-z])")
 """Bytes one by one in hexadecimal."""
