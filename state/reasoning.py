@@ -27,7 +27,7 @@ _REASONING: Final = {
     "word": (_tag(rf"(?:{_WORDS})(?:{_MORE}?)?"), _tag(rf"/(?:{_WORDS})\s{{0,9}}")),
     "tag": (_tag(rf"(?:{_NAMES})(?:{_MORE}?)?"), _tag(rf"/(?:{_NAMES})\s{{0,9}}")),
     "triangle": ("◁think▷", "◁/think▷"),
-    "bracket": (r"\[THINK\]", r"\[/THINK\]"),
+    "bracket": (r"(?-i:\[THINK\])", r"(?-i:\[/THINK\])"),
     "token": (r"<\|(?:start|begin)_(?:of_)?(?:thinking|thought)\|>", r"<\|end_(?:of_)?(?:thinking|thought)\|>"),
     "think": (r"<\|think(?:ing)?\|>", r"<\|content\|>|<\|/think(?:ing)?\|>"),
     "inner": (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),
@@ -48,7 +48,12 @@ _PAIRED: Final = frozenset({"details"})
 _ANSWER: Final = r"\[BEGIN FINAL RESPONSE\]"
 """What Apriel ends it with, whose template begins it in plain words."""
 
-_CODE: Final = {"fence": ("```", "```"), "code": (r"`(?=[^`])", r"`|\n")}
+_CODE: Final = {
+    "long_fence": (r"`{4,}(?=[^`])", "````"),
+    "fence": (r"```(?=[^`])", "```"),
+    "tildes": (r"~{3,}(?=[^~])", "~~~"),
+    "code": (r"`(?=[^`])", r"`|\n"),
+}
 """Where a tag is only spoken about, if the code has an end."""
 
 _NOISE: Final = (
@@ -72,7 +77,7 @@ _IN_CODE: Final = {
 _PERHAPS: Final = re.compile(
     rf"<\|channel\|>[^<]{{0,40}}(?:<\|constrain\|>[^<]{{0,20}})?(?:<[|\w]{{0,12}})?\Z"
     rf"|<\|(?:start|begin)\|>\s?[a-z]{{0,9}}\Z|(?:<details|(?:<|&lt;)/?(?:{_NAMES})){_MORE}\Z|<[/|]?[\w:|-]{{0,48}}\Z"
-    r"|&(?:l(?:t(?:;/?[\w:-]{0,48}(?:&g?t?)?)?)?)?\Z|◁[^▷]{0,8}\Z|\[(?:/?[A-Z]{0,5}|(?:BEGIN|END)[A-Z ]{0,16})\Z|`{1,2}\Z",
+    r"|&(?:l(?:t(?:;/?[\w:-]{0,48}(?:&g?t?)?)?)?)?\Z|◁[^▷]{0,8}\Z|\[(?:/?[A-Z]{0,5}|(?:BEGIN|END)[A-Z ]{0,16})\Z|(?:`{1,9}|~{1,9})\Z",
     re.IGNORECASE,
 )
 """What at the end of a piece may become one of these with the next."""

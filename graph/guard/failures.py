@@ -29,8 +29,8 @@ def told(error: BaseException, redact: Callable[[Any], Any]) -> BaseException:
     try:
         if isinstance(error, DiscreetError):
             return _copy(error, error.args, vars(error))
-        if isinstance(error, NoInputError):  # LangGraph's, where nothing came in and nothing is to go on
-            return EmptyInputError()
+        if isinstance(error, NoInputError):
+            return EmptyInputError("Nothing came in, and nothing waits in this thread. Send what the graph takes.")
         if isinstance(error, (*KEPT, *_retried())) or not isinstance(error, Exception):
             return _copy(error, tuple(redact(each) for each in error.args), {})
     except Exception:  # noqa: BLE001, S110  # fails closed: a class of somebody else's may refuse to be made again

@@ -215,12 +215,13 @@ def _set_user(clean: dict[str, Any], body: Mapping[str, Any], user: UserOf | Non
 
 
 def _store_body(body: Any, redactor: TextRedactor) -> Any:
-    clean = redact_object(body, redactor)
-    if isinstance(body, dict) and (
-        names := [name for name in NAMES_OF_ITEMS if name in body and clean.get(name) != body[name]]
-    ):
+    """Return a body redacted. What names items is read by itself: "key" is where an item stands, no secret."""
+    if not isinstance(body, dict):
+        return redact_object(body, redactor)
+    items = {name: body[name] for name in NAMES_OF_ITEMS if name in body}
+    if names := [name for name, said in items.items() if redact_object(said, redactor) != said]:
         raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
-    return clean
+    return {**redact_object({part: said for part, said in body.items() if part not in items}, redactor), **items}
 
 
 def _without_refs(value: Any, depth: int = 0) -> Any:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.access.run_user import run_user
 from discreet.api.ingress.answers import LiveAnswer, Restoring
-from discreet.api.ingress.bodies import UserOf, rewritten
+from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
 from discreet.api.ingress.headers import clean_headers, first_headers
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
@@ -90,7 +90,9 @@ class Ingress:
         # In place: what calls us logs the scope that it made. Routes of ours read the query as it was sent.
         scope["query_string"], scope["headers"] = b"", clean_headers(scope["headers"], self._redactor)
         path = path_of(scope)
-        scope["query_string"] = await asyncio.to_thread(checked_line, path, query, self._redactor)
+        kind = kind_of(scope["method"], path) if scope["type"] == "http" else Kind.PLAIN
+        items = NAMES_OF_ITEMS if kind is Kind.STORE else ()
+        scope["query_string"] = await asyncio.to_thread(checked_line, path, query, self._redactor, items)
         if is_own(path):
             await self._app({**scope, RAW_QUERY: query}, receive, send)
             return
@@ -103,7 +105,6 @@ class Ingress:
             socket = self._socket(receive, send, path, user)
             await self._app(scope, socket.receive, socket.send)
             return
-        kind = kind_of(scope["method"], path)
         if kind is Kind.STORE:
             refuse_sensitive_names(query, scope["query_string"])
         await self._app(*await self._taken_in(scope, receive, send, kind, user))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
@@ -19,8 +20,8 @@ MAX_PATH_CHARS = 2_000
 """Several times what the longest path of the server has. Its parts are redacted one by one before anybody is known."""
 
 
-def checked_line(path: str, query: bytes, redactor: TextRedactor) -> bytes:
-    """Return the query string of a request as it may be logged.
+def checked_line(path: str, query: bytes, redactor: TextRedactor, items: Collection[str] = ()) -> bytes:
+    """Return the query string of a request as it may be logged. The parameters `items` name items of the store.
 
     Raises:
         MalformedRequestError: Path or query are too long, or the query is no UTF-8.
@@ -28,14 +29,16 @@ def checked_line(path: str, query: bytes, redactor: TextRedactor) -> bytes:
     """
     if len(path) > MAX_PATH_CHARS:
         raise MalformedRequestError(f"The path has more than {MAX_PATH_CHARS:,} characters.")
-    clean = redacted_query(query, redactor)
+    clean = redacted_query(query, redactor, items)
     if not is_own(path) and any(redactor.redact(part) != part for part in unquote(path).split("/") if part):
         raise NotFoundError
     return clean
 
 
-def redacted_query(query: bytes, redactor: TextRedactor) -> bytes:
+def redacted_query(query: bytes, redactor: TextRedactor, items: Collection[str] = ()) -> bytes:
     """Return a query string that may be logged; the same bytes if there is nothing to hide.
+
+    Of the parameters `items` the name tells nothing: `key` is where an item stands, no secret.
 
     Raises:
         MalformedRequestError: It is too long or no UTF-8.
@@ -46,7 +49,10 @@ def redacted_query(query: bytes, redactor: TextRedactor) -> bytes:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except ValueError:
         raise MalformedRequestError("The query string is not percent-encoded UTF-8.") from None
-    clean = [(redactor.redact(name), _value(name, value, redactor)) for name, value in pairs]
+    clean = [
+        (redactor.redact(name), redactor.redact(value) if name in items else _value(name, value, redactor))
+        for name, value in pairs
+    ]
     return query if clean == pairs else urlencode(clean).encode("ascii")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -171,6 +172,17 @@ async def test_an_item_can_not_be_named_by_a_sensitive_value(call, recorder, fie
     reply = await call("GET", "/store/items", query=f"namespace=notes&key={MAIL}".encode())
     assert reply.status == 422
     assert recorder.requests == []
+
+
+async def test_an_item_may_have_an_opaque_key(call, recorder):
+    key = str(uuid4())
+    assert (
+        await call("PUT", "/store/items", {"namespace": ["notes"], "key": key, "value": {"key": key}})
+    ).status == 200
+    assert recorder.body == {"namespace": ["notes"], "key": key, "value": {"key": "<SECRET>"}}
+    assert (await call("GET", "/store/items", query=f"namespace=notes&key={key}".encode())).status == 200
+    assert key in recorder.requests[-1]["query_string"].decode()
+    assert (await call("DELETE", "/store/items", {"namespace": ["notes"], "key": key})).status == 200
 
 
 async def test_the_query_string_is_redacted(call, recorder):
