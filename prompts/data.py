@@ -49,6 +49,8 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u
 _VARIATION = ((0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
 
 _STRUCTURAL = frozenset("<>[]&%\\#:|")
+_MARKS = frozenset({"Mn", "Me"})
+"""Categories of marks upon a letter."""
 
 
 class _Cleaning(dict[int, str]):
@@ -98,6 +100,8 @@ def as_data(text: str, *, max_chars: int = MAX_DATA_CHARS) -> str:
 def _pass(text: str) -> str:
     if "&" in text:
         text = _REFERENCE.sub(_resolved, text)
+    if _is_plain(frozenset(text)):
+        return " ".join(text.split())
     chars = _with_marks(text.translate(_CLEANING))
     bases = "".join(char[0] for char in chars)
     folded = fold(bases)
@@ -106,13 +110,19 @@ def _pass(text: str) -> str:
     return " ".join("".join(chars).split())
 
 
+def _is_plain(chars: frozenset[str]) -> bool:
+    """Whether a text of these characters holds nothing that has to go, and no sign that a tag, a role or an escape needs."""
+    as_it_is = all(_CLEANING[ord(char)] == char and unicodedata.category(char) not in _MARKS for char in chars)
+    return as_it_is and _STRUCTURAL.isdisjoint(fold("".join(chars)))
+
+
 def _with_marks(text: str) -> list[str]:
     """Return the characters of `text`, each with the marks upon it, so that marks hide nothing."""
     if text.isascii():
         return list(text)
     chars: list[str] = []
     for char in text:
-        if not chars or char.isascii() or unicodedata.category(char) not in ("Mn", "Me"):
+        if not chars or char.isascii() or unicodedata.category(char) not in _MARKS:
             chars.append(char)
         elif len(chars[-1]) <= MAX_MARKS:
             chars[-1] += char
