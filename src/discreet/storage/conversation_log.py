@@ -13,27 +13,54 @@ from discreet.errors import EncryptionError
 from discreet.ports import TextRedactor
 from discreet.state.context import check_user_id
 from discreet.state.records import TurnRecord
-from discreet.storage.keys import digest, person_for
+from discreet.storage.keys import digest
 from discreet.storage.pool import Pool
 from discreet.storage.redacting import redacted_turn
 from discreet.storage.sealing import FieldSealer
 
 _APPEND: LiteralString = """
-WITH again AS (
-    UPDATE discreet.conversation_log
-    SET modality = %(modality)s, media = %(media)s, input_text = %(input_text)s, output_text = %(output_text)s,
-        sealed_input = %(sealed_input)s, sealed_output = %(sealed_output)s, is_emergency = %(is_emergency)s,
-        loop_flag = %(loop_flag)s, provenance = %(provenance)s, started_at = %(started_at)s, ended_at = %(ended_at)s
-    WHERE request_id = %(request_id)s AND session_key = %(session_key)s
+WITH found AS (
+    SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s
+),
+made AS (
+    INSERT INTO discreet.person (user_id)
+    SELECT %(user_id)s WHERE %(user_id)s::text IS NOT NULL AND NOT EXISTS (SELECT FROM found)
+    ON CONFLICT DO NOTHING
+    RETURNING user_key
+),
+speaker AS (
+    SELECT user_key FROM found
+    UNION ALL SELECT user_key FROM made
+    UNION ALL SELECT NULL WHERE %(user_id)s::text IS NULL
+),
+turn AS (
+    INSERT INTO discreet.conversation_log AS l (
+        request_id, session_key, user_key, app_name, agent_id, modality, media, input_text, output_text,
+        sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at
+    )
+    SELECT
+        %(request_id)s, %(session_key)s, user_key, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
+        %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s, %(provenance)s,
+        %(started_at)s, %(ended_at)s
+    FROM speaker
+    ON CONFLICT (request_id) DO UPDATE SET
+        modality = excluded.modality, media = excluded.media, input_text = excluded.input_text,
+        output_text = excluded.output_text, sealed_input = excluded.sealed_input,
+        sealed_output = excluded.sealed_output, is_emergency = excluded.is_emergency,
+        loop_flag = excluded.loop_flag, provenance = excluded.provenance, started_at = excluded.started_at,
+        ended_at = excluded.ended_at
+    WHERE l.session_key = excluded.session_key
+    RETURNING xmax = 0 AS is_new
 ),
 session AS (
     INSERT INTO discreet.session_record AS s (
         session_key, user_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds
     )
     SELECT
-        %(session_key)s, %(user_key)s, %(thread_id)s, %(locale)s, %(intent)s, %(sealed_intent)s, %(started_at)s,
+        %(session_key)s, user_key, %(thread_id)s, %(locale)s, %(intent)s, %(sealed_intent)s, %(started_at)s,
         %(ended_at)s, 1
-    WHERE NOT EXISTS (SELECT FROM discreet.conversation_log WHERE request_id = %(request_id)s)
+    FROM speaker, turn
+    WHERE is_new
     ON CONFLICT (session_key) DO UPDATE SET
         started_at = least(s.started_at, excluded.started_at),
         ended_at = greatest(s.ended_at, excluded.ended_at),
@@ -41,24 +68,13 @@ session AS (
         locale = coalesce(excluded.locale, s.locale),
         intent = CASE WHEN %(intent_told)s THEN excluded.intent ELSE s.intent END,
         sealed_intent = CASE WHEN %(intent_told)s THEN excluded.sealed_intent ELSE s.sealed_intent END
-    RETURNING session_key
-)
-INSERT INTO discreet.conversation_log (
-    request_id, session_key, user_key, app_name, agent_id, modality, media, input_text, output_text,
-    sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at
 )
 SELECT
-    %(request_id)s, session_key, %(user_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
-    %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s, %(provenance)s,
-    %(started_at)s, %(ended_at)s
-FROM session
-RETURNING log_id
+    EXISTS (SELECT FROM speaker) AS is_known,
+    coalesce((SELECT is_new FROM turn), false) AS is_new,
+    set_config('synchronous_commit', 'off', true)
 """
-
-_BEGIN: LiteralString = (
-    "SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock(hashtextextended(%s, 2))"
-)
-"""Don't wait for the disk, and one writer a request: the statement after it sees whether the request was stored."""
+"""One statement, one round trip: a row that was made has no xmax. It doesn't wait for the disk."""
 
 
 class PostgresConversationLog:
@@ -82,25 +98,21 @@ class PostgresConversationLog:
         if turn.user_id is not None:
             check_user_id(turn.user_id)
         turn = await asyncio.to_thread(redacted_turn, turn, self._redactor)
+        session_key = digest(turn.user_id or "", turn.thread_id)
+        values = {
+            **turn.model_dump(exclude={"media", "provenance", "input_text", "output_text", "intent"}),
+            **self._texts(turn, str(session_key)),
+            "session_key": session_key,
+            "provenance": Jsonb(turn.provenance.model_dump(exclude_none=True)),
+            "media": Jsonb(turn.media) if turn.media else None,
+        }
         with storage_errors():
-            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
-                await cursor.execute(_BEGIN, (turn.request_id,))
-                user_key = None if turn.user_id is None else (await person_for(cursor, turn.user_id)).user_key
-                session_key = digest(turn.user_id or "", turn.thread_id)
-                await cursor.execute(
-                    _APPEND,
-                    {
-                        **turn.model_dump(
-                            exclude={"user_id", "media", "provenance", "input_text", "output_text", "intent"}
-                        ),
-                        **self._texts(turn, str(session_key)),
-                        "user_key": user_key,
-                        "session_key": session_key,
-                        "provenance": Jsonb(turn.provenance.model_dump(exclude_none=True)),
-                        "media": Jsonb(turn.media) if turn.media else None,
-                    },
-                )
-                return await cursor.fetchone() is not None
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                while True:
+                    row = await (await cursor.execute(_APPEND, values)).fetchone()
+                    if row is not None and row["is_known"]:
+                        return bool(row["is_new"])
+                    # Another session made the person since the statement began; the next statement sees them.
 
     def _texts(self, turn: TurnRecord, session: str) -> dict[str, str | bytes | bool | None]:
         """Return the columns that hold what was said, and in few words what about."""
