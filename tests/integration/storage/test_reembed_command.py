@@ -32,7 +32,7 @@ def test_it_embeds_all_rebuilds_the_index_and_sums_up(database, capsys):
     asyncio.run(fill(database))
     assert run_reembed(database, as_json=True, reindex=True) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary.pop("seconds") > 0
+    assert summary.pop("seconds") >= 0  # rounded to a tenth
     expected = {"space": "stub:words:1536", "rows": 2, "failures": 0, "left": 0, "reindexed": True}
     assert summary == expected
     with psycopg.connect(database) as connection:
