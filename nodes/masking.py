@@ -197,6 +197,8 @@ class MaskedTurn:
 
     def _shown(self, messages: Iterable[BaseMessage]) -> dict[str, str]:
         """Return the values by placeholder that redacted `messages` show, in their texts and calls."""
+        if not self._values:
+            return {}
         found = {match[0] for m in messages for match in TAGGED.finditer(f"{m.text}{getattr(m, 'tool_calls', '')}")}
         return {name: self._values[name] for name in found if name in self._values}
 

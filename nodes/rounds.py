@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -15,17 +15,28 @@ KEEP = 6
 """Rounds that stay verbatim, whatever the summary covers."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ThreadRound:
+class ThreadRound(NamedTuple):
     """What the user said and what was answered, and where it stands in the thread."""
 
-    spoken: SpokenRound
+    said: Sequence[BaseMessage]
+    answered: Sequence[BaseMessage]
     start: int
     """Index of its first message."""
-    answer_id: str | None
-    """Id of the message that ends it."""
-    said_ids: Sequence[str | None] = ()
-    """Ids of the user's messages."""
+
+    @property
+    def spoken(self) -> SpokenRound:
+        """Its texts."""
+        return SpokenRound(said=_joined(self.said), answered=_joined(self.answered))
+
+    @property
+    def answer_id(self) -> str | None:
+        """Id of the message that ends it."""
+        return self.answered[-1].id
+
+    @property
+    def said_ids(self) -> list[str | None]:
+        """Ids of the user's messages."""
+        return [message.id for message in self.said]
 
 
 def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
@@ -41,14 +52,14 @@ def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
     for index, message in enumerate(messages):
         if isinstance(message, HumanMessage):
             if answered:
-                rounds.append(_round(said, answered, start))
+                rounds.append(ThreadRound(said, answered, start))
                 said, answered = [], []
             if not said:
                 start = index
             said.append(message)
         elif said and is_answer(message):
             answered.append(message)
-    return [*rounds, _round(said, answered, start)] if answered else rounds
+    return [*rounds, ThreadRound(said, answered, start)] if answered else rounds
 
 
 def belongs(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> bool:
@@ -81,11 +92,6 @@ def _after(rounds: Sequence[ThreadRound], messages: Sequence[BaseMessage]) -> in
     """Return the index behind the last round."""
     last = rounds[-1].answer_id
     return next(i for i in range(len(messages) - 1, -1, -1) if messages[i].id == last) + 1
-
-
-def _round(said: Sequence[BaseMessage], answered: Sequence[BaseMessage], start: int) -> ThreadRound:
-    spoken = SpokenRound(said=_joined(said), answered=_joined(answered))
-    return ThreadRound(spoken=spoken, start=start, answer_id=answered[-1].id, said_ids=[message.id for message in said])
 
 
 def _joined(messages: Sequence[BaseMessage]) -> str:
