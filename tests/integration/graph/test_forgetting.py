@@ -185,16 +185,8 @@ async def test_what_was_forgotten_is_in_no_later_prompt(script, storage, databas
     assert result["rounds"] == 2
     assert result["summaries"] == 2
 
-    since = len(assistant.prompts)
-    for thread in ("a", "b", "c"):
-        await say(script["next"], thread)
-        await say(script["talk"][1], thread)
-    assert assistant.telling(since) == []
-    assert script["kept"] in assistant.prompts[since]
-    remade = await summarised(storage, "a", 5)
+    remade = await remade_without_it(assistant, say, script, storage)
     assert script["kept"] in remade
-    assert not any(word in remade.casefold() for word in script["words"])
-    assert not any(w in text.casefold() for text in await texts(storage) for w in script["words"])
 
     restarted = Assistant(script["words"])
     async with open_storage(database, embeddings=StubEmbeddings(dims=64)) as anew:
@@ -226,6 +218,11 @@ async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(sc
     (result,) = [json.loads(m.text) for m in assistant.model.prompts[-1] if getattr(m, "name", "") == "forget_memory"]
     assert result == {"deleted": True, "also": [], "rounds": 2, "summaries": 2, "still": []}
 
+    await remade_without_it(assistant, say, script, storage)
+
+
+async def remade_without_it(assistant, say, script, storage):
+    """Go on talking in three threads; return the summary of the first, which was made anew. Nothing tells what was forgotten."""
     since = len(assistant.prompts)
     for thread in ("a", "b", "c"):
         await say(script["next"], thread)
@@ -235,6 +232,7 @@ async def test_what_was_said_and_never_kept_as_a_memory_is_in_no_later_prompt(sc
     remade = await summarised(storage, "a", 5)
     assert not any(word in remade.casefold() for word in script["words"])
     assert not any(w in text.casefold() for text in await texts(storage) for w in script["words"])
+    return remade
 
 
 async def texts(storage, *types, user="ann"):

@@ -57,7 +57,7 @@ async def test_where_the_provider_fails_or_is_too_slow_quotes_take_its_place(bui
 
 @pytest.mark.parametrize("how", ["fails", "hangs"])
 async def test_no_turn_waits_again_for_a_provider_that_was_just_waited_for_in_vain(build, how, monkeypatch):
-    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)
+    monkeypatch.setattr("discreet.nodes.rolling_summary.CATCH_UP_SECONDS", 0.1)  # as above
     rig = build(provider=build.Numbers(gate=asyncio.Event()) if how == "hangs" else None, budget=1_000)
     rig.provider.fails = 1_000
     for rounds in (9, 12, 15):
@@ -68,7 +68,7 @@ async def test_no_turn_waits_again_for_a_provider_that_was_just_waited_for_in_va
 
 
 async def test_a_provider_that_rested_is_asked_again(build, monkeypatch):
-    monkeypatch.setattr("discreet.nodes.rolling_summary.RESTING_SECONDS", 0.0)
+    monkeypatch.setattr("discreet.nodes.rolling_summary.RESTING_SECONDS", 0.0)  # five minutes are over at once
     rig = build(budget=1_000)
     rig.provider.fails = 1
     await rig.summariser.catch_up("ann", "t", running(build, 9))
