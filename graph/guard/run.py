@@ -14,10 +14,11 @@ from langgraph.types import Command
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
-from discreet.graph.guard.texts import CleanDigests, RunTexts
+from discreet.graph.guard.texts import RunTexts
 from discreet.nodes.masking import failed, turn_key
 from discreet.nodes.run import run_of
 from discreet.ports import TextRedactor, TurnVault, of_thread
+from discreet.redaction.clean_texts import CleanTexts
 from discreet.redaction.placeholders import TAGGED
 from discreet.state.request_ref import values_ref
 
@@ -46,7 +47,7 @@ class Guard:
 
     vault: TurnVault
     redactor: TextRedactor
-    clean: CleanDigests = field(default_factory=CleanDigests, repr=False)
+    clean: CleanTexts = field(default_factory=CleanTexts, repr=False)
     """Texts in which nothing was found, so that a history is searched once and not in every turn."""
 
     def run(self, call: Call) -> GuardedRun:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.checkpoint.messages import safe_id
 from discreet.ports import Masking, TextRedactor
+from discreet.redaction.clean_texts import CleanTexts, digest_of
 from discreet.redaction.findings import Finding
 from discreet.redaction.streaming import Findable, StreamingRedactor
 from discreet.state.reasoning import SpokenStream
@@ -38,42 +36,18 @@ class Taking(Findable, Protocol):
         ...
 
 
-class CleanDigests:
-    """Knows, by digest, texts in which nothing was found. Holds no text and no value. Thread-safe."""
-
-    def __init__(self, size: int = 20_000) -> None:
-        self._size = size
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def has(self, digest: bytes) -> bool:
-        """Whether nothing was found in the text of this digest."""
-        with self._lock:
-            known = digest in self._digests
-            if known:
-                self._digests.move_to_end(digest)
-            return known
-
-    def add(self, digest: bytes) -> None:
-        """Know the digest from now on."""
-        with self._lock:
-            self._digests[digest] = None
-            if len(self._digests) > self._size:
-                self._digests.popitem(last=False)
-
-
 class RunTexts:
     """Redacts the texts of one run and collects the values that it takes."""
 
     def __init__(
-        self, redactor: TextRedactor, known: Mapping[str, str], *, thread: str = "", clean: CleanDigests | None = None
+        self, redactor: TextRedactor, known: Mapping[str, str], *, thread: str = "", clean: CleanTexts | None = None
     ) -> None:
         """Redact with `redactor`, which is the thread's; `known` are the values held already, by placeholder."""
         self._redactor = redactor
         self._known = dict(known)
         self._new: dict[str, str] = {}
         self._thread = thread
-        self._clean = clean if clean is not None else CleanDigests()
+        self._clean = clean if clean is not None else CleanTexts()
         self._done: dict[bytes, str] = {}
         self._chars = 0
 
@@ -84,7 +58,7 @@ class RunTexts:
         """Return `text` with placeholders; ids stay. Tags that it has stay too: they are this thread's own."""
         if not text or ID.fullmatch(text):
             return text
-        digest = hashlib.blake2b(f"{self._thread}\0{text}".encode("utf-8", "replace"), digest_size=16).digest()
+        digest = digest_of(self._thread, text)
         if (done := self._done.get(digest)) is not None:
             return done
         if self._clean.has(digest):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.redaction.changes import changed_parts, inside, neighbourhoods, with_placeholders
+from discreet.redaction.clean_texts import CleanTexts, digest_of
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.normalise import normalise
@@ -33,7 +34,7 @@ MAX_DEPTH = 2
 
 
 class Redactor:
-    """Replaces sensitive values by placeholders such as `<EMAIL>`. Stateless: one instance serves all threads.
+    """Replaces sensitive values by placeholders such as `<EMAIL>`. One instance serves all threads.
 
     `recognisers` (default: all built-in ones, loaded with the first text) are asked in order, though order decides nothing: findings that overlap are united. A text of more than
     `max_chars` characters is not searched; the whole of it becomes `<OVERSIZE>`. `placeholder_key` has 32 bytes or more and
@@ -54,6 +55,7 @@ class Redactor:
         self._given = None if recognisers is None else tuple(recognisers)
         self._max_chars = max_chars
         self._placeholder_key = placeholder_key
+        self._clean = CleanTexts()
 
     def redact(self, text: str) -> str:
         """Return `text` with a placeholder, never a tagged one, for each sensitive value.
@@ -103,10 +105,16 @@ class Redactor:
         return ThreadRedactor(self, thread_id, self._placeholder_key)
 
     def replace(self, text: str, label: Callable[[Finding], str]) -> str:
-        """Return storable `text` with `label` of each finding in its place."""
+        """Return storable `text` with `label` of each finding in its place. A text that has none is searched once."""
+        digest = digest_of(text)
+        if self._clean.has(digest):
+            return text
+        findings = self.settled(text)
+        if not findings:
+            self._clean.add(digest)
         parts: list[str] = []
         done = 0
-        for finding in self.settled(text):
+        for finding in findings:
             parts += text[done : finding.start], label(finding)
             done = finding.end
         return "".join([*parts, text[done:]])

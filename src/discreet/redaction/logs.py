@@ -21,10 +21,6 @@ _done: WeakKeyDictionary[logging.LogRecord, dict[str, Any]] = WeakKeyDictionary(
 """By record: what its attributes are since they were redacted. One that has changed since is redacted again. It does not stand
 on the record, where structlog's ExtraAdder would write it into every line."""
 
-SHORT_CHARS, MAX_SHORT = 64, 2_048
-"""How long texts may be that are remembered as harmless, and how many are: a server's records have the same keys, levels and
-names again and again, and redacting them anew took most of the time of a record of LangGraph's server."""
-
 SOURCES = {"msg": ("msg", "args"), "exc_text": ("exc_text", "exc_info")}
 """What an attribute is made from, where that is more than itself."""
 
@@ -47,7 +43,7 @@ class RedactingFilter(logging.Filter):
 
     def __init__(self, redactor: TextRedactor | None = None) -> None:
         super().__init__()
-        self._redactor: TextRedactor = _Remembering(redactor or default_redactor())
+        self._redactor: TextRedactor = redactor or default_redactor()
         self._running = threading.local()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -119,24 +115,6 @@ class RedactingFilter(logging.Filter):
 
     def _extra(self, name: str) -> Callable[[logging.LogRecord], Any]:
         return lambda record: redact_object(getattr(record, name), self._redactor)
-
-
-class _Remembering:
-    """Redacts with another redactor, and knows again what short texts it left as they are."""
-
-    def __init__(self, redactor: TextRedactor) -> None:
-        self._redactor = redactor
-        self._harmless: dict[str, None] = {}
-
-    def redact(self, text: str) -> str:
-        if text in self._harmless:
-            return text
-        redacted = self._redactor.redact(text)
-        if redacted == text and len(text) <= SHORT_CHARS:
-            if len(self._harmless) >= MAX_SHORT:
-                self._harmless.clear()
-            self._harmless[text] = None
-        return redacted
 
 
 class LogRedaction:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from discreet.redaction import Finding, Redactor, redact
+from discreet.redaction.clean_texts import CleanTexts, digest_of
 
 REDACTOR = Redactor()
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -108,6 +109,36 @@ class FirstLetter:
 
     def spans(self, view):
         return [(place, place + 1) for place, char in enumerate(view.text) if char.isalpha()][:1]
+
+
+class Counting(FirstLetter):
+    def __init__(self):
+        self.asked = 0
+
+    def spans(self, view):
+        self.asked += 1
+        return super().spans(view)
+
+
+def test_a_text_in_which_nothing_was_found_is_searched_once_and_no_other():
+    counting = Counting()
+    redactor = Redactor(recognisers=[counting], placeholder_key=bytes(32))
+    thread = redactor.for_thread("t")
+    ways = (redactor.redact, thread.redact, lambda text: thread.mask(text).text)
+    assert [way("1 2 3") for way in ways] == ["1 2 3"] * 3
+    assert counting.asked == 1
+    assert redactor.redact("a b") == redactor.redact("a b") == "<LETTER> <LETTER>"
+    assert counting.asked == 1 + 3 + 3
+    assert redactor.redact("1 2 3 a") == "1 2 3 <LETTER>"
+    assert redactor.findings("1 2 3 a") == [Finding("LETTER", 6, 7)]
+
+
+def test_only_the_digests_of_the_newest_texts_are_held():
+    known = CleanTexts(size=2)
+    for text in ("a", "b", "c"):
+        known.add(digest_of(text))
+    assert [known.has(digest_of(text)) for text in ("a", "b", "c")] == [False, True, True]
+    assert digest_of("t", "a") != digest_of("ta")
 
 
 def test_passes_repeat_until_nothing_is_left():

@@ -10,7 +10,7 @@ import structlog
 from uvicorn.logging import AccessFormatter
 
 from discreet.redaction import Redactor
-from discreet.redaction.logs import MAX_SHORT, SHORT_CHARS, RedactingFilter, redact_logs
+from discreet.redaction.logs import RedactingFilter, redact_logs
 
 EMAIL = "ann@example.com"
 PHONE = "+1 202 456 1111"
@@ -389,23 +389,3 @@ def test_a_record_gets_no_attribute_that_formatters_write_out():
     before = set(vars(record))
     RedactingFilter().filter(record)
     assert set(vars(record)) == before
-
-
-def test_short_texts_without_a_value_are_redacted_once_and_those_with_one_never_remembered():
-    asked = []
-
-    class Counting:
-        def redact(self, text):
-            asked.append(text)
-            return text.replace(EMAIL, "<EMAIL>")
-
-    filtered = RedactingFilter(Counting())
-    for _ in range(2):
-        for text in ("started", EMAIL, "x" * (SHORT_CHARS + 1)):
-            record = logging.makeLogRecord({"msg": text})
-            filtered.filter(record)
-            assert record.getMessage() == text.replace(EMAIL, "<EMAIL>")
-    assert [asked.count(text) for text in ("started", EMAIL, "x" * (SHORT_CHARS + 1))] == [1, 2, 2]
-    for number in range(2 * MAX_SHORT):
-        filtered.filter(logging.makeLogRecord({"msg": f"n{number}"}))
-    assert len(filtered._redactor._harmless) <= MAX_SHORT

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.graph.guard.texts import CleanDigests, RunTexts
+from discreet.graph.guard.texts import RunTexts
 from discreet.redaction import Redactor, resolve
+from discreet.redaction.clean_texts import CleanTexts
 
 REDACTOR = Redactor(placeholder_key=bytes(32))
 PLANTED = ("ann@example.com", "+1 202 456 1111", "nguyễn.văn@example.vn", "4111 1111 1111 1111", "пётр@example.ru")
@@ -57,7 +58,7 @@ def test_the_same_text_is_redacted_once_a_run() -> None:
 
 
 def test_a_clean_text_of_one_run_is_not_searched_in_the_next_but_in_another_thread_it_is() -> None:
-    redactor, clean = Counting(), CleanDigests()
+    redactor, clean = Counting(), CleanTexts()
     for thread in ("a", "a", "b"):
         RunTexts(redactor, {}, thread=thread, clean=clean).redact("good morning")
     assert redactor.asked == 2
