@@ -9,7 +9,6 @@ from html.entities import html5
 
 from discreet.prompts.markers import (
     OWN_TAGS,
-    ROLE_COLON,
     ROLE_HEADING,
     ROLE_KEY,
     TEMPLATE_WORDS,
@@ -17,6 +16,7 @@ from discreet.prompts.markers import (
     begins_line,
     fold,
     is_template_name,
+    role_colons,
 )
 
 MAX_DATA_CHARS = 4_000
@@ -179,9 +179,9 @@ def _squares(_text: str, folded: str, chars: list[str]) -> None:
 
 
 def _roles(_text: str, folded: str, chars: list[str]) -> None:
-    colons = [match.start("colon") for match in ROLE_COLON.finditer(folded) if begins_line(folded, match.start())]
-    colons += [match.start("colon") for match in ROLE_KEY.finditer(folded)]
-    for match in ROLE_HEADING.finditer(folded):
+    colons = [match.start("colon") for match in role_colons(folded) if begins_line(folded, match.start())]
+    colons += [match.start("colon") for match in ROLE_KEY.finditer(folded)] if "role" in folded else []
+    for match in ROLE_HEADING.finditer(folded) if "#" in folded else ():
         chars[match.start("lead") : match.end("lead")] = [""] * len(match["lead"])
         if match["colon"]:
             colons.append(match.start("colon"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 FACTS_TAG = "known_facts"
 PAST_TAG = "past_conversations"
@@ -119,11 +120,22 @@ _ROLE = "|".join(
 _ROLE = rf"(?:{_ROLE})(?:[\W_]{{1,3}}(?:override|note|notice|update|alert|command|directive|reminder|log))?"
 _MARKS = r"(?:(?![:\n])[\W_]){0,6}"
 ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|(?<=\\n)){_ROLE}{_MARKS}(?P<colon>:)")
-"""A role and a colon, in a folded text; see `begins_line`."""
+_ROLE_CHARS = 48
+"""More than one of these is long."""
 ROLE_HEADING = re.compile(rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}{_ROLE}(?![^\W_]){_MARKS}(?P<colon>:?)")
 """A role as a heading, wherever it stands: `### Instruction:`."""
 ROLE_KEY = re.compile(rf"(?<![^\W_])role[\"'`]?\s*(?P<colon>:)\s*[\"'`]?{_ROLE}")
 """The key of a message in JSON or YAML."""
+
+
+def role_colons(folded: str) -> Iterator[re.Match[str]]:
+    """Return where a role and a colon (its group) stand in a folded text; see `begins_line`."""
+    done, colon = 0, folded.find(":")
+    while colon >= 0:
+        for match in ROLE_COLON.finditer(folded, max(done, colon - _ROLE_CHARS), colon + 1):
+            yield match
+            done = match.end()
+        colon = folded.find(":", colon + 1)
 
 
 def is_template_name(inside: str, *, real: bool) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.prompts.blocks import FACTS_TAG, PAST_TAG, SUMMARY_TAG, block, memory_line
 from discreet.prompts.data import MAX_DATA_CHARS, as_data
-from discreet.prompts.markers import fold
+from discreet.prompts.markers import ROLE_COLON, ROLES, fold, role_colons
 from discreet.state.conversation import RetrievedMemory
 from discreet.testing.hostile_texts import REPEATED
 
@@ -215,3 +215,13 @@ def test_type_and_day_of_a_memory_are_not_taken_as_they_come():
 @given(st.text())
 def test_a_folded_text_is_as_long_as_the_text(text):
     assert len(fold(text)) == len(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from([*ROLES, ":", "：", " ", "\n", "\\n", "-", "_", ".", "tea", "update", "x" * 60]), max_size=30
+    )
+)
+def test_roles_are_found_wherever_a_colon_stands(parts):
+    folded = fold("".join(parts))
+    assert [match.span() for match in role_colons(folded)] == [match.span() for match in ROLE_COLON.finditer(folded)]
