@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from discreet.metrics import annotation_failures
 from discreet.nodes.rolling_summary import RollingSummariser
-from discreet.nodes.rounds import rounds_of
+from discreet.nodes.rounds import ThreadRound, rounds_of
 from discreet.nodes.run import Run
 from discreet.ports import AnnotatedTurn, RollingSummary, TurnAnnotator
 from discreet.providers.annotator import RuleAnnotator
@@ -40,13 +40,14 @@ class Annotating:
         """Return the annotation of a turn after the messages `earlier`, all of it redacted; an empty one if that fails."""
         try:
             async with asyncio.timeout(self.seconds):
+                rounds = rounds_of(earlier)
                 turn = AnnotatedTurn(
                     said=said,
                     heard=heard,
                     answered=answered,
                     media=request.get("media", []),
-                    summary=untagged((await self._summary(run, earlier)).text),
-                    earlier=[each.spoken for each in rounds_of(earlier)],
+                    summary=untagged((await self._summary(run, rounds)).text),
+                    earlier=[each.spoken for each in rounds],
                 )
                 return await self.annotator.annotate(turn)
         except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign annotator may raise anything
@@ -55,7 +56,7 @@ class Annotating:
             logger.warning("annotation_failed cause=%s request_id=%s", cause, request["request_id"])
             return Annotation()
 
-    async def _summary(self, run: Run, earlier: Sequence[BaseMessage]) -> RollingSummary:
+    async def _summary(self, run: Run, rounds: Sequence[ThreadRound]) -> RollingSummary:
         if self.summariser is None:
             return RollingSummary()
-        return await self.summariser.current(run.user_id, run.thread_id, earlier)
+        return await self.summariser.of_rounds(run.user_id, run.thread_id, rounds)

@@ -18,7 +18,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from discreet.nodes.forgotten import ForgottenRounds
 from discreet.nodes.masking import MaskedTurn, TurnMask
 from discreet.nodes.media import for_model
-from discreet.nodes.rolling_summary import RollingSummariser, window
+from discreet.nodes.rolling_summary import RollingSummariser
+from discreet.nodes.rounds import rounds_of, window
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.turn import turn_start
 from discreet.ports import FixedSettings, LiveSettings, RollingSummary, SpokenRound
@@ -161,10 +162,10 @@ class Prompting:
         self, messages: Sequence[BaseMessage], run: Run, turn: MaskedTurn, able: Collection[Modality]
     ) -> tuple[str, list[BaseMessage], list[BaseMessage]]:
         """Return the summary, the earlier messages that it does not cover, and the running turn with its real values."""
-        summary = RollingSummary()
+        summary, rounds = RollingSummary(), rounds_of(messages[: turn_start(messages)])
         if self.summariser is not None and run.thread_id is not None:
-            summary = await self.summariser.current(run.user_id, run.thread_id, messages)
-        told = [each for each in window(messages, summary) if not isinstance(each, SystemMessage)]
+            summary = await self.summariser.of_rounds(run.user_id, run.thread_id, rounds)
+        told = [m for m in window(messages, summary, rounds=rounds) if not isinstance(m, SystemMessage)]
         start = turn_start(told) or 0
         running = [_for_model(message, able) for message in turn.real(told[start:])]
         return summary.text, told[:start], running

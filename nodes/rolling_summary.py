@@ -185,7 +185,12 @@ class RollingSummariser:
 
         A summary of another branch of the thread, or of messages that were deleted since, is not shown.
         """
-        rounds = rounds_of(messages)
+        return await self.of_rounds(user_id, thread_id, rounds_of(messages))
+
+    async def of_rounds(
+        self, user_id: str | None, thread_id: str | None, rounds: Sequence[ThreadRound]
+    ) -> RollingSummary:
+        """Return as `current` does the summary of a conversation of these rounds."""
         if thread_id is None or len(rounds) < self._chunk:
             return RollingSummary()
         shown = self._shown.get((user_id, thread_id))
@@ -213,7 +218,7 @@ class RollingSummariser:
         """
         rounds = rounds_of(messages[: turn_start(messages)])
         upto = len(rounds) - self._keep
-        newest = await self.current(user_id, thread_id, messages)
+        newest = await self.of_rounds(user_id, thread_id, rounds)
         if thread_id is None or newest.rounds >= upto:
             return newest
         thread, reached = (user_id, thread_id), [newest]
@@ -223,7 +228,7 @@ class RollingSummariser:
         await tried(work, CATCH_UP_SECONDS + READ_SECONDS, thread, len(rounds))
         if provider.quoted and not rests:
             self._rests_until = time.monotonic() + RESTING_SECONDS
-        self._show(thread, _Shown(rounds_of(messages)[-1].answer_id, reached[-1]))
+        self._show(thread, _Shown(rounds[-1].answer_id, reached[-1]))
         return reached[-1]
 
     def window(self, messages: Sequence[BaseMessage], summary: RollingSummary) -> list[BaseMessage]:

@@ -73,15 +73,23 @@ def belongs(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> bool:
     )
 
 
-def window(messages: Sequence[BaseMessage], summary: RollingSummary, keep: int = KEEP) -> list[BaseMessage]:
+def window(
+    messages: Sequence[BaseMessage],
+    summary: RollingSummary,
+    keep: int = KEEP,
+    *,
+    rounds: Sequence[ThreadRound] | None = None,
+) -> list[BaseMessage]:
     """Return the running turn whole, before it the last `keep` rounds, and before those what `summary` does not cover.
 
-    Tool traffic of earlier turns is left out: a dangling tool call makes providers refuse the whole request.
+    Tool traffic of earlier turns is left out: a dangling tool call makes providers refuse the whole request. Who knows the
+    `rounds` before the running turn hands them in.
     """
     start = turn_start(messages)
     if start is None:
         return list(messages)
-    rounds = rounds_of(messages[:start])
+    if rounds is None:
+        rounds = rounds_of(messages[:start])
     first = max(0, min(len(rounds) - keep, summary.rounds))
     opening = rounds[first].start if first and first < len(rounds) else (0 if not first else _after(rounds, messages))
     kept = [m for m in messages[opening:start] if isinstance(m, HumanMessage) or is_answer(m)]

@@ -63,11 +63,17 @@ class Taking:
         message = _users_message(left, request)
         left = [each for each in left if not is_past(each, message.id)]
         waiting = [each for each in unanswered(left) if each is not message]
-        text, media = await asyncio.to_thread(self.check.message, message)
+        text, media = await self._checked(message)
         summaries = await summarize_all(media, self.summarizer or self._given, self._given)
         kept = {id(each): await self._left_over(each) for each in waiting}
         before = [now for each in left if each is not message and (now := kept.get(id(each), each)) is not None]
         return Taken(message, text, media, summaries, before)
+
+    async def _checked(self, message: HumanMessage) -> tuple[str, list[Media]]:
+        """Return text and media of a message; payloads are hashed in a thread."""
+        if isinstance(message.content, str):
+            return self.check.message(message)
+        return await asyncio.to_thread(self.check.message, message)
 
     async def _left_over(self, message: BaseMessage) -> BaseMessage | None:
         """Return what stays of a message that has no answer; None if it can't be taken.
@@ -77,7 +83,7 @@ class Taking:
         if not isinstance(message, HumanMessage):
             return message if isinstance(message, SystemMessage) else None
         try:
-            text, media = await asyncio.to_thread(self.check.message, message)
+            text, media = await self._checked(message)
             summaries = await summarize_all(media, self._given, self._given)
         except InputError:
             return None

@@ -68,6 +68,8 @@ _NEXT: Final = re.compile(
     + f"|(?P<end>{_ALONE})|(?P<noise>{_NOISE})",
     re.IGNORECASE,
 )
+_SIGN: Final = re.compile("[<&[◁]")
+"""What begins each mark."""
 _MARK: Final = re.compile("|".join([*(opens for opens, _ in _REASONING.values()), _ALONE, _NOISE]), re.IGNORECASE)
 _ENDS: Final = {kind: re.compile(closes, re.IGNORECASE) for kind, (_, closes) in (_REASONING | _CODE).items()}
 _IN_CODE: Final = {
@@ -99,8 +101,7 @@ def without_reasoning(text: str) -> str:
         >>> without_reasoning("<think>They like tea.</think>Green tea, then.")
         'Green tea, then.'
     """
-    # One of these begins each mark, and most texts have none.
-    while ("<" in text or "&" in text or "[" in text or "◁" in text) and _MARK.search(text) is not None:
+    while _SIGN.search(text) is not None and any(_MARK.match(text, sign.start()) for sign in _SIGN.finditer(text)):
         stream = SpokenStream()
         spoken = stream.close(text)
         if not stream.reasoned:
