@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections import OrderedDict
 
 
 class CleanTexts:
-    """Knows the last texts that were added, by their digests. Holds no text and no value. Thread-safe."""
+    """Knows the newest texts that were added, by their digests. Holds no text and no value.
+
+    Thread-safe without a lock: whatever interrupts it (a signal, a finaliser, a fork) may log, and a log record is redacted.
+    What two threads do at once is at worst forgotten.
+    """
 
     def __init__(self, size: int = 20_000) -> None:
-        self._size = size
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = threading.Lock()
+        """Know `size` texts at most, and half of that at least."""
+        self._most = size // 2
+        self._newer: dict[bytes, None] = {}
+        self._older: dict[bytes, None] = {}
 
     def has(self, digest: bytes) -> bool:
         """Whether the text of this digest was added."""
-        with self._lock:
-            known = digest in self._digests
-            if known:
-                self._digests.move_to_end(digest)
-            return known
+        if digest in self._newer:
+            return True
+        known = digest in self._older
+        if known:
+            self.add(digest)
+        return known
 
     def add(self, digest: bytes) -> None:
         """Know the text of this digest from now on."""
-        with self._lock:
-            self._digests[digest] = None
-            if len(self._digests) > self._size:
-                self._digests.popitem(last=False)
+        if len(self._newer) >= self._most:
+            self._older, self._newer = self._newer, {}
+        self._newer[digest] = None
 
 
 def digest_of(*parts: str) -> bytes:

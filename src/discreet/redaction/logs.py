@@ -58,6 +58,7 @@ class RedactingFilter(logging.Filter):
 
     def _redact(self, record: logging.LogRecord, *, given_up: bool) -> None:
         done = _done.get(record, {})
+        self._rename(record, given_up=given_up)
         redactions = {
             "msg": self._message,
             "exc_text": self._exception,
@@ -71,6 +72,16 @@ class RedactingFilter(logging.Filter):
             if not all(each in done and value is done[each] for each, value in values.items()):
                 self._replace(record, name, _refused if given_up else redacted)
         _done[record] = {name: vars(record).get(name) for name in (*redactions, "args", "exc_info")}
+
+    def _rename(self, record: logging.LogRecord, *, given_up: bool) -> None:
+        """Redact the names of extra attributes, which formatters write out too; what programs are written in names no value."""
+        for name in [each for each in vars(record) if not str(each).isidentifier()]:
+            try:
+                redacted = issue(UNKNOWN) if given_up else self._redactor.redact(str(name))
+            except Exception:  # noqa: BLE001 - as below
+                redacted = issue(UNKNOWN)
+            if redacted != name:
+                vars(record)[redacted] = vars(record).pop(name)
 
     def _replace(self, record: logging.LogRecord, name: str, redacted: Callable[[logging.LogRecord], Any]) -> None:
         try:

@@ -176,9 +176,9 @@ async def test_what_is_masked_has_no_value_and_comes_back_whole(parts):
 
 
 def test_clean_texts_are_forgotten_oldest_first():
-    clean = RedactionCache(size=2)
-    for text in ("a", "b", "c"):
+    clean = RedactionCache(size=4)
+    for text in "abcde":
         clean.add("t", HumanMessage(text))
-    assert [clean.has("t", HumanMessage(text)) for text in ("a", "b", "c")] == [False, True, True]
-    assert not clean.has("other", HumanMessage("c"))
-    assert not clean.has("t", HumanMessage("c", additional_kwargs={"x": "y"}))
+    assert [clean.has("t", HumanMessage(text)) for text in "abcde"] == [False, False, True, True, True]
+    assert not clean.has("other", HumanMessage("e"))
+    assert not clean.has("t", HumanMessage("e", additional_kwargs={"x": "y"}))

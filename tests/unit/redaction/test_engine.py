@@ -1,9 +1,13 @@
+import copy
+import pickle
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
-from discreet.redaction import Finding, Redactor, redact
+from discreet.redaction import Finding, Redactor, clean_texts, redact
 from discreet.redaction.clean_texts import CleanTexts, digest_of
 
 REDACTOR = Redactor()
@@ -134,11 +138,40 @@ def test_a_text_in_which_nothing_was_found_is_searched_once_and_no_other():
 
 
 def test_only_the_digests_of_the_newest_texts_are_held():
-    known = CleanTexts(size=2)
-    for text in ("a", "b", "c"):
-        known.add(digest_of(text))
-    assert [known.has(digest_of(text)) for text in ("a", "b", "c")] == [False, True, True]
+    known = CleanTexts(size=4)
+    for text in "abcadae":
+        if not known.has(digest_of(text)):
+            known.add(digest_of(text))
+    assert [known.has(digest_of(text)) for text in "abcde"] == [True, False, False, True, True]
     assert digest_of("t", "a") != digest_of("ta")
+
+
+def test_a_redactor_that_has_worked_can_be_copied_and_pickled():
+    redactor = Redactor(placeholder_key=bytes(32))
+    redactor.redact("nothing in it")
+    for other in (pickle.loads(pickle.dumps(redactor)), copy.deepcopy(redactor)):
+        assert other.redact("ann@example.com") == "<EMAIL>"
+
+
+def test_what_interrupts_a_redactor_may_redact():
+    """A signal handler or a finaliser may run between any two lines, and log; log records are redacted."""
+    redactor, depth = Redactor(recognisers=[FirstLetter()]), 0
+
+    def interrupt(frame, event, _arg):
+        nonlocal depth
+        if event == "line" and not depth and frame.f_code.co_filename == clean_texts.__file__:
+            depth += 1
+            redactor.redact("1 2 3")
+            redactor.redact("4 5 6")
+            depth -= 1
+        return interrupt
+
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        assert [redactor.redact("1 2") for _ in range(3)] == ["1 2"] * 3
+    finally:
+        sys.settrace(before)
 
 
 def test_passes_repeat_until_nothing_is_left():

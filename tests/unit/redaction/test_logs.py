@@ -155,6 +155,13 @@ def test_extra_attributes_are_redacted_and_standard_ones_stay():
     assert (record.name, record.levelname, record.pathname) == ("name", "INFO", f"/home/{EMAIL}")
 
 
+def test_the_names_of_extra_attributes_are_redacted_too():
+    record = logging.makeLogRecord({"msg": "x", EMAIL: 1, "to": 2, 3: EMAIL})
+    RedactingFilter().filter(record)
+    assert EMAIL not in repr(vars(record))
+    assert (vars(record)["<EMAIL>"], record.to, vars(record)["3"]) == (1, 2, "<EMAIL>")
+
+
 def test_exceptions_become_redacted_text_with_causes_contexts_notes_and_groups(logger, captured, redacted):
     logger.addHandler(captured)
     try:
