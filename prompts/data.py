@@ -13,7 +13,6 @@ from discreet.prompts.markers import (
     ROLE_KEY,
     TEMPLATE_WORDS,
     bare,
-    begins_line,
     fold,
     is_template_name,
     role_colons,
@@ -179,7 +178,7 @@ def _squares(_text: str, folded: str, chars: list[str]) -> None:
 
 
 def _roles(_text: str, folded: str, chars: list[str]) -> None:
-    colons = [match.start("colon") for match in role_colons(folded) if begins_line(folded, match.start())]
+    colons = list(role_colons(folded))
     colons += [match.start("colon") for match in ROLE_KEY.finditer(folded)] if "role" in folded else []
     for match in ROLE_HEADING.finditer(folded) if "#" in folded else ():
         chars[match.start("lead") : match.end("lead")] = [""] * len(match["lead"])

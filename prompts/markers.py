@@ -22,7 +22,7 @@ _LOOK_ALIKES = (
     | dict.fromkeys(map(ord, "［【〔〖⟦❲⁅"), "[")
     | dict.fromkeys(map(ord, "］】〕〗⟧❳⁆"), "]")
     | dict.fromkeys(map(ord, "｜│┃∣¦‖ǀ❘"), "|")
-    | dict.fromkeys(map(ord, "：﹕︰ː∶꞉"), ":")
+    | dict.fromkeys(map(ord, "：﹕︰ː∶꞉։׃˸⦂∷⁚᠄܃"), ":")
     | dict.fromkeys(map(ord, "∕⁄⧸／"), "/")
     | dict.fromkeys(map(ord, "＃﹟♯"), "#")
     | dict(zip(map(ord, "аеорсухіјѕһкмтвнοαινρυτκ"), "aeopcyxijshkmtbhoaivputk", strict=True))
@@ -118,24 +118,30 @@ _ROLE = "|".join(
     re.sub(r"\\?\s+", r"[\\W_]{1,3}", re.escape(fold(role))) for role in sorted(ROLES, key=len, reverse=True)
 )
 _ROLE = rf"(?:{_ROLE})(?:[\W_]{{1,3}}(?:override|note|notice|update|alert|command|directive|reminder|log))?"
-_MARKS = r"(?:(?![:\n])[\W_]){0,6}"
-ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|(?<=\\n)){_ROLE}{_MARKS}(?P<colon>:)")
-_ROLE_CHARS = 48
+_MARKS = r"(?:[\W_]{0,3}[\[(#]\d{1,3}[\])]?)?(?:[^:\w]|_){0,24}"
+"""What may stand between a role and its colon, a number in brackets too."""
+_SPELT = r"(?<=\\[nrtvf])|(?<=\\u000[a-d])|(?<=\\u202[89])|(?<=%0[a-d])"
+"""White space as string literals and URLs write it, in front of a word."""
+ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|{_SPELT}){_ROLE}{_MARKS}:")
+_ROLE_CHARS = 80
 """More than one of these is long."""
 ROLE_HEADING = re.compile(rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}{_ROLE}(?![^\W_]){_MARKS}(?P<colon>:?)")
 """A role as a heading, wherever it stands: `### Instruction:`."""
-ROLE_KEY = re.compile(rf"(?<![^\W_])role[\"'`]?\s*(?P<colon>:)\s*[\"'`]?{_ROLE}")
-"""The key of a message in JSON or YAML."""
+_QUOTES = r"[\\\"'`“”„«»‘’]{0,4}"
+ROLE_KEY = re.compile(rf"(?<![^\W_])role{_QUOTES}\s*(?P<colon>:)\s*{_QUOTES}{_ROLE}")
+"""The key of a message in JSON or YAML, whatever the quotation marks, which may be escaped."""
 
 
-def role_colons(folded: str) -> Iterator[re.Match[str]]:
-    """Return where a role and a colon (its group) stand in a folded text; see `begins_line`."""
-    done, colon = 0, folded.find(":")
+def role_colons(folded: str) -> Iterator[int]:
+    """Return where in a folded text a colon stands behind a role that begins a line or a sentence."""
+    before, colon = -1, folded.find(":")
     while colon >= 0:
-        for match in ROLE_COLON.finditer(folded, max(done, colon - _ROLE_CHARS), colon + 1):
-            yield match
-            done = match.end()
-        colon = folded.find(":", colon + 1)
+        match = ROLE_COLON.search(folded, max(before + 1, colon - _ROLE_CHARS), colon + 1)
+        while match is not None and not begins_line(folded, match.start()):
+            match = ROLE_COLON.search(folded, match.start() + 1, colon + 1)
+        if match is not None:
+            yield colon
+        before, colon = colon, folded.find(":", colon + 1)
 
 
 def is_template_name(inside: str, *, real: bool) -> bool:
@@ -148,13 +154,15 @@ def is_template_name(inside: str, *, real: bool) -> bool:
     return letters.startswith(TEMPLATE_WORDS) or letters in _TAG_ROLES or first_word in _TAG_ROLES
 
 
-_BEGINNING = re.compile(r"[\n>。]|[.!?;)\]]\s")
+_BEGINNING = re.compile(r"[\n>。!?]|[.;)\]][\"'”’»)\]]*\s")
 """What ends a line, a tag or a sentence."""
+_SPELT_BREAK = re.compile(r"(?:\\[nrvf]|\\u000[a-d]|\\u202[89]|%0[a-d])(?:\\t|[\W_])*\Z")
 
 
 def begins_line(folded: str, at: int) -> bool:
-    """Whether a line, a tag's content or a sentence begins at a word, but for marks before it. A newline may be spelt out."""
+    """Whether a line, a tag's content or a sentence begins at a word, but for marks before it. A line break may be spelt out."""
     start = at
     while start and not folded[start - 1].isalnum():
         start -= 1
-    return not start or folded.endswith("\\n", 0, start) or bool(_BEGINNING.search(folded, start, at))
+    spelt = _SPELT_BREAK.search(folded, max(0, at - _ROLE_CHARS), at)
+    return not start or spelt is not None or _BEGINNING.search(folded, start, at) is not None

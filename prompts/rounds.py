@@ -24,6 +24,9 @@ NEWEST: Final = 6
 LEAST_LINE: Final = 14
 """Of these, where the room is too small for anything else."""
 
+LEAST_ASKED: Final = 6
+"""Tokens that a question takes at least that stands in a line before another."""
+
 ROUND_SHARE: Final = 3
 """One round takes a third of the room at most, so that a pasted page leaves the others theirs."""
 
@@ -134,11 +137,23 @@ def _shortened(said: Sequence[BaseMessage], limit: int, count: Count) -> list[Ba
 
 def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -> str:
     """Return a round as one line of data. Both sides share the room; what the user said is the larger part."""
-    users = " ".join(str(message.text) for message in said if isinstance(message, HumanMessage))
-    answers = " ".join(str(message.text) for message in said if not isinstance(message, HumanMessage))
+    users = [as_data(str(message.text)) for message in said if isinstance(message, HumanMessage)]
+    answer = as_data(" ".join(str(message.text) for message in said if not isinstance(message, HumanMessage)))
     room = limit - 6
-    question, answer = as_data(users), as_data(answers)
+    question = " ".join(users)
     if count(question) + count(answer) > room:
-        question = as_data(brief(question, max(1, room - min(count(answer), room // 3)))) if question else ""
+        question = _asked(users, max(1, room - min(count(answer), room // 3)), count, brief)
         answer = as_data(brief(answer, max(1, room - count(question)))) if answer else ""
     return cut_end("- " + " → ".join(part for part in (question, answer) if part), limit - 1, count)
+
+
+def _asked(users: Sequence[str], limit: int, count: Count, brief: Brief) -> str:
+    """Return what the user said in a round, briefly. The newest is what was answered; before it stands what failed or was not."""
+    told: list[str] = []
+    for at in range(len(users) - 1, -1, -1):
+        left = limit - count(" ".join(told))
+        room = left if told or not at else max(1, 2 * left // 3)
+        if told and room < LEAST_ASKED:
+            break
+        told.insert(0, users[at] if count(users[at]) <= room else as_data(brief(users[at], room)))
+    return " ".join(filter(None, told))
