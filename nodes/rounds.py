@@ -42,24 +42,25 @@ class ThreadRound(NamedTuple):
 def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
     """Return the rounds of a conversation, oldest first.
 
-    A round is what the user said since the answer before, and all that was answered until they spoke again. What was not
-    answered yet, and an answer to nothing, is in no round. Nor is tool traffic.
+    A round is what the user said since the answer before, and all that was answered until they spoke again; a greeting before
+    their first word belongs to the first. What was not answered yet is in no round. Nor is tool traffic.
     """
     rounds: list[ThreadRound] = []
     said: list[HumanMessage] = []
+    greeting: list[BaseMessage] = []
     answered: list[BaseMessage] = []
     start = 0
     for index, message in enumerate(messages):
         if isinstance(message, HumanMessage):
             if answered:
-                rounds.append(ThreadRound(said, answered, start))
-                said, answered = [], []
+                rounds.append(ThreadRound(said, [*greeting, *answered], start))
+                said, greeting, answered = [], [], []
             if not said:
                 start = index
             said.append(message)
-        elif said and is_answer(message):
-            answered.append(message)
-    return [*rounds, ThreadRound(said, answered, start)] if answered else rounds
+        elif is_answer(message):
+            (answered if said else greeting).append(message)
+    return [*rounds, ThreadRound(said, [*greeting, *answered], start)] if answered else rounds
 
 
 def belongs(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> bool:

@@ -25,7 +25,7 @@ def test_several_answers_are_one_round_that_ends_with_the_last():
     assert spoken(messages) == [("Hi", "One\nTwo", "3")]
 
 
-def test_tool_traffic_and_an_answer_to_nothing_are_in_no_round():
+def test_tool_traffic_is_in_no_round_and_a_greeting_in_the_first():
     call = {"name": "find", "args": {}, "id": "call"}
     messages = [
         SystemMessage("Be kind", id="0"),
@@ -35,7 +35,9 @@ def test_tool_traffic_and_an_answer_to_nothing_are_in_no_round():
         ToolMessage("found", tool_call_id="call", id="4"),
         AIMessage("Here", id="5"),
     ]
-    assert spoken(messages) == [("Hi", "Here", "5")]
+    assert spoken(messages[:3]) == []
+    more = [HumanMessage("Tea?", id="6"), AIMessage("Tea", id="7")]
+    assert spoken([*messages, *more]) == [("Hi", "Welcome\nHere", "5"), ("Tea?", "Tea", "7")]
 
 
 def test_a_summary_belongs_to_the_branch_whose_answer_it_ends_with(build):
