@@ -135,6 +135,12 @@ PARTS = st.sampled_from(
 )
 
 
+def test_of_a_text_that_hides_marks_in_marks_without_end_nothing_is_left():
+    nested = "<|e" * 3_000 + "<|end|>" + "nd|>" * 3_000
+    assert without_reasoning(f"Hello. {nested}") == ""
+    assert without_reasoning("Hello. " + "<|e" * 3 + "<|end|>" + "nd|>" * 3) == "Hello."
+
+
 @given(st.lists(PARTS).map("".join))
 def test_nothing_is_left_out_of_what_was_left(text):
     once = without_reasoning(text)
