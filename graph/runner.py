@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot, StreamMode
 
@@ -22,6 +22,7 @@ from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
 from discreet.graph.streams import Graph, MessagePieces, Part, Shape, reply_parts
 from discreet.nodes.background_tasks import drain
+from discreet.nodes.input_check import messages_of
 from discreet.nodes.masking import failed, turn_key
 from discreet.nodes.run import Run, run_of
 from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, TurnVault
@@ -238,7 +239,7 @@ class TurnRunner:
         """Return an input with its messages as such, the newest with an id, and these; a command or None as it is."""
         if not isinstance(given, Mapping):
             return given, []
-        messages = convert_to_messages(given.get(self._key) or [])
+        messages = messages_of(given.get(self._key))
         if messages and messages[-1].id is None:
             messages[-1] = messages[-1].model_copy(update={"id": str(uuid4())})
         return {**given, self._key: messages}, messages

@@ -48,11 +48,8 @@ class InputCheck:
         Raises:
             InputError: As `message`, or the newest message is not the user's.
         """
-        said = given.get(self.messages_key) if isinstance(given, Mapping) else None
-        if said is None or said == []:
-            return
-        messages = _messages(said if isinstance(said, list) else [said])
-        if any(isinstance(message, RemoveMessage) for message in messages):
+        messages = messages_of(given.get(self.messages_key)) if isinstance(given, Mapping) else []
+        if not messages or any(isinstance(message, RemoveMessage) for message in messages):
             return
         self.message(newest(messages))
 
@@ -70,8 +67,15 @@ def newest(messages: Sequence[BaseMessage]) -> HumanMessage:
     return messages[-1]
 
 
-def _messages(said: list[Any]) -> list[BaseMessage]:
+def messages_of(said: Any) -> list[BaseMessage]:
+    """Return what an input has as its messages: a list of them or one, in any of LangChain's ways, or None.
+
+    Raises:
+        UnsupportedInputError: It is none of these.
+    """
+    if said is None:
+        return []
     try:
-        return convert_to_messages(said)
+        return convert_to_messages(said if isinstance(said, list) else [said])
     except Exception:  # noqa: BLE001  # it raises whatever its parts do, and quotes the message: not chained
         raise UnsupportedInputError from None

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import secrets
+from traceback import format_exception
 from uuid import uuid4
 
 import pytest
@@ -12,7 +13,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg_pool import AsyncConnectionPool
 
-from discreet.errors import EmptyInputError, ProviderError, ShortTermError, StorageUnavailableError
+from discreet.errors import (
+    EmptyInputError,
+    ProviderError,
+    ShortTermError,
+    StorageUnavailableError,
+    UnsupportedInputError,
+)
 from discreet.graph import TurnRunner, build_graph
 from discreet.graph.deliveries import AUDIO_LEASE, REQUEST_WINDOW
 from discreet.metrics import outage_turns
@@ -222,6 +229,14 @@ async def test_a_refused_message_is_refused_each_time(runner):
     for _ in range(2):
         with pytest.raises(EmptyInputError):
             await deliver(runner, text(" "))
+
+
+@pytest.mark.parametrize("content", [{"text": f"I am {EMAIL}"}, 5, [1], [[EMAIL]], object()])
+async def test_what_is_no_message_is_refused_with_a_typed_error_that_repeats_nothing(runner, content):
+    said = {"messages": [{"role": "user", "content": content}]}
+    with pytest.raises(UnsupportedInputError) as error:
+        await runner.ainvoke(said, {"configurable": {"thread_id": "1"}}, context=Context(user_id="ann"))
+    assert EMAIL not in "".join(format_exception(error.value))
 
 
 async def test_nothing_that_the_store_keeps_holds_what_was_said(runner, short_term):
