@@ -173,9 +173,13 @@ class RollingSummariser:
             return
         if left_out is not None:
             seen = Conversation(rounds_of(await left_out(messages)), app_name)
+        before = None if self._background else await self._due(thread, seen.rounds)
         if lives_on or not self._background:
             await self._begin(thread, seen)
-        if not (lives_on and self._background) and await self._is_late(thread, seen.rounds):
+        if lives_on and self._background:
+            return
+        left = await self._due(thread, seen.rounds)
+        if left is not None and left >= LATE * self._chunk and (before is None or left >= before):
             await self._advance(thread, seen, self._quotes_after(0))
 
     async def current(
@@ -250,9 +254,10 @@ class RollingSummariser:
         elif not self._background and task.get_loop() is asyncio.get_running_loop():
             await asyncio.wait([task], timeout=min(self._timeout, IN_TURN_SECONDS))
 
-    async def _is_late(self, thread: Thread, rounds: Sequence[ThreadRound]) -> bool:
+    async def _due(self, thread: Thread, rounds: Sequence[ThreadRound]) -> int | None:
+        """Return how many of `rounds` the summary that is kept lacks; None if it can't be read."""
         stored = await self._read(thread, len(rounds))
-        return stored is not None and due(stored, rounds) >= LATE * self._chunk
+        return None if stored is None else due(stored, rounds)
 
     async def _read(self, thread: Thread, rounds: int) -> RollingSummary | None:
         """Return the summary that is kept; None if it can't be read."""

@@ -92,6 +92,16 @@ async def test_in_the_turn_a_provider_that_always_fails_leaves_quotes_when_the_s
     assert rig.summaries.kept["ann", "t"].rounds == 10
 
 
+async def test_in_the_turn_a_long_thread_that_is_new_here_is_caught_up_with_by_its_provider(build):
+    rig = build(background=False)
+    covered = []
+    for rounds in (60, 61, 62):
+        await rig.summariser.after_turn("ann", "t", build.talk(rounds))
+        covered.append(rig.summaries.kept["ann", "t"].rounds)
+    assert covered == [20, 40, 60]
+    assert len(rig.provider.calls) >= 12
+
+
 def test_a_process_that_is_told_to_stop_finishes_what_is_under_way(build):
     each = summariser(build, Slow(build.Numbers(), 0.05))
 
