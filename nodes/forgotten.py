@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from discreet.metrics import forgotten_unread
 from discreet.nodes.requests import request_id_of
@@ -98,16 +98,22 @@ def without(
 ) -> list[BaseMessage]:
     """Return `messages` without those of the requests in `marks`: the user's message of each and all up to their next one.
 
-    A message may have its request's id as its own.
+    A greeting before the user's first message goes with it. A message may have its request's id as its own.
     """
     if not marks:
         return list(messages)
+
+    def may_be_told(message: BaseMessage) -> bool:
+        return message.id not in marks and request_of(message.id) not in marks
+
+    first = next((message for message in messages if isinstance(message, HumanMessage)), None)
+    is_told = first is None or may_be_told(first)
+    begun = False
     left: list[BaseMessage] = []
-    is_told = True
     for message in messages:
         if isinstance(message, HumanMessage):
-            is_told = message.id not in marks and request_of(message.id) not in marks
-        if is_told:
+            begun, is_told = True, may_be_told(message)
+        if is_told or (not begun and isinstance(message, SystemMessage)):
             left.append(message)
     return left
 
@@ -128,8 +134,10 @@ def tags_of(text: str, thread_id: str | None, redactor: TextRedactor) -> frozens
 
 
 def _rounds(run: Run, messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:
+    greeting: list[BaseMessage] = []
     for said in split_rounds(messages):
-        text = "\n".join(str(each.text) for each in said)
-        for message in said:
-            if isinstance(message, HumanMessage):
-                yield request_id_of(run.user_id, run.thread_id, message.id), text
+        text = "\n".join(str(each.text) for each in (*greeting, *said))
+        users = [message for message in said if isinstance(message, HumanMessage)]
+        greeting = [] if users else [message for message in said if isinstance(message, AIMessage)]
+        for message in users:
+            yield request_id_of(run.user_id, run.thread_id, message.id), text

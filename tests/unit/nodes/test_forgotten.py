@@ -137,6 +137,16 @@ def test_what_was_said_in_earlier_rounds_is_known_by_request():
     assert list(texts)[1:] == [request_id_of("ann", "a", each) for each in ("h1", "h2", "h3")]
 
 
+def test_a_greeting_is_known_with_the_first_round_and_goes_with_it():
+    greeting = [SystemMessage("Be kind.", id="s"), AIMessage("Welcome back! You are allergic to nuts.", id="g")]
+    request_of = partial(request_id_of, RUN.user_id, RUN.thread_id)
+    texts = texts_of_rounds(RUN, [*greeting, *TALK])
+    assert texts[request_of("h1")] == "Welcome back! You are allergic to nuts.\none\n1"
+    assert "nuts" not in texts[request_of("h2")]
+    assert ids(without([*greeting, *TALK], marked("h1"), request_of))[:2] == ["s", "h2"]
+    assert ids(without([*greeting, *TALK], marked("h2"), request_of))[:3] == ["s", "g", "h1"]
+
+
 async def test_neither_summary_nor_turns_are_made_of_it(run_node):
     memories, summaries = InMemoryMemories(), InMemoryRollingSummaries()
 
