@@ -49,9 +49,9 @@ _ANSWER: Final = r"\[BEGIN FINAL RESPONSE\]"
 """What Apriel ends it with, whose template begins it in plain words."""
 
 _CODE: Final = {
-    "long_fence": (r"`{4,}(?=[^`])", "````"),
+    "long_fence": (r"(?<!`)`{4,}(?=[^`])", "````"),
     "fence": (r"```(?=[^`])", "```"),
-    "tildes": (r"~{3,}(?=[^~])", "~~~"),
+    "tildes": (r"(?<!~)~{3,}(?=[^~])", "~~~"),
     "code": (r"`(?=[^`])", r"`|\n"),
 }
 """Where a tag is only spoken about, if the code has an end."""
@@ -104,7 +104,7 @@ def without_reasoning(text: str) -> str:
         >>> without_reasoning("<think>They like tea.</think>Green tea, then.")
         'Green tea, then.'
     """
-    for _ in range(PASSES):
+    for _ in range(PASSES + 1):
         if _SIGN.search(text) is None or not any(_MARK.match(text, sign.start()) for sign in _SIGN.finditer(text)):
             return text
         stream = SpokenStream()

@@ -141,6 +141,11 @@ def test_of_a_text_that_hides_marks_in_marks_without_end_nothing_is_left():
     assert without_reasoning("Hello. " + "<|e" * 3 + "<|end|>" + "nd|>" * 3) == "Hello."
 
 
+def test_marks_that_hide_in_marks_are_left_out_as_deep_as_they_may():
+    for deep in (1, 8):
+        assert without_reasoning("Hello. " + "<|e" * (deep - 1) + "<|end|>" + "nd|>" * (deep - 1)) == "Hello."
+
+
 @given(st.lists(PARTS).map("".join))
 def test_nothing_is_left_out_of_what_was_left(text):
     once = without_reasoning(text)
