@@ -43,6 +43,8 @@ _TAG = re.compile(r"[\s/!?\\]*[^\W\d]")
 _PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]{0,40}(?::[A-Z2-7]{8})?>")
 """As `discreet.redaction.placeholders` writes them; that room lies above this one."""
 
+_GAPS = re.compile(r"[ \n]{2,}")
+
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 """Fillers that are not of the category Cf (Unicode, Default_Ignorable_Code_Point)."""
 _VARIATION = ((0xFE00, 0xFE0F), (0xE0000, 0xE0FFF))
@@ -101,7 +103,7 @@ def _pass(text: str) -> str:
         text = _REFERENCE.sub(_resolved, text)
     if _is_plain(frozenset(text)):
         return " ".join(text.split())
-    chars = _with_marks(text.translate(_CLEANING))
+    chars = _with_marks(_GAPS.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text.translate(_CLEANING)))
     bases = "".join(char[0] for char in chars)
     folded = fold(bases)
     for neutralise in (_escapes, _angles, _squares, _roles):

@@ -22,7 +22,8 @@ _LOOK_ALIKES = (
     | dict.fromkeys(map(ord, "［【〔〖⟦❲⁅"), "[")
     | dict.fromkeys(map(ord, "］】〕〗⟧❳⁆"), "]")
     | dict.fromkeys(map(ord, "｜│┃∣¦‖ǀ❘"), "|")
-    | dict.fromkeys(map(ord, "：﹕︰ː∶꞉։׃˸⦂∷⁚᠄܃"), ":")
+    | dict.fromkeys(map(ord, "：﹕︰ː∶꞉։׃˸⦂∷⁚᠄܃ꓽ︙⁝⁞፡፥፦᛬⸬"), ":")
+    | dict.fromkeys(map(ord, "！？；｡।۔؟"), "。")
     | dict.fromkeys(map(ord, "∕⁄⧸／"), "/")
     | dict.fromkeys(map(ord, "＃﹟♯"), "#")
     | dict(zip(map(ord, "аеорсухіјѕһкмтвнοαινρυτκ"), "aeopcyxijshkmtbhoaivputk", strict=True))
@@ -118,11 +119,10 @@ _ROLE = "|".join(
     re.sub(r"\\?\s+", r"[\\W_]{1,3}", re.escape(fold(role))) for role in sorted(ROLES, key=len, reverse=True)
 )
 _ROLE = rf"(?:{_ROLE})(?:[\W_]{{1,3}}(?:override|note|notice|update|alert|command|directive|reminder|log))?"
-_MARKS = r"(?:[\W_]{0,3}[\[(#]\d{1,3}[\])]?)?(?:[^:\w]|_){0,24}"
+_MARKS = r"(?:[\W_]{0,3}[\[(]\d{1,3}[\])])?(?:\s*|(?:(?![:\n])[\W_]){0,6})"
 """What may stand between a role and its colon, a number in brackets too."""
-_SPELT = r"(?<=\\[nrtvf])|(?<=\\u000[a-d])|(?<=\\u202[89])|(?<=%0[a-d])"
-"""White space as string literals and URLs write it, in front of a word."""
-ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|{_SPELT}){_ROLE}{_MARKS}:")
+ROLE_COLON = re.compile(rf"(?:(?<![^\W_])|(?<=[\da-fnrtv])){_ROLE}{_MARKS}:")
+"""In a folded text. Before the role may stand the last letter of a line break that is spelt out: see `begins_line`."""
 _ROLE_CHARS = 80
 """More than one of these is long."""
 ROLE_HEADING = re.compile(rf"(?P<lead>#{{2,9}}|(?<!\S)#)[^\w\n]{{0,6}}{_ROLE}(?![^\W_]){_MARKS}(?P<colon>:?)")
@@ -154,9 +154,11 @@ def is_template_name(inside: str, *, real: bool) -> bool:
     return letters.startswith(TEMPLATE_WORDS) or letters in _TAG_ROLES or first_word in _TAG_ROLES
 
 
-_BEGINNING = re.compile(r"[\n>。!?]|[.;)\]][\"'”’»)\]]*\s")
+_BEGINNING = re.compile(r"[\n>。」』•]|[!?]{2}|[.!?;)\]][\"'”’»)\]*_`]*\s")
 """What ends a line, a tag or a sentence."""
-_SPELT_BREAK = re.compile(r"(?:\\[nrvf]|\\u000[a-d]|\\u202[89]|%0[a-d])(?:\\t|[\W_])*\Z")
+_SPELT_BREAK = re.compile(
+    r"(?:\\(?:[nrvf]|x0[a-d]|01[2-5]|u\{?0*[a-d]\}?|u0085|u202[89])|%(?:25)*0[a-d])(?:\\t|[\W_])*\Z"
+)
 
 
 def begins_line(folded: str, at: int) -> bool:

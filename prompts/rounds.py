@@ -149,11 +149,15 @@ def _line(said: Sequence[BaseMessage], limit: int, count: Count, brief: Brief) -
 
 def _asked(users: Sequence[str], limit: int, count: Count, brief: Brief) -> str:
     """Return what the user said in a round, briefly. The newest is what was answered; before it stands what failed or was not."""
-    told: list[str] = []
-    for at in range(len(users) - 1, -1, -1):
-        left = limit - count(" ".join(told))
-        room = left if told or not at else max(1, 2 * left // 3)
-        if told and room < LEAST_ASKED:
+
+    def fitted(text: str, room: int) -> str:
+        return text if count(text) <= room else as_data(brief(text, room)) or cut_end(text, room, count)
+
+    *before, newest = [text for text in users if text] or [""]
+    told = fitted(newest, limit if not before or count(newest) <= limit else 2 * limit // 3)
+    for text in reversed(before):
+        room = limit - count(told)
+        if not told or room < LEAST_ASKED:
             break
-        told.insert(0, users[at] if count(users[at]) <= room else as_data(brief(users[at], room)))
-    return " ".join(filter(None, told))
+        told = f"{fitted(text, room)} {told}"
+    return told

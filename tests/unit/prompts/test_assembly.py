@@ -139,6 +139,10 @@ def test_a_line_tells_the_question_that_was_answered_and_before_it_one_whose_tur
     many = [HumanMessage(f"Lost question number {i} of many") for i in range(40)]
     lines = in_block(prompted(earlier=[*many, *answered, *spoken(*[400] * 30)]), "earlier_rounds")
     assert "number 39 of many May he have rice? → Yes" in lines[0]
+    link = HumanMessage("https://zoo.example/" + "wombat/" * 60)
+    lines = in_block(prompted(earlier=[failed, link, AIMessage("A zoo."), *spoken(*[400] * 30)]), "earlier_rounds")
+    assert lines[0].startswith("- May I give")
+    assert "https://zoo.example/wombat" in lines[0]
     assert count_tokens(lines[0]) <= 48
 
 
