@@ -105,7 +105,7 @@ def without_reasoning(text: str) -> str:
         'Green tea, then.'
     """
     for _ in range(PASSES + 1):
-        if _SIGN.search(text) is None or not any(_MARK.match(text, sign.start()) for sign in _SIGN.finditer(text)):
+        if not any(_MARK.match(text, sign.start()) for sign in _SIGN.finditer(text)):
             return text
         stream = SpokenStream()
         spoken = stream.close(text)

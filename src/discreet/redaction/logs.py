@@ -78,7 +78,7 @@ class RedactingFilter(logging.Filter):
         for name in [each for each in vars(record) if not str(each).isidentifier()]:
             try:
                 redacted = issue(UNKNOWN) if given_up else self._redactor.redact(str(name))
-            except Exception:  # noqa: BLE001 - as below
+            except Exception:  # noqa: BLE001 - a foreign redactor may raise anything, and logging must not
                 redacted = issue(UNKNOWN)
             if redacted != name:
                 vars(record)[redacted] = vars(record).pop(name)
