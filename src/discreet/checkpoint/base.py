@@ -10,13 +10,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
+from discreet.checkpoint.interrupts import Interrupts
 from discreet.checkpoint.maintenance import Maintenance
-from discreet.checkpoint.pauses import Pauses
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
-from discreet.checkpoint.reads import Reads
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
+from discreet.checkpoint.tiered_reader import TieredReader
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
 
@@ -35,7 +35,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         """Store in `inner` what `policy` allows, and keep open turns in `scratch`.
 
         `inner` is left as it is: it is written through a copy with a tripwire. `scratch` is this saver's own. `spill`
-        holds turns that wait for a person, so that another process can resume them; it is of the saver's face, async or
+        holds turns that wait for a person, so that another process can resume them; its API is the saver's, async or
         blocking.
         """
         super().__init__(serde=inner.serde)
@@ -47,8 +47,8 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
         self.spill = spill
-        self._pauses = Pauses(self._scratch, inner.serde)
-        self._reads = Reads(self.policy, self._scratch, inner.serde, inner.get_next_version)
+        self._interrupts = Interrupts(self._scratch, inner.serde)
+        self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)
 
     @property
     def config_specs(self) -> list[Any]:

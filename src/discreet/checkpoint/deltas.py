@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, PendingWri
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from discreet.checkpoint.places import Place
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.errors import CheckpointError
@@ -23,7 +23,7 @@ class Deltas:
         self._serde = serde
 
     def resolve(
-        self, thread: ThreadScratch, parent: Place, checkpoint: Checkpoint, metadata: CheckpointMetadata
+        self, thread: ThreadScratch, parent: CheckpointRef, checkpoint: Checkpoint, metadata: CheckpointMetadata
     ) -> Checkpoint:
         """Return `checkpoint` with a plain value for each delta channel, rebuilt from the writes in the scratch tier.
 
@@ -51,11 +51,11 @@ class Deltas:
         values = checkpoint["channel_values"]
         return {channel: values[channel] for channel in self._declared if channel in values}
 
-    def _replay(self, thread: ThreadScratch, parent: Place, channel: str, spec: DeltaChannel[Any]) -> Any:
+    def _replay(self, thread: ThreadScratch, parent: CheckpointRef, channel: str, spec: DeltaChannel[Any]) -> Any:
         """Apply the writes of the open turn to the nearest value there is, as LangGraph's own walk does."""
         writes: list[PendingWrite] = []
         found: list[Any] = []
-        place: Place | None = parent
+        place: CheckpointRef | None = parent
         while place is not None and place.checkpoint_id and not found:
             writes[:0] = [write for write in thread.writes(place, self._serde) if write[1] == channel]
             held = thread.get(place, self._serde)

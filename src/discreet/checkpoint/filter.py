@@ -20,9 +20,9 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 from langgraph.types import Interrupt
 
 from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, is_engine_data, is_trigger
-from discreet.checkpoint.known import KnownMessages
 from discreet.checkpoint.messages import ENGINE_ID, ID_SPACE, Chosen, as_messages, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
+from discreet.checkpoint.stored_messages import KnownMessages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 
 REDACTED = "[redacted]"

@@ -10,15 +10,15 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from discreet.checkpoint import moves
-from discreet.checkpoint.moves import KEEP_LATEST, Steps, row
+from discreet.checkpoint import thread_operations
+from discreet.checkpoint.thread_operations import KEEP_LATEST, Steps, row
 from discreet.checkpoint.tripwire import TripwireSerializer
 
 
 class Maintenance:
-    """What a server needs to look after the threads of `saver`: methods of its class, or those of `moves`.
+    """What a server needs to look after the threads of `saver`: methods of its class, or those of `thread_operations`.
 
-    Those of `moves` keep each other out, but nothing else: see there what may not run meanwhile.
+    Those of `thread_operations` keep each other out, but nothing else: see there what may not run meanwhile.
     """
 
     def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
@@ -34,21 +34,21 @@ class Maintenance:
     def setup(self) -> None:
         """Put back what a process has left in the middle of a move. Call it while no other process moves anything."""
         if not (self._has("delete_for_runs") and self._has("prune")):
-            self._run(moves.recover())
+            self._run(thread_operations.recover())
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, and their writes. A checkpoint whose parent is gone has none."""
         if self._has("delete_for_runs"):
             self._saver.delete_for_runs(run_ids)
         else:
-            self._run(moves.delete_for_runs(run_ids))
+            self._run(thread_operations.delete_for_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy the checkpoints and writes of all namespaces. What the target already has stays as it is."""
         if self._has("copy_thread"):
             self._saver.copy_thread(source_thread_id, target_thread_id)
         else:
-            self._run(moves.copy_thread(source_thread_id, target_thread_id))
+            self._run(thread_operations.copy_thread(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
         """Keep the newest checkpoint of each namespace ("keep_latest"), or nothing ("delete").
@@ -60,33 +60,33 @@ class Maintenance:
         if self._has("prune"):
             self._saver.prune(thread_ids, strategy=strategy)
         else:
-            self._run(moves.prune(thread_ids, strategy))
+            self._run(thread_operations.prune(thread_ids, strategy))
 
     async def asetup(self) -> None:
         """See `setup`."""
         if not (self._has("adelete_for_runs") and self._has("aprune")):
-            await self._arun(moves.recover())
+            await self._arun(thread_operations.recover())
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """See `delete_for_runs`."""
         if self._has("adelete_for_runs"):
             await self._saver.adelete_for_runs(run_ids)
         else:
-            await self._arun(moves.delete_for_runs(run_ids))
+            await self._arun(thread_operations.delete_for_runs(run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """See `copy_thread`."""
         if self._has("acopy_thread"):
             await self._saver.acopy_thread(source_thread_id, target_thread_id)
         else:
-            await self._arun(moves.copy_thread(source_thread_id, target_thread_id))
+            await self._arun(thread_operations.copy_thread(source_thread_id, target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
         """See `prune`."""
         if self._has("aprune"):
             await self._saver.aprune(thread_ids, strategy=strategy)
         else:
-            await self._arun(moves.prune(thread_ids, strategy))
+            await self._arun(thread_operations.prune(thread_ids, strategy))
 
     def _has(self, method: str) -> bool:
         return getattr(type(self._saver), method) is not getattr(BaseCheckpointSaver, method)

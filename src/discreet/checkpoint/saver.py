@@ -10,18 +10,18 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from discreet.checkpoint.async_face import AsyncFace
+from discreet.checkpoint.async_api import AsyncApi
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, AsyncPostgresTier
 from discreet.checkpoint.postgres_spill import PostgresSpill
 from discreet.checkpoint.spill import spill_keys
-from discreet.checkpoint.sync_face import SyncFace
+from discreet.checkpoint.sync_api import SyncApi
 from discreet.errors import StorageUnavailableError
 from discreet.ports import KeyProvider
 from discreet.settings import load_settings
 
 
-class RedactingSaver(AsyncFace, SyncFace):
+class RedactingSaver(AsyncApi, SyncApi):
     """A checkpointer in front of any other, which gets redacted user messages and final answers only.
 
     While a turn runs, pauses or fails, its checkpoints live in this object, whole: tool loops, interrupts and retries

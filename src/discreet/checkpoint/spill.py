@@ -33,7 +33,7 @@ class Spilled(NamedTuple):
     generation: str
     """See `Version`."""
     payload: bytes
-    """What `freeze` made of it. In the clear: only a spill store's `save` may take it out of the process."""
+    """What `serialize` made of it. In the clear: only a spill store's `save` may take it out of the process."""
 
     @classmethod
     def now(cls, head: str, payload: bytes) -> Spilled:

@@ -1,4 +1,4 @@
-"""The sync twin of the saver. It decides nothing: every decision is in `tiers` and `reads`."""
+"""The sync twin of the saver. It decides nothing: every decision is in `tiers` and `tiered_reader`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg import Connection
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from discreet.checkpoint.async_face import AsyncFace
+from discreet.checkpoint.async_api import AsyncApi
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, PostgresTier
 from discreet.checkpoint.postgres_spill import SyncPostgresSpill
 from discreet.checkpoint.spill import spill_keys
-from discreet.checkpoint.sync_face import SyncFace
+from discreet.checkpoint.sync_api import SyncApi
 from discreet.errors import StorageUnavailableError
 from discreet.ports import KeyProvider
 from discreet.settings import load_settings
 
 
-class RedactingSyncSaver(AsyncFace, SyncFace):
+class RedactingSyncSaver(AsyncApi, SyncApi):
     """`RedactingSaver` for graphs that run without an event loop."""
 
     @classmethod

@@ -21,9 +21,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
-from discreet.checkpoint.known import KnownMessages, StoredMessages
-from discreet.checkpoint.places import Place, bare, locate
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.spill import Version
+from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
 
 FRONT = "front"
 """Type of a value that `ScratchSerializer` made."""
@@ -89,31 +89,31 @@ class ThreadScratch:
     thread_id: str
     turn: InMemorySaver = field(default_factory=InMemorySaver)
     """Checkpoints and writes of the open turn, as LangGraph gave them."""
-    anchors: dict[Place, str | None] = field(default_factory=dict)
+    anchors: dict[CheckpointRef, str | None] = field(default_factory=dict)
     """The nearest checkpoint of the durable tier: itself, an ancestor, or None."""
-    stored: dict[Place, ChannelVersions] = field(default_factory=dict)
+    stored: dict[CheckpointRef, ChannelVersions] = field(default_factory=dict)
     """Of a checkpoint in the durable tier: which channels have a value there, and their version."""
-    overtaken: dict[Place, list[TaskWrites]] = field(default_factory=dict)
+    overtaken: dict[CheckpointRef, list[TaskWrites]] = field(default_factory=dict)
     """Filtered writes whose checkpoint is not stored yet."""
-    paused: set[Place] = field(default_factory=set)
+    paused: set[CheckpointRef] = field(default_factory=set)
     """Places where a task asked a question before the checkpoint came."""
-    started: set[Place] = field(default_factory=set)
+    started: set[CheckpointRef] = field(default_factory=set)
     """Stored checkpoints of a turn that another process began, and this one takes over."""
-    alone: set[Place] = field(default_factory=set)
+    alone: set[CheckpointRef] = field(default_factory=set)
     """Checkpoints that LangGraph saved alone of a turn, as it does with durability "exit"."""
-    openings: set[Place] = field(default_factory=set)
+    openings: set[CheckpointRef] = field(default_factory=set)
     """Checkpoints of a graph's input: from them only its start runs."""
     said: set[str] = field(default_factory=set)
     """What the model said in the open turn, and in turns before it that never ended."""
     ended: set[str] = field(default_factory=set)
     """What the model said in turns that have ended and could not be stored."""
-    begun: set[Place] = field(default_factory=set)
+    begun: set[CheckpointRef] = field(default_factory=set)
     """Checkpoints that runs went on from."""
-    unfinished: set[Place] = field(default_factory=set)
+    unfinished: set[CheckpointRef] = field(default_factory=set)
     """Stored checkpoints of the middle of a turn that isn't here: of what was about to run there, nothing is left."""
     refused: bool = False
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
-    seeds: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    seeds: dict[CheckpointRef, dict[str, Any]] = field(default_factory=dict)
     """Values of delta channels at checkpoints of the durable tier."""
     known: KnownMessages = field(default_factory=KnownMessages)
     """Messages that are stored, and what has been rebuilt of the others."""
@@ -133,7 +133,7 @@ class ThreadScratch:
         self._through(serde)
         return self.turn
 
-    def holds(self, place: Place) -> bool:
+    def holds(self, place: CheckpointRef) -> bool:
         """Return whether the open turn has this checkpoint."""
         return place.checkpoint_id in self.turn.storage.get(self.thread_id, {}).get(place.ns, {})
 
@@ -141,7 +141,7 @@ class ThreadScratch:
         """Return the newest checkpoint of the open turn in `ns`."""
         return max(self.turn.storage.get(self.thread_id, {}).get(ns, {}), default=None)
 
-    def get(self, place: Place, serde: SerializerProtocol) -> CheckpointTuple | None:
+    def get(self, place: CheckpointRef, serde: SerializerProtocol) -> CheckpointTuple | None:
         """Return a checkpoint of the open turn."""
         return self.saver(serde).get_tuple(bare(self.thread_id, *place)) if self.holds(place) else None
 
@@ -160,14 +160,14 @@ class ThreadScratch:
         self.turn.put(whole, checkpoint, metadata, new_versions)
         self.written += counting.written
 
-    def parent(self, place: Place) -> Place | None:
+    def parent(self, place: CheckpointRef) -> CheckpointRef | None:
         """Return the parent of a checkpoint of the open turn."""
         _, _, parent = self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
-        return Place(place.ns, parent) if parent else None
+        return CheckpointRef(place.ns, parent) if parent else None
 
     def put_writes(
         self,
-        place: Place,
+        place: CheckpointRef,
         writes: Sequence[tuple[str, Any]],
         task_id: str,
         task_path: str,
@@ -178,29 +178,29 @@ class ThreadScratch:
         self.turn.put_writes(bare(self.thread_id, *place), writes, task_id, task_path)
         self.written += counting.written
 
-    def writes(self, place: Place, serde: SerializerProtocol) -> list[PendingWrite]:
+    def writes(self, place: CheckpointRef, serde: SerializerProtocol) -> list[PendingWrite]:
         """Return the writes at `place`, in the order that LangGraph applies them."""
         rows = self.turn.writes.get((self.thread_id, *place), {})
         ordered = [rows[key] for key in sorted(rows, key=lambda key: writes_sort_key(rows[key][3], *key))]
         load = ScratchSerializer(serde, self.known).loads_typed
         return [(task_id, channel, load(value)) for task_id, channel, value, _ in ordered]
 
-    def paths(self, place: Place) -> dict[str, str]:
+    def paths(self, place: CheckpointRef) -> dict[str, str]:
         """Return the path of each task that has written at `place`, by its id."""
         return {row[0]: row[3] for row in self.turn.writes.get((self.thread_id, *place), {}).values()}
 
-    def asks(self, place: Place) -> bool:
+    def asks(self, place: CheckpointRef) -> bool:
         """Return whether a task at `place` has asked a question."""
         return any(
             channel == INTERRUPT for _, channel, _, _ in self.turn.writes.get((self.thread_id, *place), {}).values()
         )
 
-    def note_stored(self, place: Place, versions: ChannelVersions) -> None:
+    def note_stored(self, place: CheckpointRef, versions: ChannelVersions) -> None:
         """Note that the durable tier has `place`, with a value for the channels of `versions`."""
         self.anchors[place] = place.checkpoint_id
         self.stored[place] = versions
 
-    def close(self, place: Place) -> None:
+    def close(self, place: CheckpointRef) -> None:
         """Drop the turn that ends with `place`: all of it with the root's, else the one of that namespace."""
         if place.ns == "":
             self.turn = InMemorySaver()
@@ -279,13 +279,13 @@ class ThreadScratch:
     def keep_heads(self) -> None:
         """Drop all checkpoints but the newest of each namespace."""
         spaces = self.turn.storage.get(self.thread_id, {})
-        self._remove(Place(ns, old) for ns, checkpoints in spaces.items() for old in sorted(checkpoints)[:-1])
+        self._remove(CheckpointRef(ns, old) for ns, checkpoints in spaces.items() for old in sorted(checkpoints)[:-1])
 
     def _through(self, serde: SerializerProtocol) -> ScratchSerializer:
         serializer = self.turn.serde = ScratchSerializer(serde, self.known)
         return serializer
 
-    def _remove(self, places: Iterable[Place]) -> None:
+    def _remove(self, places: Iterable[CheckpointRef]) -> None:
         for place in places:
             del self.turn.storage[self.thread_id][place.ns][place.checkpoint_id]
             self.turn.writes.pop((self.thread_id, *place), None)

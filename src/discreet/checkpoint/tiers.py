@@ -18,6 +18,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from discreet import metrics
 from discreet.checkpoint.channels import CONTROL, START, NextVersion, disarmed, is_quiescent, started_by_value
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.deltas import Deltas
 from discreet.checkpoint.filter import (
     FilteredCheckpoint,
@@ -27,11 +28,10 @@ from discreet.checkpoint.filter import (
     find_run_id,
 )
 from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
-from discreet.checkpoint.places import Place, bare, in_run, locate
-from discreet.checkpoint.plans import DurablePut, PutPlan, Stored, Whole
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
+from discreet.checkpoint.write_plan import DurablePut, PutPlan, Stored, Whole
 from discreet.errors import CheckpointError, TransientStateLostError
 
 UNFINISHED = "unfinished"
@@ -115,7 +115,7 @@ class Tiers:
             TransientStateLostError: The run goes on from the middle of a turn that isn't here.
         """
         thread_id, parent = locate(config)
-        place = Place(parent.ns, checkpoint["id"])
+        place = CheckpointRef(parent.ns, checkpoint["id"])
         if node := started_by_value(checkpoint):
             raise CheckpointError(
                 f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
@@ -163,7 +163,7 @@ class Tiers:
                 return None
             if place in thread.overtaken:  # it is being stored
                 return None
-            parent = thread.parent(place) or Place(place.ns, "")
+            parent = thread.parent(place) or CheckpointRef(place.ns, "")
             whole = self._deltas.resolve(thread, parent, held.checkpoint, held.metadata)
             metadata = filter_metadata(held.config, held.metadata, self._policy.for_thread(thread_id))
             anchor = thread.anchors.get(place)
@@ -262,7 +262,7 @@ class Tiers:
         values = checkpoint["channel_values"]
         return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list))
 
-    def _keep(self, thread: ThreadScratch, place: Place, whole: Whole, anchor: str | None) -> None:
+    def _keep(self, thread: ThreadScratch, place: CheckpointRef, whole: Whole, anchor: str | None) -> None:
         if whole.metadata.get("source") == "loop":
             thread.said |= self._said(whole.checkpoint)
         thread.put(whole.config, whole.checkpoint, _with_run_id(whole.config, whole.metadata), self._serde)
@@ -271,8 +271,8 @@ class Tiers:
     def _filter(
         self,
         thread: ThreadScratch,
-        place: Place,
-        parent: Place,
+        place: CheckpointRef,
+        parent: CheckpointRef,
         whole: Checkpoint,
         *,
         source: str | None,
@@ -298,7 +298,7 @@ class Tiers:
         return self._stub(thread, whole) if place in thread.paused else None
 
     def _filtered(
-        self, thread: ThreadScratch, place: Place, whole: Checkpoint, *, opening: bool, closing: bool
+        self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, *, opening: bool, closing: bool
     ) -> FilteredCheckpoint:
         unended = thread.said - thread.ended
         if closing:  # what is said last ends the turn, though an earlier checkpoint may have had it
@@ -368,7 +368,7 @@ class Tiers:
     def _durable_put(
         self,
         thread: ThreadScratch,
-        place: Place,
+        place: CheckpointRef,
         anchor: str | None,
         stored: Stored,
         metadata: CheckpointMetadata,
@@ -382,7 +382,7 @@ class Tiers:
         for channel in self._policy.messages if not self._by_row else ():
             if channel in values:
                 values[channel] = values[channel].copied()
-        there = thread.stored.get(Place(place.ns, anchor or ""), {})
+        there = thread.stored.get(CheckpointRef(place.ns, anchor or ""), {})
         versions = _value_versions(checkpoint)
         new_versions = {channel: version for channel, version in versions.items() if there.get(channel) != version}
         return DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)

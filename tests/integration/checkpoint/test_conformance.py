@@ -45,7 +45,7 @@ def through(method: str) -> Any:
     return call
 
 
-class SyncFace(RedactingSyncSaver):
+class SyncApi(RedactingSyncSaver):
     """Calls the blocking methods, for a suite that awaits."""
 
     aput = through("put")
@@ -61,11 +61,11 @@ class SyncFace(RedactingSyncSaver):
             yield item
 
 
-class ForgetfulSyncFace(Forgets, SyncFace):
+class ForgetfulSyncFace(Forgets, SyncApi):
     """Both."""
 
 
-KINDS = (RedactingSaver, Forgetful, SyncFace, ForgetfulSyncFace)
+KINDS = (RedactingSaver, Forgetful, SyncApi, ForgetfulSyncFace)
 
 
 @asynccontextmanager

@@ -16,9 +16,9 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
 from discreet.checkpoint import freezing
-from discreet.checkpoint.freezing import freeze, thaw
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.checkpoint.postgres_spill import SWEEP, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
+from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.errors import StorageError, StorageUnavailableError
@@ -298,14 +298,14 @@ async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it
     thread = ThreadScratch("1")
     graph = agent.compile(thread.saver(SERDE))
     await graph.ainvoke(agent.say("tool pause"), agent.config("1"))
-    payload = freeze(thread, SERDE)
+    payload = serialize(thread, SERDE)
     shown = {word for word in agent.raw if word.encode() in payload}
     assert {"args", "interrupt", "memory", "request"} <= {word.removesuffix(agent.seal)[3:] for word in shown}
     await spill.save("1", Spilled.now(thread.head(""), payload))
     execute("ALTER TABLE checkpoint_spill SET LOGGED")
 
     loaded = await spill.load("1")
-    other = agent.compile(thaw(loaded.payload, "1", SERDE).saver(SERDE))
+    other = agent.compile(deserialize(loaded.payload, "1", SERDE).saver(SERDE))
     assert loaded.head == thread.head("")
     result = await other.ainvoke(Command(resume="yes"), agent.config("1"))
     assert isinstance(result["messages"][-1], AIMessage)

@@ -15,8 +15,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from discreet.checkpoint.checkpoint_ref import bare, locate
 from discreet.checkpoint.maintenance import Maintenance
-from discreet.checkpoint.places import bare, locate
 from discreet.checkpoint.tripwire import TripwireSerializer
 from discreet.errors import LeakBlockedError
 

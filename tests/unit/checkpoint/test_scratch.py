@@ -2,7 +2,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from discreet.checkpoint.places import Place, bare
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.scratch import Scratch, ScratchLimits
 
 SERDE = JsonPlusSerializer()
@@ -26,7 +26,7 @@ def put(scratch, thread_id, text="x", ns=""):
     checkpoint["channel_versions"] = {"note": checkpoint["id"]}
     with scratch.thread(thread_id) as thread:
         thread.put(bare(thread_id, ns, None), checkpoint, {"source": "loop"}, SERDE)
-    return Place(ns, checkpoint["id"])
+    return CheckpointRef(ns, checkpoint["id"])
 
 
 def held(scratch, thread_id, place):

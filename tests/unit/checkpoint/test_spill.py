@@ -16,8 +16,8 @@ from langgraph.types import Command, Send, interrupt
 
 from discreet import metrics
 from discreet.checkpoint import postgres_spill
-from discreet.checkpoint.freezing import freeze, thaw
-from discreet.checkpoint.places import Place
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
+from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import Spilled, spill_keys
 from discreet.checkpoint.thread_scratch import FRONT, ThreadScratch
 from discreet.encryption import make_key, write_key
@@ -40,7 +40,7 @@ def pause(builder, given):
 
 def elsewhere(thread, thread_id="1"):
     """Return the turn as another process has it."""
-    return thaw(freeze(thread, SERDE), thread_id, SERDE)
+    return deserialize(serialize(thread, SERDE), thread_id, SERDE)
 
 
 def tuples(thread, ns):
@@ -158,13 +158,13 @@ def test_a_turn_can_be_thawed_as_another_threads(tool_agent):
 
 def test_what_is_known_to_be_stored_survives():
     thread = ThreadScratch("1")
-    thread.anchors = {Place("", "b"): "a", Place("child", "c"): None}
-    thread.stored = {Place("", "a"): {"messages": "00000000000000000000000000000003.5", "n": 3, "x": 1.5}}
-    thread.paused = {Place("", "b"), Place("", "a")}
-    thread.started = {Place("", "a")}
-    thread.openings = {Place("", "0")}
+    thread.anchors = {CheckpointRef("", "b"): "a", CheckpointRef("child", "c"): None}
+    thread.stored = {CheckpointRef("", "a"): {"messages": "00000000000000000000000000000003.5", "n": 3, "x": 1.5}}
+    thread.paused = {CheckpointRef("", "b"), CheckpointRef("", "a")}
+    thread.started = {CheckpointRef("", "a")}
+    thread.openings = {CheckpointRef("", "0")}
     thread.said, thread.ended = {"plan"}, {"answer"}
-    thread.seeds = {Place("", "a"): {"log": [HumanMessage("x", id="1")], "count": 3}}
+    thread.seeds = {CheckpointRef("", "a"): {"log": [HumanMessage("x", id="1")], "count": 3}}
     thread.closed = {"": "0"}
     other = elsewhere(thread)
     names = ("anchors", "stored", "paused", "started", "openings", "said", "ended", "seeds", "closed")
@@ -174,7 +174,7 @@ def test_what_is_known_to_be_stored_survives():
 def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
     frozen = {"turn", "anchors", "stored", "paused", "started", "openings", "said", "ended", "seeds", "known", "closed"}
     left_out = {
-        "thread_id",  # given to `thaw`
+        "thread_id",  # given to `deserialize`
         "alone",  # matters to this process's next turn only, if this one fails
         "overtaken",  # an empty one means that this process is storing the checkpoint just now
         "begun",  # as below
@@ -243,7 +243,7 @@ def test_a_message_is_kept_once_however_many_steps_hold_it(token):
         builder.add_edge(before, after)
     thread = pause(builder, {"messages": [HumanMessage(token)]})
     held = sum(blob.count(token.encode()) for _, blob in thread.turn.blobs.values())
-    items = b"".join(item for _, item in ormsgpack.unpackb(zlib.decompress(freeze(thread, SERDE)))["items"])
+    items = b"".join(item for _, item in ormsgpack.unpackb(zlib.decompress(serialize(thread, SERDE)))["items"])
     assert held > 10
     assert items.count(token.encode()) <= 2  # the message, and the input that it came in
 
@@ -251,9 +251,9 @@ def test_a_message_is_kept_once_however_many_steps_hold_it(token):
 def test_a_turn_laid_out_by_another_version_is_lost_and_counted(caplog):
     count = metrics.spill_unreadable.labels(cause="format")
     before = count._value.get()
-    content = ormsgpack.unpackb(zlib.decompress(freeze(ThreadScratch("1"), SERDE)))
+    content = ormsgpack.unpackb(zlib.decompress(serialize(ThreadScratch("1"), SERDE)))
     payload = zlib.compress(ormsgpack.packb({**content, "format": 99}))
-    assert thaw(payload, "1", SERDE) is None
+    assert deserialize(payload, "1", SERDE) is None
     assert count._value.get() == before + 1
     assert [(record.message, record.thread_id) for record in caplog.records] == [("spill_unreadable", "1")]
 

@@ -17,8 +17,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from psycopg.types.json import Jsonb
 
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
-from discreet.checkpoint.places import Place, bare, locate
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import PUT, READ_ROWS, Statement
@@ -35,7 +35,7 @@ Steps = Generator[Statement, Sequence[dict[str, Any]] | None, RunnableConfig]
 
 
 class MessageRows:
-    """Reads and writes the message channels of one tier."""
+    """TieredReader and writes the message channels of one tier."""
 
     def __init__(self, channels: Sequence[str]) -> None:
         self.channels = tuple(channels)
@@ -66,7 +66,7 @@ class MessageRows:
             CheckpointError: Others were faster, again and again.
         """
         thread_id, parent = locate(config)
-        place = Place(parent.ns, checkpoint["id"])
+        place = CheckpointRef(parent.ns, checkpoint["id"])
         where = {
             "thread_id": thread_id,
             "checkpoint_ns": place.ns,

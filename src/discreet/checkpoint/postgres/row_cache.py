@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from threading import Lock
 
-from discreet.checkpoint.places import Place
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.postgres.message_rows import Rows
 
 MAX_MESSAGES = 50_000
@@ -23,7 +23,7 @@ class RowCache:
         self._count = 0
         self._lock = Lock()
 
-    def get(self, thread_id: str, place: Place) -> Mapping[str, Rows] | None:
+    def get(self, thread_id: str, place: CheckpointRef) -> Mapping[str, Rows] | None:
         """Return the rows of the checkpoint at `place` by channel, if they are known."""
         with self._lock:
             entry = self._entries.get((thread_id, place.ns))
@@ -32,7 +32,7 @@ class RowCache:
             self._entries.move_to_end((thread_id, place.ns))
             return entry[1]
 
-    def put(self, thread_id: str, place: Place, rows: Mapping[str, Rows]) -> None:
+    def put(self, thread_id: str, place: CheckpointRef, rows: Mapping[str, Rows]) -> None:
         """Remember `rows`, in the place of another checkpoint of the namespace."""
         with self._lock:
             self._drop((thread_id, place.ns))
@@ -41,7 +41,7 @@ class RowCache:
             while self._count > self._max:
                 self._drop(next(iter(self._entries)))
 
-    def note(self, thread_id: str, place: Place, rows: Mapping[str, Rows]) -> None:
+    def note(self, thread_id: str, place: CheckpointRef, rows: Mapping[str, Rows]) -> None:
         """Remember what a read found, unless a newer checkpoint is known: reading history does not drive that out."""
         with self._lock:
             entry = self._entries.get((thread_id, place.ns))

@@ -2,7 +2,7 @@
 
 from langchain_core.messages import HumanMessage
 
-from discreet.checkpoint.places import Place
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.postgres.message_rows import NO_ROWS, plan_rows
 from discreet.checkpoint.postgres.row_cache import RowCache
 
@@ -13,54 +13,54 @@ def rows(count):
 
 def test_only_the_very_checkpoint_counts():
     cache, known = RowCache(), rows(2)
-    cache.put("1", Place("", "b"), known)
-    assert cache.get("1", Place("", "b")) is known
-    assert cache.get("1", Place("", "a")) is None
-    assert cache.get("1", Place("node", "b")) is None
-    assert cache.get("2", Place("", "b")) is None
+    cache.put("1", CheckpointRef("", "b"), known)
+    assert cache.get("1", CheckpointRef("", "b")) is known
+    assert cache.get("1", CheckpointRef("", "a")) is None
+    assert cache.get("1", CheckpointRef("node", "b")) is None
+    assert cache.get("2", CheckpointRef("", "b")) is None
 
 
 def test_reading_history_does_not_drive_out_the_newest():
     cache, known = RowCache(), rows(2)
-    cache.note("1", Place("", "b"), known)
-    cache.note("1", Place("", "a"), rows(1))
-    assert cache.get("1", Place("", "b")) is known
-    cache.note("1", Place("", "c"), rows(3))
-    assert cache.get("1", Place("", "b")) is None
+    cache.note("1", CheckpointRef("", "b"), known)
+    cache.note("1", CheckpointRef("", "a"), rows(1))
+    assert cache.get("1", CheckpointRef("", "b")) is known
+    cache.note("1", CheckpointRef("", "c"), rows(3))
+    assert cache.get("1", CheckpointRef("", "b")) is None
 
 
 def test_a_put_counts_whatever_was_known():
     cache, fork = RowCache(), rows(1)
-    cache.put("1", Place("", "b"), rows(2))
-    cache.put("1", Place("", "a"), fork)
-    assert cache.get("1", Place("", "a")) is fork
+    cache.put("1", CheckpointRef("", "b"), rows(2))
+    cache.put("1", CheckpointRef("", "a"), fork)
+    assert cache.get("1", CheckpointRef("", "a")) is fork
 
 
 def test_it_is_bounded_by_messages_and_keeps_what_was_used_last():
     cache = RowCache(max_messages=10)
-    cache.put("1", Place("", "a"), rows(4))
-    cache.put("2", Place("", "a"), rows(4))
-    assert cache.get("1", Place("", "a"))
-    cache.put("3", Place("", "a"), rows(4))
-    assert cache.get("2", Place("", "a")) is None
-    assert cache.get("1", Place("", "a"))
-    cache.put("4", Place("", "a"), rows(11))
-    assert cache.get("4", Place("", "a")) is None
+    cache.put("1", CheckpointRef("", "a"), rows(4))
+    cache.put("2", CheckpointRef("", "a"), rows(4))
+    assert cache.get("1", CheckpointRef("", "a"))
+    cache.put("3", CheckpointRef("", "a"), rows(4))
+    assert cache.get("2", CheckpointRef("", "a")) is None
+    assert cache.get("1", CheckpointRef("", "a"))
+    cache.put("4", CheckpointRef("", "a"), rows(11))
+    assert cache.get("4", CheckpointRef("", "a")) is None
 
 
 def test_threads_without_messages_are_bounded_too():
     cache = RowCache(max_messages=3)
     for number in range(5):
-        cache.put(str(number), Place("", "a"), {})
-    assert [number for number in range(5) if cache.get(str(number), Place("", "a")) is not None] == [2, 3, 4]
+        cache.put(str(number), CheckpointRef("", "a"), {})
+    assert [number for number in range(5) if cache.get(str(number), CheckpointRef("", "a")) is not None] == [2, 3, 4]
 
 
 def test_a_deleted_thread_is_forgotten():
     cache = RowCache(max_messages=3)
-    cache.put("1", Place("", "a"), rows(1))
-    cache.put("1", Place("node", "a"), rows(1))
-    cache.put("2", Place("", "a"), rows(1))
+    cache.put("1", CheckpointRef("", "a"), rows(1))
+    cache.put("1", CheckpointRef("node", "a"), rows(1))
+    cache.put("2", CheckpointRef("", "a"), rows(1))
     cache.forget(["1", "none"])
-    assert cache.get("1", Place("", "a")) is cache.get("1", Place("node", "a")) is None
-    cache.put("3", Place("", "a"), rows(2))
-    assert cache.get("2", Place("", "a")), "what was forgotten no longer takes room"
+    assert cache.get("1", CheckpointRef("", "a")) is cache.get("1", CheckpointRef("node", "a")) is None
+    cache.put("3", CheckpointRef("", "a"), rows(2))
+    assert cache.get("2", CheckpointRef("", "a")), "what was forgotten no longer takes room"

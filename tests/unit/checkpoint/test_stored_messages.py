@@ -3,7 +3,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from discreet.checkpoint import CheckpointPolicy
 from discreet.checkpoint.filter import filter_checkpoint
-from discreet.checkpoint.known import KnownMessages, StoredMessages
+from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
 from discreet.checkpoint.thread_scratch import ScratchSerializer
 
 

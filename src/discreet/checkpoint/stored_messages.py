@@ -1,4 +1,4 @@
-"""What is known of a thread's messages, so that a put costs what is new in it and not what the thread holds.
+"""Which messages of a thread are stored, so that a put costs what is new in it and not what the thread holds.
 
 A thread's stored messages come back to the saver with every checkpoint of a turn, as the very objects that a read
 returned. They are recognised by identity: 0.1 µs a message, where redacting one takes about 100 µs.

@@ -12,8 +12,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import NextVersion, disarmed
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, in_run, locate
 from discreet.checkpoint.messages import dangling, without_dead_calls
-from discreet.checkpoint.places import Place, in_run, locate
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
 from discreet.checkpoint.scratch import Scratch
@@ -22,7 +22,7 @@ from discreet.checkpoint.thread_scratch import ThreadScratch
 logger = logging.getLogger(__name__)
 
 
-class Reads:
+class TieredReader:
     """The scratch tier, laid over what the durable tier returns."""
 
     def __init__(
@@ -50,14 +50,14 @@ class Reads:
             with self._scratch.reading(thread_id) as thread:
                 head = thread.head(place.ns) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return self._newest(thread, Place(place.ns, head), starting=in_run(config), stored=stored)
+                    return self._newest(thread, CheckpointRef(place.ns, head), starting=in_run(config), stored=stored)
                 if head and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)
         return self.overlay(stored) if stored else None
 
     def _newest(
-        self, thread: ThreadScratch, place: Place, *, starting: bool, stored: CheckpointTuple | None
+        self, thread: ThreadScratch, place: CheckpointRef, *, starting: bool, stored: CheckpointTuple | None
     ) -> CheckpointTuple | None:
         """Return the head of the open turn, so that a run can go on from it with a new message as well as without."""
         head = thread.get(place, self._serde)
@@ -80,7 +80,7 @@ class Reads:
         writes = [(task_id, channel, alive(channel, value)) for task_id, channel, value in found.pending_writes or []]
         return found._replace(checkpoint={**found.checkpoint, "channel_values": values}, pending_writes=writes)
 
-    def _before(self, thread: ThreadScratch, place: Place) -> CheckpointTuple | None:
+    def _before(self, thread: ThreadScratch, place: CheckpointRef) -> CheckpointTuple | None:
         """Return the checkpoint before a step that failed. There the tool calls are the model's pending writes."""
         before = thread.parent(place)
         found = thread.get(before, self._serde) if before else None
@@ -131,10 +131,10 @@ class Reads:
 class Listing:
     """Merges a listing of the durable tier into the scratch tier's, newest first, at most `limit` in all."""
 
-    def __init__(self, held: list[CheckpointTuple], reads: Reads, limit: int | None) -> None:
+    def __init__(self, held: list[CheckpointTuple], reads: TieredReader, limit: int | None) -> None:
         self._held = held
         self._known = {locate(item.config) for item in held}
-        self._reads = reads
+        self._reader = reads
         self._left = limit
 
     def upto(self, stored: CheckpointTuple) -> Iterator[CheckpointTuple]:
@@ -142,7 +142,7 @@ class Listing:
         while self._held and self._held[0].checkpoint["id"] > stored.checkpoint["id"]:
             yield from self._take(self._held.pop(0))
         if locate(stored.config) not in self._known:
-            yield from self._take(self._reads.overlay(stored))
+            yield from self._take(self._reader.overlay(stored))
 
     def rest(self) -> Iterator[CheckpointTuple]:
         """Yield what is older than everything stored."""

@@ -1,4 +1,4 @@
-"""Turn the open turn of a thread into bytes and back. No I/O, and never pickle.
+"""Serialize a paused turn for the spill. No I/O, and never pickle.
 
 A turn holds the message list once for every step, so list items are kept once each and the lists refer to them: 20 steps
 on a thread of 500 messages take what one list takes. The rest is msgpack, compressed.
@@ -15,7 +15,7 @@ import ormsgpack
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from discreet import metrics
-from discreet.checkpoint.places import Place
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.thread_scratch import FRONT, Front, ThreadScratch
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ Ref = int | list[int]
 """A value: the index of an item, or those of the items of a list."""
 
 
-def freeze(thread: ThreadScratch, serde: SerializerProtocol) -> bytes:
+def serialize(thread: ThreadScratch, serde: SerializerProtocol) -> bytes:
     """Return all of the open turn: checkpoints and writes of every namespace, and what is known to be stored.
 
     Values are read through the thread's own serializer and written plain by `serde`. The thread's id is not part of it.
@@ -70,7 +70,7 @@ def freeze(thread: ThreadScratch, serde: SerializerProtocol) -> bytes:
     return zlib.compress(ormsgpack.packb(content), COMPRESSION_LEVEL)
 
 
-def thaw(payload: bytes, thread_id: str, serde: SerializerProtocol) -> ThreadScratch | None:
+def deserialize(payload: bytes, thread_id: str, serde: SerializerProtocol) -> ThreadScratch | None:
     """Return the turn as one of `thread_id`, which may be another thread than it was frozen from.
 
     None if it was written by a version of Discreet that lays it out differently: such a turn is lost, not an error.
@@ -81,7 +81,7 @@ def thaw(payload: bytes, thread_id: str, serde: SerializerProtocol) -> ThreadScr
         logger.warning("spill_unreadable", extra={"thread_id": thread_id})
         return None
     thread = ThreadScratch(thread_id)
-    items = _Thawed(content["items"], serde, thread.saver(serde).serde)
+    items = _Restored(content["items"], serde, thread.saver(serde).serde)
     for ns, channel, messages in content["known"]:  # first: what begins with these is then kept without them
         thread.known.note(ns, channel, items.value(messages))
     turn = thread.turn
@@ -92,13 +92,13 @@ def thaw(payload: bytes, thread_id: str, serde: SerializerProtocol) -> ThreadScr
     for ns, checkpoint_id, task_id, index, channel, value, path in content["writes"]:
         row = (task_id, channel, items.typed(value), path)
         turn.writes[thread_id, ns, checkpoint_id][task_id, index] = row
-    thread.anchors = {Place(*place): anchor for *place, anchor in content["anchors"]}
-    thread.stored = {Place(*place): versions for *place, versions in content["stored"]}
+    thread.anchors = {CheckpointRef(*place): anchor for *place, anchor in content["anchors"]}
+    thread.stored = {CheckpointRef(*place): versions for *place, versions in content["stored"]}
     for *place, values in content["seeds"]:
-        thread.seeds[Place(*place)] = {channel: items.value(value) for channel, value in values.items()}
+        thread.seeds[CheckpointRef(*place)] = {channel: items.value(value) for channel, value in values.items()}
     thread.said, thread.ended = set(content["said"]), set(content["ended"])
     thread.paused, thread.started, thread.openings = (
-        {Place(*place) for place in content[name]} for name in ("paused", "started", "openings")
+        {CheckpointRef(*place) for place in content[name]} for name in ("paused", "started", "openings")
     )
     thread.closed = content["closed"]
     thread.measure()
@@ -140,7 +140,7 @@ class _Items:
         return index
 
 
-class _Thawed:
+class _Restored:
     """The items of a frozen turn, given back as the values that they were."""
 
     def __init__(self, items: list[list[Any]], reader: SerializerProtocol, writer: SerializerProtocol) -> None:
@@ -171,5 +171,5 @@ def _fronts(thread: ThreadScratch) -> Mapping[tuple[str, str], Front]:
     return {(ns, channel): value for (_, ns, channel, _), (kind, value) in blobs.items() if kind == FRONT}
 
 
-def _sorted(places: Iterable[Place]) -> list[list[str]]:
+def _sorted(places: Iterable[CheckpointRef]) -> list[list[str]]:
     return [list(place) for place in sorted(places)]

@@ -1,4 +1,4 @@
-"""The asynchronous face of the saver. It decides nothing: every decision is in `tiers` and `reads`."""
+"""The async API of the saver. It decides nothing: every decision is in `tiers` and `tiered_reader`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 
 from discreet.checkpoint.base import TwoTierSaver
-from discreet.checkpoint.moves import KEEP_LATEST
-from discreet.checkpoint.places import in_run, locate, strip
-from discreet.checkpoint.plans import PutPlan
+from discreet.checkpoint.checkpoint_ref import in_run, locate, strip
 from discreet.checkpoint.spill import Spilled, SpillStore
+from discreet.checkpoint.thread_operations import KEEP_LATEST
+from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError
 
 
-class AsyncFace(TwoTierSaver):
+class AsyncApi(TwoTierSaver):
     """The methods that LangGraph awaits."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        found = self._reads.held(config)
+        found = self._reader.held(config)
         if found is None:
             stored = await self._durable.aget_tuple(strip(config))
             await self._arejoin(config, stored)
-            found = self._reads.held(config) or self._reads.settle(config, stored)
+            found = self._reader.held(config) or self._reader.settle(config, stored)
         if in_run(config):
             self._tiers.begin(config, found)
         return found
@@ -40,7 +40,7 @@ class AsyncFace(TwoTierSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
-        listing = self._reads.listing(config, filter=filter, before=before, limit=limit)
+        listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):
             for item in listing.upto(stored):
                 yield item
@@ -115,31 +115,31 @@ class AsyncFace(TwoTierSaver):
                 raise
             for waiting in self._tiers.confirm(plan):
                 await self._durable.aput_writes(*waiting)
-            if plan.closing and self._pauses.over(plan.config) and (spill := self._aspill):
+            if plan.closing and self._interrupts.over(plan.config) and (spill := self._aspill):
                 await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
     async def _arejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:
         """Take over a paused turn whose newest state another process has left."""
-        if (spill := self._aspill) is None or not self._pauses.may_be_elsewhere(config, stored):
+        if (spill := self._aspill) is None or not self._interrupts.may_be_elsewhere(config, stored):
             return
         thread_id, _ = locate(config)
         version = await spill.generation(thread_id)
-        if version is None or not self._pauses.is_newer(version, config, stored):
+        if version is None or not self._interrupts.is_newer(version, config, stored):
             return
         if (spilled := await spill.load(thread_id)) is not None:
-            self._pauses.returning(config, spilled)
+            self._interrupts.returning(config, spilled)
 
     async def _aspill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""
-        if (spill := self._aspill) is not None and (spilled := self._pauses.leaving(config)) is not None:
+        if (spill := self._aspill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
             await spill.save(locate(config)[0], spilled)
 
     @property
     def _aspill(self) -> SpillStore | None:
-        """The spill store of this face.
+        """The spill store for awaited calls.
 
         Raises:
-            ConfigurationError: There is one, of the other face.
+            ConfigurationError: There is one, and it blocks.
         """
         if self.spill is not None and not iscoroutinefunction(self.spill.save):
             raise ConfigurationError(

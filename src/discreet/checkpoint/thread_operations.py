@@ -24,14 +24,14 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.types import _DeltaSnapshot  # what a DeltaChannel leaves in a checkpoint
 
-from discreet.checkpoint.places import Place, bare, locate
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 
 KEEP_LATEST = "keep_latest"
 """Upstream's name for pruning a thread to its newest checkpoints."""
 DELETE = "delete"
 """Upstream's name for pruning a thread to nothing."""
 
-LABEL = Place("discreet:spare", "00000000-0000-0000-0000-000000000000")
+LABEL = CheckpointRef("discreet:spare", "00000000-0000-0000-0000-000000000000")
 """Where a spare thread says what it is. No graph has such a namespace."""
 IS_SPARE = {"discreet_spare": "1"}
 """Metadata of every label."""
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     """What decides about a checkpoint. Its values are read when it is copied, one at a time."""
 
     thread_id: str
-    place: Place
+    place: CheckpointRef
     parent_id: str | None
     run_id: str | None
     root_id: str | None
@@ -188,7 +188,7 @@ def _listing(thread_id: str) -> Call:
     return Call("list", (bare(thread_id, None, None),))
 
 
-def _copy(rows: Iterable[Row], staying: Container[Place], target: str) -> Steps:
+def _copy(rows: Iterable[Row], staying: Container[CheckpointRef], target: str) -> Steps:
     """Copy `rows`, oldest first. A parent that doesn't stay is no parent. What `target` has stays as it is."""
     for item in sorted(rows, key=lambda item: item.place.checkpoint_id):
         found: CheckpointTuple | None = yield Call("get_tuple", (bare(item.thread_id, *item.place),))
@@ -196,7 +196,7 @@ def _copy(rows: Iterable[Row], staying: Container[Place], target: str) -> Steps:
         if found is None:
             continue
         if there is None:
-            parent = item.parent_id if Place(item.place.ns, item.parent_id or "") in staying else None
+            parent = item.parent_id if CheckpointRef(item.place.ns, item.parent_id or "") in staying else None
             versions = found.checkpoint["channel_versions"]
             valued = {name: versions[name] for name in found.checkpoint["channel_values"] if name in versions}
             yield Call("put", (bare(target, item.place.ns, parent), found.checkpoint, found.metadata, valued))

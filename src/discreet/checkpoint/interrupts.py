@@ -9,15 +9,15 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
-from discreet.checkpoint.freezing import freeze, thaw
-from discreet.checkpoint.places import Place, locate
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, locate
 from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import Spilled, Version
 
 logger = logging.getLogger(__name__)
 
 
-class Pauses:
+class Interrupts:
     """The turns of one saver that wait for a person."""
 
     def __init__(self, scratch: Scratch, serde: SerializerProtocol) -> None:
@@ -32,9 +32,9 @@ class Pauses:
         thread_id, _ = locate(config)
         with self._scratch.reading(thread_id) as thread:
             head = thread.head("") if thread else None
-            if thread is None or head is None or not thread.asks(Place("", head)):
+            if thread is None or head is None or not thread.asks(CheckpointRef("", head)):
                 return None
-            spilled = Spilled.now(head, freeze(thread, self._serde))
+            spilled = Spilled.now(head, serialize(thread, self._serde))
             thread.spilled = spilled.version
             return spilled
 
@@ -60,7 +60,7 @@ class Pauses:
     def returning(self, config: RunnableConfig, spilled: Spilled) -> None:
         """Go on with a turn that another process paused."""
         thread_id, _ = locate(config)
-        if (thread := thaw(spilled.payload, thread_id, self._serde)) is not None:
+        if (thread := deserialize(spilled.payload, thread_id, self._serde)) is not None:
             thread.spilled = spilled.version
             self._scratch.replace(thread)
             logger.info("turn_taken_over", extra={"thread_id": thread_id})

@@ -1,4 +1,4 @@
-"""The blocking face of the saver: the twin of `async_face`, method by method."""
+"""The sync API of the saver: the twin of `async_api`, method by method."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 
 from discreet.checkpoint.base import TwoTierSaver
-from discreet.checkpoint.moves import KEEP_LATEST
-from discreet.checkpoint.places import in_run, locate, strip
-from discreet.checkpoint.plans import PutPlan
+from discreet.checkpoint.checkpoint_ref import in_run, locate, strip
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
+from discreet.checkpoint.thread_operations import KEEP_LATEST
+from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError
 
 
-class SyncFace(TwoTierSaver):
+class SyncApi(TwoTierSaver):
     """The methods that LangGraph calls from threads."""
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        found = self._reads.held(config)
+        found = self._reader.held(config)
         if found is None:
             stored = self._durable.get_tuple(strip(config))
             self._rejoin(config, stored)
-            found = self._reads.held(config) or self._reads.settle(config, stored)
+            found = self._reader.held(config) or self._reader.settle(config, stored)
         if in_run(config):
             self._tiers.begin(config, found)
         return found
@@ -40,7 +40,7 @@ class SyncFace(TwoTierSaver):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
-        listing = self._reads.listing(config, filter=filter, before=before, limit=limit)
+        listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
             yield from listing.upto(stored)
         yield from listing.rest()
@@ -113,23 +113,23 @@ class SyncFace(TwoTierSaver):
                 raise
             for waiting in self._tiers.confirm(plan):
                 self._durable.put_writes(*waiting)
-            if plan.closing and self._pauses.over(plan.config) and (spill := self._spill):
+            if plan.closing and self._interrupts.over(plan.config) and (spill := self._spill):
                 spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
     def _rejoin(self, config: RunnableConfig, stored: CheckpointTuple | None) -> None:
         """Take over a paused turn whose newest state another process has left."""
-        if (spill := self._spill) is None or not self._pauses.may_be_elsewhere(config, stored):
+        if (spill := self._spill) is None or not self._interrupts.may_be_elsewhere(config, stored):
             return
         thread_id, _ = locate(config)
         version = spill.generation(thread_id)
-        if version is None or not self._pauses.is_newer(version, config, stored):
+        if version is None or not self._interrupts.is_newer(version, config, stored):
             return
         if (spilled := spill.load(thread_id)) is not None:
-            self._pauses.returning(config, spilled)
+            self._interrupts.returning(config, spilled)
 
     def _spill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""
-        if (spill := self._spill) is not None and (spilled := self._pauses.leaving(config)) is not None:
+        if (spill := self._spill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
             spill.save(locate(config)[0], spilled)
 
     @property

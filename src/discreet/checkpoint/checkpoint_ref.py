@@ -1,4 +1,4 @@
-"""Where a checkpoint sits."""
+"""References to checkpoints: thread, namespace and id, and the configs that carry them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 from langchain_core.runnables import RunnableConfig
 
 
-class Place(NamedTuple):
-    """A checkpoint's place within its thread."""
+class CheckpointRef(NamedTuple):
+    """A checkpoint within its thread."""
 
     ns: str
     """Namespace: empty for the graph, `node` for a subgraph with a state of its own, `node:<task>` for one call of one."""
@@ -21,10 +21,10 @@ class Place(NamedTuple):
         return ":" not in self.ns
 
 
-def locate(config: RunnableConfig) -> tuple[str, Place]:
+def locate(config: RunnableConfig) -> tuple[str, CheckpointRef]:
     """Return the thread and the place that `config` names."""
     where = config["configurable"]
-    return str(where["thread_id"]), Place(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
+    return str(where["thread_id"]), CheckpointRef(where.get("checkpoint_ns") or "", where.get("checkpoint_id") or "")
 
 
 RUNTIME = "__pregel_runtime"

@@ -4,8 +4,8 @@ import pytest
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from discreet.checkpoint.pauses import Pauses
-from discreet.checkpoint.places import bare
+from discreet.checkpoint.checkpoint_ref import bare
+from discreet.checkpoint.interrupts import Interrupts
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.spill import Version
 
@@ -25,11 +25,11 @@ def checkpoint(head):
 @pytest.mark.parametrize(("head", "newer"), [("a", False), ("b", True), ("c", True)])
 def test_a_pause_that_was_overtaken_by_what_is_stored_is_not_newer(scratch, head, newer):
     stored = CheckpointTuple(HERE, checkpoint("b"), {})
-    assert Pauses(scratch, SERDE).is_newer(Version(head, "1"), HERE, stored) is newer
+    assert Interrupts(scratch, SERDE).is_newer(Version(head, "1"), HERE, stored) is newer
 
 
 @pytest.mark.parametrize(("head", "newer"), [("a", False), ("b", True), ("c", True)])
 def test_a_pause_from_before_the_turn_in_ram_is_not_newer(scratch, head, newer):
     with scratch.thread("1") as thread:
         thread.put(HERE, checkpoint("b"), {"source": "loop"}, SERDE)
-    assert Pauses(scratch, SERDE).is_newer(Version(head, "1"), HERE, None) is newer
+    assert Interrupts(scratch, SERDE).is_newer(Version(head, "1"), HERE, None) is newer
