@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from discreet.checkpoint.messages import is_answer
+from discreet.checkpoint.answers import is_answer
 from discreet.driver_errors import storage_errors
 from discreet.errors import StorageUnavailableError
 from discreet.graph.streams import Graph, Part

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot, StreamMode
 
 from discreet.background_loop import wait_for
-from discreet.checkpoint.messages import is_answer
+from discreet.checkpoint.answers import is_answer
 from discreet.graph.approvals import masked_decisions
 from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.node_mask import mask_of

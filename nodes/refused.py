@@ -9,7 +9,8 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from discreet.checkpoint.messages import is_answer, safe_id
+from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.message_ids import safe_id
 from discreet.nodes.masking import TurnMask, failed
 from discreet.nodes.run import thread_of_run
 from discreet.nodes.turn import turn_start

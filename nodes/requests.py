@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from langchain_core.messages import BaseMessage
 
-from discreet.checkpoint.messages import safe_id
+from discreet.checkpoint.message_ids import safe_id
 from discreet.nodes.run import Run
 from discreet.ports import Media
 from discreet.redaction.placeholder_key import keyed_digest

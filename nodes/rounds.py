@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from discreet.checkpoint.messages import is_answer
+from discreet.checkpoint.answers import is_answer
 from discreet.nodes.turn import turn_start
 from discreet.ports import RollingSummary, SpokenRound
 

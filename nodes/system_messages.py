@@ -6,7 +6,7 @@ from typing import Final
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
-from discreet.checkpoint.messages import safe_id
+from discreet.checkpoint.message_ids import safe_id
 
 TURN: Final = "turn"
 """Key of the response metadata of a system message in the state: which of the user's messages it came with."""

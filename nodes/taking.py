@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from discreet.checkpoint.messages import is_answer
+from discreet.checkpoint.answers import is_answer
 from discreet.errors import EmptyInputError, InputError
 from discreet.nodes.input_check import InputCheck, newest
 from discreet.nodes.masking import TurnMask

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from discreet.checkpoint.messages import is_answer
+from discreet.checkpoint.answers import is_answer
 from discreet.redaction import untagged
 
 

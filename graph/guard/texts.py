@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.checkpoint.messages import safe_id
+from discreet.checkpoint.message_ids import safe_id
 from discreet.ports import Masking, TextRedactor
 from discreet.redaction.clean_texts import CleanTexts, digest_of
 from discreet.redaction.findings import Finding

@@ -28,6 +28,9 @@ NO_NODES = frozenset({INTERRUPT, "__input__", BUMPS})
 NO_WRITES = "__no_writes__"
 """A task's mark that it finished without output."""
 
+NO_TASK = "00000000-0000-0000-0000-000000000000"
+"""Whom LangGraph says that writes are from which no task made: a `Command` given as input."""
+
 CONTROL = frozenset({ERROR, INTERRUPT, RESUME, "__error_source_node__"})
 """Writes that say what happened to a task. Every other write is output, and one output means the task is finished."""
 

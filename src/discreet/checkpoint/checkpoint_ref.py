@@ -15,11 +15,6 @@ class CheckpointRef(NamedTuple):
     checkpoint_id: str
     """Sortable by time; empty for "the newest"."""
 
-    @property
-    def conversation(self) -> bool:
-        """Whether messages here are the conversation with the user, not the work of a subgraph within one turn."""
-        return ":" not in self.ns
-
 
 def locate(config: RunnableConfig) -> tuple[str, CheckpointRef]:
     """Return the thread and the place that `config` names."""
@@ -34,6 +29,11 @@ RUNTIME = "__pregel_runtime"
 def in_run(config: RunnableConfig) -> bool:
     """Return whether a run reads or writes with `config`. It reads as it begins, nothing else."""
     return RUNTIME in config["configurable"]
+
+
+def saves_once(config: RunnableConfig) -> bool:
+    """Return whether the run of `config` saves at its end only: durability "exit"."""
+    return config["configurable"].get("__pregel_durability") == "exit"
 
 
 def bare(thread_id: str, ns: str | None, checkpoint_id: str | None) -> RunnableConfig:

@@ -7,22 +7,22 @@ trigger without a value never fires.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
-from uuid import uuid5
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
 from langgraph.types import Interrupt
 
 from discreet.checkpoint.channels import CONTROL, NO_WRITES, START, is_engine_data, is_trigger
-from discreet.checkpoint.messages import ENGINE_ID, ID_SPACE, Chosen, as_messages, select
+from discreet.checkpoint.message_ids import ENGINE_ID
+from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
+from discreet.checkpoint.user_input import as_messages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 
 REDACTED = "[redacted]"
@@ -31,11 +31,8 @@ REDACTED = "[redacted]"
 SOURCES = frozenset({"input", "loop", "update", "fork"})
 """What LangGraph says a checkpoint comes from."""
 
-INTERRUPT_ID = re.compile(r"[0-9a-f]{1,32}|placeholder-id")
-"""How LangGraph names an interrupt."""
-
-MAX_RESUME_NUMBER = 9_999
-"""Numbers that choose among options. Longer ones may be a PIN, a card or a phone number."""
+STRUCTURED = "structured_response"
+"""Where `langchain.agents.create_agent` puts the response of an agent that was told its schema."""
 
 
 @dataclass(frozen=True)
@@ -79,24 +76,22 @@ def filter_checkpoint(
     checkpoint: Checkpoint,
     policy: CheckpointPolicy,
     *,
-    closed: bool,
-    conversation: bool,
+    turn: Turn,
     known: KnownMessages | None = None,
-    unended: AbstractSet[str] = frozenset(),
+    said: Said = NOTHING_KNOWN,
+    before: Mapping[str, Chosen] | None = None,
     opening: bool = False,
 ) -> FilteredCheckpoint:
     """Return what is stored of `checkpoint`.
 
-    `closed`: the last turn in its messages is over. `conversation`: its messages are the user's conversation, not those
-    of a subgraph that works for one turn. `known`: what earlier checkpoints of the thread have shown; stored messages
-    among them are passed on as the same objects, in `Chosen` lists.
-    `unended`: what the model said in turns that never ended. `opening`: no node has run since stored messages were read.
+    `turn`: how far the last turn in its messages is. `known`: what earlier checkpoints of the thread have shown; stored
+    messages among them are passed on as the same objects, in `Chosen` lists. `said`: whose its messages are. `before`: the
+    stored messages of each channel as the turn began. `opening`: no node has run since stored messages were read.
     """
-    view = _View(policy, conversation, known or KnownMessages(), unended, opening)
-    kept = {
-        channel: _filter_channel(channel, value, view, closed=closed)
-        for channel, value in checkpoint["channel_values"].items()
-    }
+    values = checkpoint["channel_values"]
+    said = replace(said, structured=values.get(STRUCTURED), told_tools=policy.direct_tools)
+    view = _View(policy, known or KnownMessages(), said, turn, before or {}, opening)
+    kept = {channel: _filter_channel(channel, value, view) for channel, value in values.items()}
     return FilteredCheckpoint(
         checkpoint,
         {channel: item for channel, item in kept.items() if item is not None},
@@ -108,11 +103,11 @@ def filter_writes(
     writes: Sequence[tuple[str, Any]],
     policy: CheckpointPolicy,
     *,
-    conversation: bool,
     known: KnownMessages | None = None,
+    said: Said = NOTHING_KNOWN,
 ) -> list[tuple[str, Any]]:
     """Return what is stored of one task's writes: its outputs all or none, its control writes one by one."""
-    view = _View(policy, conversation, known or KnownMessages())
+    view = _View(policy, known or KnownMessages(), said)
     kept = [
         _filter_control(channel, value, policy) if channel in CONTROL else _filter_output(channel, value, view)
         for channel, value in writes
@@ -155,19 +150,20 @@ def find_run_id(config: RunnableConfig, metadata: CheckpointMetadata) -> str | N
 @dataclass(frozen=True)
 class _View:
     policy: CheckpointPolicy
-    conversation: bool
     known: KnownMessages
-    unended: AbstractSet[str] = frozenset()
+    said: Said
+    turn: Turn = Turn.OPEN
+    before: Mapping[str, Chosen] = field(default_factory=dict)
     opening: bool = False
 
 
-def _filter_channel(channel: str, value: Any, view: _View, *, closed: bool) -> Kept | None:
+def _filter_channel(channel: str, value: Any, view: _View) -> Kept | None:
     if channel == START:
         return _filter_input(value, view)
     if channel == TASKS:
         return None if value else _as_is([])
     if channel in view.policy.messages:
-        return _filter_messages(value, view, closed=closed)
+        return _filter_messages(channel, value, view)
     return _filter_plain(channel, value, view.policy)
 
 
@@ -175,6 +171,7 @@ def _filter_input(value: Any, view: _View) -> Kept | None:
     """Return what is stored of a graph's input: the raw values that its first step will write."""
     if not isinstance(value, Mapping):
         return None
+    view = replace(view, said=replace(view.said, is_input=True), turn=Turn.OPEN)
     items = {channel: _filter_output(channel, item, view) for channel, item in value.items()}
     kept = {channel: item for channel, item in items.items() if item is not None}
     complete = all(item is not None and item.complete for item in items.values())
@@ -183,22 +180,30 @@ def _filter_input(value: Any, view: _View) -> Kept | None:
 
 def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
     if channel in view.policy.messages:
-        kept = _filter_messages(as_messages(value), view, closed=False)
+        kept = _filter_messages(channel, as_messages(value), view)
         return kept and Kept(lambda: list(kept.build()), kept.complete)
     return _as_is(None) if channel == NO_WRITES else _filter_plain(channel, value, view.policy)
 
 
-def _filter_messages(value: Any, view: _View, *, closed: bool) -> Kept | None:
-    if not isinstance(value, list) or (value and not view.conversation):
+def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
+    if not isinstance(value, list):
         return None
     front, stored = view.known.front(value, unchanged=not view.opening)
-    selection = select(value, closed=closed, start=stored, unended=view.unended)
+    selection = select(value, turn=view.turn, start=stored, said=view.said)
 
     def build() -> Chosen:
         rebuilt = [view.known.rebuild(message, view.policy) for message in selection.messages]
-        return front.chosen(stored).with_more(rebuilt) if front else Chosen.of(rebuilt)
+        first = front.chosen(stored) if front else _replaced(value, view.before.get(channel), view.said)
+        return first.with_more(rebuilt).distinct()
 
     return Kept(build, selection.complete)
+
+
+def _replaced(messages: Sequence[Any], before: Chosen | None, said: Said) -> Chosen:
+    """Return the stored messages in whose place a middleware has put a summary: it isn't stored, so they stay."""
+    if not before or not messages or not isinstance(messages[0], HumanMessage) or said.is_users(messages[0]):
+        return Chosen.of([])
+    return before.before({getattr(message, "id", None) for message in messages})
 
 
 def _filter_plain(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | None:
@@ -216,7 +221,7 @@ def _filter_control(channel: str, value: Any, policy: CheckpointPolicy) -> Kept 
         return _as_is(_filter_interrupt(value, policy))
     if channel == RESUME:
         answers = value if isinstance(value, list) else [value]
-        return _as_is(value) if all(_is_harmless(answer, policy) for answer in answers) else None
+        return _as_is(value) if all(is_harmless(answer, policy) for answer in answers) else None
     return _by_rule(KEEP, value, policy)  # the name of the node that failed
 
 
@@ -225,18 +230,14 @@ def _filter_interrupt(value: Any, policy: CheckpointPolicy) -> Any:
         return tuple(_filter_interrupt(item, policy) for item in value)
     payload = value.value if isinstance(value, Interrupt) else value
     kept = (_by_rule(policy.interrupts, payload, policy) or _as_is(REDACTED)).build()
-    return Interrupt(kept, _safe_interrupt_id(value.id)) if isinstance(value, Interrupt) else kept
+    return Interrupt(kept, policy.safe_id(value.id) or "") if isinstance(value, Interrupt) else kept
 
 
-def _safe_interrupt_id(interrupt_id: str) -> str:
-    """Return an id as LangGraph makes it, 32 hexadecimal digits, and for a caller's own one derived from it."""
-    return interrupt_id if INTERRUPT_ID.fullmatch(interrupt_id) else uuid5(ID_SPACE, interrupt_id).hex
-
-
-def _is_harmless(answer: Any, policy: CheckpointPolicy) -> bool:
+def is_harmless(answer: Any, policy: CheckpointPolicy) -> bool:
+    """Return whether an answer to an interrupt says nothing about a person. A number may be a PIN."""
     if isinstance(answer, str):
         return answer.strip().lower() in policy.resume_words
-    return answer is None or (type(answer) in (bool, int) and abs(answer) <= MAX_RESUME_NUMBER)
+    return answer is None or type(answer) is bool
 
 
 def _by_rule(rule: Rule | None, value: Any, policy: CheckpointPolicy) -> Kept | None:

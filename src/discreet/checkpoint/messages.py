@@ -1,44 +1,44 @@
 """Rebuild a conversation from what may be stored of it.
 
 A turn begins with a user's message and ends before the next one. Stored are the user's messages and, of a turn that is
-over, the last message if it is an answer. Everything between is the turn's own work: tool calls, tool results, plans.
-A tool call is dropped with the whole message that carries it, because providers refuse a call without its result.
+over, what the user saw as its answers. Everything between is the turn's own work: tool calls, tool results, summaries that a
+middleware wrote. A tool call is dropped with the whole message that carries it, because providers refuse a call without its
+result; where it ends the turn, the text beside it is the answer.
 """
 
 from __future__ import annotations
 
 import operator
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from itertools import takewhile
 from typing import Any, cast
-from uuid import UUID, uuid4, uuid5
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    RemoveMessage,
-    ToolMessage,
-    convert_to_messages,
-)
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
+from discreet.checkpoint.answers import is_answer, turn_answers
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.user_input import MADE_BY, UserInput
 from discreet.state.reasoning import without_reasoning
 from discreet.state.text import storable
-
-ID_SPACE = UUID("5a1c7a52-7f0b-5d7e-9d0e-0f6b8c2f4e11")
-ENGINE_ID = re.compile(r"((lc_)?run-{1,2})?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-\d{1,3})?", re.IGNORECASE)
-"""A UUID, alone or as LangChain writes a run's messages: `lc_run--<uuid>-0`."""
 
 get_id = operator.attrgetter("id")
 get_content = operator.attrgetter("content")
 
-TOOL_BLOCKS = {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"}
-TOOL_KEYS = {"tool_calls", "function_call"}
+
+class Turn(Enum):
+    """How far the last turn of some messages is."""
+
+    OPEN = "open"
+    """What the model says may not be its answer yet."""
+    LEFT = "left"
+    """The user is about to go on: it is over, or was given up."""
+    PAUSED = "paused"
+    """It waits for the user, who has read what the model said."""
+    OVER = "over"
 
 
 @dataclass(frozen=True)
@@ -46,51 +46,85 @@ class Selection:
     """Which messages of a channel are stored."""
 
     messages: list[BaseMessage]
-    """As they came: `rebuild` them."""
+    """As they came, or made of them: `rebuild` them."""
     complete: bool
     """Whether the running turn, from its user's message on, could go on from these alone."""
 
 
-def select(
-    messages: Sequence[Any], *, closed: bool, start: int = 0, unended: AbstractSet[str] = frozenset()
-) -> Selection:
-    """Choose what is stored of `messages` from `start` on; `closed` says whether the last turn is over.
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What is known of a thread's messages, beside them."""
 
-    `unended` are texts of the model in turns that failed or were given up: they are no answers, though another message
-    of the user follows.
-    """
+    came_in: UserInput | None = None
+    """What callers handed over. None: nobody knows, so human messages count as the user's."""
+    is_input: bool = False
+    """Whether all messages are what a caller hands over now."""
+    stored: Collection[str | None] = frozenset()
+    """Ids of messages that the durable tier has."""
+    unended: AbstractSet[str] = frozenset()
+    """Texts of the model in turns that failed or were given up: no answers, though another message of the user follows."""
+    structured: Any = None
+    """The structured response of an agent, which is the answer of its turn."""
+    told_tools: Collection[str] = field(default_factory=frozenset)
+    """Tools with `return_direct` whose text may be stored as the answer."""
+
+    def came(self, message: BaseMessage) -> bool:
+        """Return whether `message` is known to have come in from outside, or to be stored."""
+        stored = message.id is not None and message.id in self.stored
+        return self.is_input or stored or (self.came_in is not None and self.came_in.has(message))
+
+    def is_users(self, message: Any) -> bool:
+        """Return whether `message` is the user's, and not one that a graph wrote in the user's place."""
+        if not isinstance(message, HumanMessage) or MADE_BY in message.additional_kwargs:
+            return False
+        return self.came_in is None or self.came(message)
+
+
+NOTHING_KNOWN = Said()
+
+
+def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = NOTHING_KNOWN) -> Selection:
+    """Choose what is stored of `messages` from `start` on; `turn` says how far the last turn is."""
+    asked = last_users(messages, said)
     kept: list[BaseMessage] = []
     complete = True
-    for position in range(start, len(messages)):
+    for position in range(start, asked + 1):
         message = messages[position]
-        if not isinstance(message, BaseMessage):
-            complete = False
-            continue
-        following = messages[position + 1] if position + 1 < len(messages) else None
-        ends_turn = closed if following is None else isinstance(following, HumanMessage)
-        ends_turn = ends_turn and message.text not in unended
-        if isinstance(message, HumanMessage):
-            complete = True  # what an earlier turn lost doesn't matter to this one
-        elif not isinstance(message, RemoveMessage) and not (ends_turn and is_answer(message)):
-            complete = False
-            continue
-        complete = complete and _is_text(message)
-        kept.append(message)
-    return Selection(kept, complete)
+        if said.is_users(message):
+            complete = _is_text(message)  # what an earlier turn lost doesn't matter to this one
+            kept.append(message)
+        elif isinstance(message, RemoveMessage) or _was_answer(message, said):
+            kept.append(message)
+    shown, whole = _running(messages[max(asked + 1, start) :], turn, said)
+    return Selection(kept + shown, complete and whole)
 
 
-def is_answer(message: BaseMessage) -> bool:
-    """Return whether `message` says something to the user and asks for nothing to be run."""
-    if not isinstance(message, AIMessage) or message.tool_calls or message.invalid_tool_calls:
-        return False
-    if message.additional_kwargs and TOOL_KEYS & message.additional_kwargs.keys():
-        return False
-    content = message.content
-    if isinstance(content, str):
-        spoken = without_reasoning(content)
-        return bool(spoken) and not spoken.isspace()
-    kinds = {block.get("type") for block in content if isinstance(block, dict)}
-    return not TOOL_BLOCKS & kinds and bool(without_reasoning(str(message.text)).strip())
+def last_users(messages: Sequence[Any], said: Said) -> int:
+    """Return the index of the user's last message, -1 if there is none."""
+    return next((at for at in range(len(messages) - 1, -1, -1) if said.is_users(messages[at])), -1)
+
+
+def _running(since: Sequence[Any], turn: Turn, said: Said) -> tuple[list[BaseMessage], bool]:
+    """Return what is stored of the last turn after its user's message, and whether nothing had to be dropped."""
+    messages = [message for message in since if isinstance(message, BaseMessage)]
+    if turn is Turn.OPEN:
+        shown = [message for message in messages if is_answer(message) and said.came(message)]
+    elif turn is Turn.LEFT:
+        shown = [message for message in messages if _was_answer(message, said)]
+    else:
+        over = turn is Turn.OVER
+        shown = [*turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)]
+    removals = [message for message in messages if isinstance(message, RemoveMessage)]
+    whole = len(shown) + len(removals) == len(since) and all(map(_is_text, messages))
+    return [*removals, *shown], whole and not any(isinstance(m, ToolMessage) or _calls(m) for m in messages)
+
+
+def _calls(message: BaseMessage) -> bool:
+    return isinstance(message, AIMessage) and not is_answer(message)
+
+
+def _was_answer(message: Any, said: Said) -> bool:
+    return isinstance(message, BaseMessage) and is_answer(message) and message.text not in said.unended
 
 
 def said_last(messages: Sequence[BaseMessage]) -> set[str]:
@@ -102,12 +136,11 @@ def said_last(messages: Sequence[BaseMessage]) -> set[str]:
 def rebuild(message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
     """Return a new message with the id and the redacted text of `message`, without reasoning, and nothing else."""
     if isinstance(message, RemoveMessage):
-        # The one id with a meaning of its own: LangGraph's "remove all".
-        return RemoveMessage(id=message.id if message.id == REMOVE_ALL_MESSAGES else safe_id(message.id) or "")
+        return RemoveMessage(id=policy.safe_id(message.id) or "")
     text = str(message.text)
     if isinstance(message, HumanMessage):
-        return HumanMessage(content=policy.redact(storable(text)), id=safe_id(message.id))
-    return AIMessage(content=policy.redact(storable(without_reasoning(text))), id=safe_id(message.id))
+        return HumanMessage(content=policy.redact(storable(text)), id=policy.safe_id(message.id))
+    return AIMessage(content=policy.redact(storable(without_reasoning(text))), id=policy.safe_id(message.id))
 
 
 class Chosen(list[BaseMessage]):
@@ -131,6 +164,22 @@ class Chosen(list[BaseMessage]):
         more = Chosen.of(messages)
         return Chosen(self + more, self.ids + more.ids, self.texts + more.texts)
 
+    def before(self, ids: AbstractSet[str | None]) -> Chosen:
+        """Return those before the first whose id is among `ids`."""
+        count = next((at for at, message_id in enumerate(self.ids) if message_id in ids), len(self))
+        return Chosen(self[:count], self.ids[:count], self.texts[:count])
+
+    def distinct(self) -> Chosen:
+        """Return these with one message an id: the last, in the place of the first."""
+        if len(set(self.ids)) == len(self.ids):
+            return self
+        places: dict[Any, int] = {}
+        kept: list[int] = []
+        for at, message_id in enumerate(self.ids):
+            place = places.setdefault(message_id, len(kept)) if message_id else len(kept)
+            kept[place : place + 1] = [at]
+        return Chosen([self[at] for at in kept], [self.ids[at] for at in kept], [self.texts[at] for at in kept])
+
     def copied(self) -> list[BaseMessage]:
         """Return new messages of the same ids and texts."""
         return [
@@ -149,16 +198,6 @@ def fold(before: Chosen, given: Sequence[BaseMessage]) -> Chosen:
     known = [m for m in given if not isinstance(m, RemoveMessage) or m.id in {*there, REMOVE_ALL_MESSAGES}]
     folded = cast("list[BaseMessage]", add_messages(before.copied(), known))  # type: ignore[arg-type]  # its types are narrower than what it takes
     return Chosen.of(folded)
-
-
-def give_ids(written: Any) -> None:
-    """Give each message object among `written` an id, as LangGraph's `add_messages` does to it a step later.
-
-    So the message that is stored with the input is the one that is stored with the turn.
-    """
-    for message in written if isinstance(written, list) else [written]:
-        if isinstance(message, BaseMessage) and not message.id:
-            message.id = str(uuid4())
 
 
 def dangling(messages: Sequence[BaseMessage]) -> bool:
@@ -186,21 +225,6 @@ def without_dead_calls(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
             round_ = []
         round_.append(message)
     return [*kept, *round_]
-
-
-def safe_id(message_id: str | None) -> str | None:
-    """Return `message_id` if it is an engine's own, else a UUID derived from it. Pure and idempotent."""
-    if message_id is None or ENGINE_ID.fullmatch(message_id):
-        return message_id
-    return str(uuid5(ID_SPACE, message_id))
-
-
-def as_messages(value: Any) -> list[BaseMessage] | None:
-    """Return a write to a message channel as messages: they may come as dicts, pairs or text. None if it is no such."""
-    try:
-        return convert_to_messages(value if isinstance(value, list) else [value])
-    except (ValueError, TypeError, KeyError, NotImplementedError):
-        return None
 
 
 def _is_text(message: BaseMessage) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.channels.delta import DeltaChannel
 
 from discreet.checkpoint.channels import is_engine_channel
+from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import ConfigurationError
 from discreet.ports import TextRedactor, of_thread
 
@@ -44,6 +45,13 @@ class CheckpointPolicy:
     """Channels that hold the conversation. Of these, redacted user messages and final answers are stored."""
     channels: Mapping[str, Rule] = field(default_factory=dict)
     """Further channels of plain data."""
+    subgraphs: Collection[str] = ()
+    """Sub-agents whose own threads are stored like the graph's, by the names of their nodes: `("writer", "team|critic")`.
+
+    All others are the inside of a turn, and end with it.
+    """
+    direct_tools: Collection[str] = ()
+    """Tools with `return_direct` whose text may be stored as the answer. Of others a line says that they answered."""
     deltas: Mapping[str, DeltaChannel[Any]] = field(default_factory=dict)
     """Each `DeltaChannel` of the graph, as declared there: LangGraph stores its writes, and this its value.
 
@@ -56,7 +64,7 @@ class CheckpointPolicy:
     errors: Rule | None = None
     """An error given as plain data. None stores none of it. Of an exception only the class name is ever stored."""
     resume_words: frozenset[str] = RESUME_WORDS
-    """Answers to an interrupt that may be stored, in lower case, beside booleans, small numbers and None."""
+    """Answers to an interrupt that may be stored, in lower case, beside booleans and None."""
     redactor: TextRedactor | None = None
     """Redacts every text that is stored. Default: the one that the settings describe.
 
@@ -66,6 +74,11 @@ class CheckpointPolicy:
     """The thread that is stored. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
+        for name in ("messages", "subgraphs", "direct_tools"):
+            if isinstance(getattr(self, name), str):
+                raise ConfigurationError(
+                    f"CheckpointPolicy takes several {name}: write {name}=({getattr(self, name)!r},)."
+                )
         if reserved := [name for name in (*self.messages, *self.channels) if is_engine_channel(name)]:
             raise ConfigurationError(f"CheckpointPolicy names channels of the engine itself: {', '.join(reserved)}.")
         if both := set(self.messages) & set(self.channels):
@@ -74,6 +87,16 @@ class CheckpointPolicy:
     def for_thread(self, thread_id: str) -> CheckpointPolicy:
         """Return this policy for what is stored of one thread."""
         return replace(self, thread_id=thread_id)
+
+    def keeps(self, ns: str) -> bool:
+        """Return whether what happens in the namespace `ns` is stored: in the graph's own, and in sub-agents that are named."""
+        return (
+            ns == "" or "|".join(part.split(":")[0] for part in ns.split("|") if not part.isdigit()) in self.subgraphs
+        )
+
+    def safe_id(self, message_id: str | None) -> str | None:
+        """Return a message's id as it may be stored."""
+        return safe_id(message_id, self._bound_redactor().redact)
 
     def redact(self, text: str) -> str:
         """Return `text` as it may be stored."""

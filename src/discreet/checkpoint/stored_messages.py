@@ -53,13 +53,21 @@ class KnownMessages:
 
     def __init__(self) -> None:
         self._stored: dict[tuple[str, str], StoredMessages] = {}
+        self.ids: set[str | None] = set()
+        """Of all stored messages."""
         self._rebuilt: dict[int, tuple[BaseMessage, tuple[str, str | None], BaseMessage]] = {}
         self._size = 0
 
     def note(self, ns: str, channel: str, messages: Sequence[BaseMessage]) -> None:
         """Remember `messages` as what the durable tier holds."""
         stored = self._stored[ns, channel] = StoredMessages(messages)
+        self.ids.update(stored.ids)
         self._size += stored.size()
+
+    def stored(self, ns: str, channel: str) -> Chosen:
+        """Return the messages that the durable tier holds of a channel."""
+        stored = self._stored.get((ns, channel))
+        return stored.chosen(len(stored.messages)) if stored else Chosen.of([])
 
     def front(self, messages: Sequence[BaseMessage], *, unchanged: bool = True) -> tuple[StoredMessages | None, int]:
         """Return which stored messages `messages` begin with, and how many of them.
@@ -85,6 +93,7 @@ class KnownMessages:
     def clear(self) -> None:
         """Forget everything."""
         self._stored.clear()
+        self.ids.clear()
         self._rebuilt.clear()
         self._size = 0
 

@@ -21,9 +21,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
+from discreet.checkpoint.channels import CONTROL, NO_TASK
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
+from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
+from discreet.checkpoint.user_input import UserInput
 
 FRONT = "front"
 """Type of a value that `ScratchSerializer` made."""
@@ -111,6 +114,18 @@ class ThreadScratch:
     """Checkpoints that runs went on from."""
     unfinished: set[CheckpointRef] = field(default_factory=set)
     """Stored checkpoints of the middle of a turn that isn't here: of what was about to run there, nothing is left."""
+    whole: set[CheckpointRef] = field(default_factory=set)
+    """Stored checkpoints of which nothing had to be dropped."""
+    came_in: dict[str, UserInput] = field(default_factory=dict)
+    """What callers handed over since a run began, by namespace. A namespace that is not here was not seen to begin."""
+    read: dict[str, set[str | None]] = field(default_factory=dict)
+    """Ids of the messages that a run began with, by namespace."""
+    began: dict[tuple[str, str], Chosen] = field(default_factory=dict)
+    """The stored messages of a namespace and channel as the open turn began."""
+    foreign: set[CheckpointRef] = field(default_factory=set)
+    """Checkpoints that another saver stored."""
+    foreign_versions: dict[str, dict[str, set[Any]]] = field(default_factory=dict)
+    """Versions, by namespace and channel, under which another saver has stored values."""
     refused: bool = False
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
     seeds: dict[CheckpointRef, dict[str, Any]] = field(default_factory=dict)
@@ -195,6 +210,35 @@ class ThreadScratch:
             channel == INTERRUPT for _, channel, _, _ in self.turn.writes.get((self.thread_id, *place), {}).values()
         )
 
+    def has_output(self, place: CheckpointRef) -> bool:
+        """Return whether a task at `place` has written something else than what happened to it."""
+        rows = self.turn.writes.get((self.thread_id, *place), {})
+        return any(channel not in CONTROL and task_id != NO_TASK for task_id, channel, _, _ in rows.values())
+
+    def has_inside(self, place: CheckpointRef) -> bool:
+        """Return whether a subgraph has done something since `place` was saved."""
+        spaces = self.turn.storage.get(self.thread_id, {})
+        return any(max(ids, default="") > place.checkpoint_id for ns, ids in spaces.items() if ns != place.ns)
+
+    def input_of(self, ns: str) -> UserInput | None:
+        """Return what callers handed over for `ns`; None if its run was not seen to begin, so that nothing is known."""
+        return self.came_in.get(ns)
+
+    def before(self, ns: str, channels: Iterable[str]) -> dict[str, Chosen]:
+        """Return the stored messages of each channel as the open turn began."""
+        return {channel: self.began.get((ns, channel)) or self.known.stored(ns, channel) for channel in channels}
+
+    def is_foreign(self, place: CheckpointRef) -> bool:
+        """Return whether another saver stored `place`."""
+        return place in self.foreign
+
+    def note_foreign(self, place: CheckpointRef, versions: ChannelVersions) -> None:
+        """Note that another saver stored `place`, with what these versions name."""
+        self.foreign.add(place)
+        there = self.foreign_versions.setdefault(place.ns, {})
+        for channel, version in versions.items():
+            there.setdefault(channel, set()).add(version)
+
     def note_stored(self, place: CheckpointRef, versions: ChannelVersions) -> None:
         """Note that the durable tier has `place`, with a value for the channels of `versions`."""
         self.anchors[place] = place.checkpoint_id
@@ -213,6 +257,12 @@ class ThreadScratch:
             self.openings.clear()
             self.begun.clear()
             self.unfinished.clear()
+            self.whole.clear()
+            self.came_in.clear()
+            self.read.clear()
+            self.began.clear()
+            self.foreign.clear()
+            self.foreign_versions.clear()
             self.said.clear()
             self.ended.clear()
             self.seeds.clear()
@@ -262,6 +312,12 @@ class ThreadScratch:
             ended=set(self.ended),
             begun=set(self.begun),
             unfinished=set(self.unfinished),
+            whole=set(self.whole),
+            came_in={},
+            read={},
+            began=dict(self.began),
+            foreign=set(self.foreign),
+            foreign_versions={ns: {c: set(v) for c, v in of.items()} for ns, of in self.foreign_versions.items()},
             refused=False,
             seeds=dict(self.seeds),
             known=KnownMessages(),

@@ -13,6 +13,7 @@ from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import NextVersion, disarmed
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, in_run, locate
+from discreet.checkpoint.durable_form import PART, REDACTED
 from discreet.checkpoint.messages import dangling, without_dead_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
@@ -64,7 +65,7 @@ class TieredReader:
         if head is None or not starting:
             return head
         seen = {channel for _, channel, _ in head.pending_writes or []}
-        if place.conversation and ERROR in seen and INTERRUPT not in seen and self._dangles(head):
+        if ":" not in place.ns and ERROR in seen and INTERRUPT not in seen and self._dangles(head):
             paths = thread.paths(place)
             head = restarted(head, paths, self._policy.messages) or self._before(thread, place) or stored or head
         return self._without_dead_calls(head)
@@ -95,8 +96,8 @@ class TieredReader:
     def overlay(self, stored: CheckpointTuple) -> CheckpointTuple:
         """Return `stored` with whole writes where the scratch tier has them.
 
-        Where a task asked a question and the turn isn't here, no node is about to run: an answer would reach a call
-        made anew.
+        Where a task asked a question and its turn is neither here nor whole, no node is about to run: an answer would reach
+        a call made anew.
         """
         thread_id, place = locate(stored.config)
         with self._scratch.reading(thread_id) as thread:
@@ -104,7 +105,8 @@ class TieredReader:
             here = thread is not None and thread.holds(place)
         tasks = {task_id for task_id, _, _ in written}
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
-        if not here and any(channel == INTERRUPT for _, channel, _ in kept):
+        asks = any(channel == INTERRUPT for _, channel, _ in kept)
+        if asks and not here and stored.checkpoint.get(REDACTED) == PART:
             stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
         return stored._replace(pending_writes=[*kept, *written])
 

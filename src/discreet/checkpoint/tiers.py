@@ -8,40 +8,30 @@ that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from discreet import metrics
-from discreet.checkpoint.channels import CONTROL, START, NextVersion, disarmed, is_quiescent, started_by_value
-from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
+from discreet.checkpoint.channels import CONTROL, NO_TASK, START, NextVersion, is_quiescent, started_by_value
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate, saves_once
 from discreet.checkpoint.deltas import Deltas
-from discreet.checkpoint.filter import (
-    FilteredCheckpoint,
-    filter_checkpoint,
-    filter_metadata,
-    filter_writes,
-    find_run_id,
-)
-from discreet.checkpoint.messages import Chosen, fold, give_ids, said_last
+from discreet.checkpoint.durable_form import REDACTED, UNFINISHED, WHOLE, DurableForm, value_versions
+from discreet.checkpoint.filter import filter_metadata, filter_writes, find_run_id, is_harmless
+from discreet.checkpoint.message_ids import take_ids
+from discreet.checkpoint.messages import Said, Turn
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
-from discreet.checkpoint.write_plan import DurablePut, PutPlan, Stored, Whole
+from discreet.checkpoint.user_input import UserInput, as_messages, came_first
+from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
 from discreet.errors import CheckpointError, TransientStateLostError
 
-UNFINISHED = "unfinished"
-"""A mark in a checkpoint's metadata: it is of the middle of a turn, of which it holds a part."""
-
-NO_TASK = "00000000-0000-0000-0000-000000000000"
-"""Whom LangGraph says that writes are from which no task made: a `Command` given as input."""
-
-
-_dropped_values = metrics.dropped_writes.labels(kind="channel")
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
 
 
@@ -59,11 +49,10 @@ class Tiers:
     ) -> None:
         """`by_row`: the durable tier takes messages as `Chosen` lists, and stores each once."""
         self._policy = policy
-        self._by_row = by_row
         self.scratch = scratch
         self._serde = serde
         self._deltas = Deltas(policy, serde)
-        self._next_version = next_version
+        self._form = DurableForm(policy, next_version, by_row=by_row)
 
     def unknown(self, config: RunnableConfig) -> RunnableConfig | None:
         """Return where to look up the checkpoint that `config` names, if nobody knows whether it is stored."""
@@ -75,15 +64,24 @@ class Tiers:
         return None if known else bare(thread_id, *place)
 
     def begin(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:
-        """Take note of the checkpoint that a run is about to go on from, unless it is one of the open turn."""
+        """Take note of the checkpoint that a run is about to go on from."""
         thread_id, place = locate(found.config if found else config)
-        with self.scratch.reading(thread_id) as thread:
-            held = thread is not None and thread.holds(place)
-            if thread is not None and place.ns == "":
+        with self.scratch.thread(thread_id) as thread:
+            held = thread.holds(place)
+            if place.ns == "":
                 thread.refused = False
                 thread.begun.add(place)
-        if not held:
+            seen = place.ns in thread.came_in
+            came_in = thread.came_in.setdefault(place.ns, UserInput())
+            thread.read[place.ns] = self._form.message_ids(found) if found else set()
+            if (
+                found is not None and held and not seen
+            ):  # a copy of an open turn: of whom its messages are nothing is known
+                for messages in self._form.conversations(found.checkpoint):
+                    came_in.note_messages(messages)
+        if found is not None and not held:
             self.learn(found, starting=True)
+            self._adopt(found)
 
     def learn(self, found: CheckpointTuple | None, *, starting: bool = False) -> None:
         """Take note of a checkpoint of the durable tier; `starting` says that a run goes on from it."""
@@ -91,21 +89,54 @@ class Tiers:
             return
         thread_id, place = locate(found.config)
         values = found.checkpoint["channel_values"]
+        mark = found.checkpoint.get(REDACTED)
         with self.scratch.thread(thread_id) as thread:
-            thread.note_stored(place, _value_versions(found.checkpoint))
+            thread.note_stored(place, value_versions(found.checkpoint) if mark else {})
             thread.seeds[place] = self._deltas.seeds(found.checkpoint)
             asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
-            if found.metadata.get(UNFINISHED) or (asked and not thread.asks(place)):
+            if mark and (found.metadata.get(UNFINISHED) or (asked and mark != WHOLE and not thread.asks(place))):
                 thread.unfinished.add(place)
+            if mark == WHOLE:
+                thread.whole.add(place)
             if not is_quiescent(values):
                 thread.started.add(place)
             if found.metadata.get("source") == "input":
                 thread.openings.add(place)
-            if not starting and place.checkpoint_id < thread.closed.get(place.ns, ""):
-                return  # a late look at a turn that is over
-            for channel in self._policy.messages:
-                if values.get(channel):
-                    thread.known.note(place.ns, channel, values[channel])
+            if not mark:
+                self._note_foreign(thread, place, found.checkpoint)
+            elif starting or place.checkpoint_id >= thread.closed.get(
+                place.ns, ""
+            ):  # else a late look at a turn that is over
+                for channel in self._policy.messages:
+                    if values.get(channel):
+                        thread.known.note(place.ns, channel, values[channel])
+
+    def _note_foreign(self, thread: ThreadScratch, place: CheckpointRef, checkpoint: Checkpoint) -> None:
+        """Note what another saver stored. Of whom its human messages are nothing says, so they are the user's."""
+        thread.note_foreign(place, checkpoint["channel_versions"])
+        if came_in := thread.input_of(place.ns):
+            for messages in self._form.conversations(checkpoint):
+                came_in.note_messages(messages)
+
+    def _adopt(self, found: CheckpointTuple) -> None:
+        """Make a stored checkpoint that lacks nothing the open turn, with what its tasks have written and asked.
+
+        That is one of another saver, and a pause of ours of which nothing had to be dropped.
+        """
+        thread_id, place = locate(found.config)
+        written = found.pending_writes or []
+        if found.checkpoint.get(REDACTED, WHOLE) != WHOLE or (
+            not written and is_quiescent(found.checkpoint["channel_values"])
+        ):
+            return
+        with self.scratch.thread(thread_id) as thread:
+            if place.checkpoint_id < thread.closed.get(place.ns, ""):
+                return
+            whole = Whole(found.parent_config or bare(thread_id, place.ns, None), found.checkpoint, found.metadata)
+            self._keep(thread, place, whole, place.checkpoint_id)
+            for number, (task_id, parts) in enumerate(by_task(written).items()):
+                for writes in parts:
+                    thread.put_writes(place, writes, task_id, f"{number:06}", self._serde)
 
     def plan_put(self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) -> PutPlan:
         """Keep `checkpoint` in the scratch tier while its turn is open, and say what to store of it.
@@ -121,16 +152,17 @@ class Tiers:
                 f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
                 "its turn is over can't be told, so nothing can be stored. Use StateGraph or @entrypoint."
             )
+        kept = self._policy.keeps(place.ns)
         source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
         opening = source == "input"
-        closing = place.conversation and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
-        if opening:
-            self._take_input(checkpoint["channel_values"].get(START))
+        closing = kept and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
         with self.scratch.thread(thread_id) as thread:
             if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
                 raise TransientStateLostError
-            whole = self._deltas.resolve(thread, parent, checkpoint, metadata)
-            stored = self._filter(thread, place, parent, whole, source=source, closing=closing)
+            whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
+            if kept:
+                self._note_input(thread, config, parent, whole, source)
+            stored = self._filter(thread, place, parent, whole, source=source, closing=closing) if kept else None
             anchor = thread.anchors.get(parent)
             plan = PutPlan(bare(thread_id, *place))
             if closing:
@@ -142,33 +174,56 @@ class Tiers:
             if stored is None:
                 thread.overtaken.pop(place, None)
                 return plan
-            kept = filter_metadata(config, metadata, self._policy.for_thread(thread.thread_id))
-            return plan._replace(durable=self._durable_put(thread, place, anchor, stored, kept))
+            if stored.whole:
+                thread.whole.add(place)
+            stored_metadata = filter_metadata(config, metadata, self._policy.for_thread(thread.thread_id))
+            return plan._replace(durable=self._form.put(thread, place, anchor, stored, stored_metadata))
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
         """Say what to store of a checkpoint in RAM at which a task has just asked a question.
 
-        Another process then finds a thread in which no node is about to run. It can take a new message; an answer to
-        the question finds nothing to go to, where it could else reach a call made anew.
+        If the policy dropped nothing of it, another process finds it as it is, and the question can be answered there. Else
+        it finds a thread in which no node is about to run: it can take a new message, but an answer to the question finds
+        nothing to go to, where it could reach a call made anew.
         """
         thread_id, place = locate(config)
-        if not place.conversation or all(channel != INTERRUPT for channel, _ in writes):
+        if not self._policy.keeps(place.ns) or all(channel != INTERRUPT for channel, _ in writes):
             return None
         with self.scratch.thread(thread_id) as thread:
-            if place in thread.stored:
-                return None
             held = thread.get(place, self._serde)
             if held is None:
                 thread.paused.add(place)  # the question came before its checkpoint
                 return None
-            if place in thread.overtaken:  # it is being stored
+            if place in thread.overtaken or place in thread.openings or thread.is_foreign(place):
+                return None  # it is being stored, or what is stored may be all there is
+            answerable = self._is_answerable(thread, place, writes)
+            if place in thread.stored and (answerable if place in thread.whole else place not in thread.alone):
                 return None
+            thread.alone.discard(place)
+            thread.whole.discard(place)
             parent = thread.parent(place) or CheckpointRef(place.ns, "")
             whole = self._deltas.resolve(thread, parent, held.checkpoint, held.metadata)
+            stored = self._form.paused(thread, place, whole, answerable=answerable)
+            if stored.whole:
+                thread.whole.add(place)
             metadata = filter_metadata(held.config, held.metadata, self._policy.for_thread(thread_id))
             anchor = thread.anchors.get(place)
-            durable = self._durable_put(thread, place, anchor, self._stub(thread, whole), metadata)
-            return PutPlan(bare(thread_id, *place), durable)
+            if anchor == place.checkpoint_id:
+                anchor = thread.anchors.get(parent, parent.checkpoint_id or None)
+            return PutPlan(bare(thread_id, *place), self._form.put(thread, place, anchor, stored, metadata))
+
+    def _is_answerable(self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]]) -> bool:
+        """Return whether an answer given elsewhere would find the question that was asked here.
+
+        It wouldn't if the task that asked had had an answer that isn't stored, or a subgraph asked, or a part of the step is
+        done: these would run anew.
+        """
+        given = [answer for channel, answers in writes if channel == RESUME for answer in _as_list(answers)]
+        return (
+            all(is_harmless(answer, self._policy) for answer in given)
+            and not thread.has_inside(place)
+            and not thread.has_output(place)
+        )
 
     def confirm(self, plan: PutPlan) -> list[TaskWrites]:
         """Note that `plan` was stored; return the writes that were waiting for it."""
@@ -179,7 +234,7 @@ class Tiers:
             waiting = thread.overtaken.pop(place, [])
             if plan.closing is not None:
                 thread.close(place)
-            thread.note_stored(place, _value_versions(plan.durable.checkpoint))
+            thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
         return waiting
 
@@ -190,7 +245,7 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 _, parent = locate(plan.closing.config)
                 self._keep(thread, place, plan.closing, thread.anchors.get(parent))
-                thread.ended |= self._said(plan.closing.checkpoint)
+                thread.ended |= self._form.said_in(plan.closing.checkpoint)
 
     def check_answer(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
         """Refuse a run that brings an answer to a question which isn't here.
@@ -216,15 +271,19 @@ class Tiers:
         """
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
+            self._note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
             if place.checkpoint_id >= thread.closed.get(place.ns, ""):  # else late: its turn is over
                 thread.put_writes(place, writes, task_id, task_path, self._serde)
+            if not self._policy.keeps(place.ns):
+                return None
             if place in thread.openings:  # what the start does follows from the input, which is stored
                 writes = [(channel, value) for channel, value in writes if channel in CONTROL]
             waiting = place in thread.overtaken or place not in thread.anchors
             if not (waiting or place in thread.stored):
                 return None
             policy = self._policy.for_thread(thread_id)
-            filtered = filter_writes(writes, policy, conversation=place.conversation, known=thread.known)
+            said = Said(came_in=thread.input_of(place.ns), stored=thread.known.ids)
+            filtered = filter_writes(writes, policy, known=thread.known, said=said)
             _dropped_writes.inc(len(writes) - len(filtered))
             if not filtered:
                 return None
@@ -249,22 +308,50 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 thread.keep_heads()
 
-    def _take_input(self, given: Any) -> None:
-        """Give what a caller sends its ids."""
-        for channel in self._policy.messages if isinstance(given, dict) else ():
-            give_ids(given.get(channel))
+    def _note_input(
+        self,
+        thread: ThreadScratch,
+        config: RunnableConfig,
+        parent: CheckpointRef,
+        checkpoint: Checkpoint,
+        source: str | None,
+    ) -> None:
+        """Note what a caller hands over with a run or an update, and make its ids those that are stored."""
+        came_in = thread.input_of(parent.ns) or UserInput()  # that of a run that was not seen to begin is not kept
+        if source == "input":
+            given = checkpoint["channel_values"].get(START)
+            if isinstance(given, dict):
+                for channel in self._policy.messages:
+                    take_ids(given.get(channel), self._policy.redact)
+                    came_in.note_messages(as_messages(given.get(channel)) or ())
+            came_in.note(given)
+        elif source == "update":
+            held = thread.get(parent, self._serde)
+            before = {
+                m.id for messages in (self._form.conversations(held.checkpoint) if held else ()) for m in messages
+            }
+            for messages in self._form.conversations(checkpoint):
+                came_in.note_messages(message for message in messages if message.id not in before)
+        elif in_run(config) and saves_once(config):
+            for messages in self._form.conversations(checkpoint):
+                came_in.note_messages(came_first(messages, thread.read.get(parent.ns, ())))
 
-    def _said(self, checkpoint: Checkpoint) -> set[str]:
-        """Return what the model has said in the turn that is running."""
-        return {text for messages in self._conversations(checkpoint) for text in said_last(messages)}
-
-    def _conversations(self, checkpoint: Checkpoint) -> Iterator[list[Any]]:
-        values = checkpoint["channel_values"]
-        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list))
+    def _note_writes(
+        self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool
+    ) -> None:
+        """Note answers, and what a caller writes itself."""
+        for channel, value in writes:
+            if channel == RESUME:
+                for ns in {"", place.ns} & thread.came_in.keys():
+                    thread.came_in[ns].note(value)
+            elif from_caller and channel in self._policy.messages:
+                take_ids(value, self._policy.redact)
+                if came_in := thread.input_of(place.ns):
+                    came_in.note_messages(as_messages(value) or ())
 
     def _keep(self, thread: ThreadScratch, place: CheckpointRef, whole: Whole, anchor: str | None) -> None:
         if whole.metadata.get("source") == "loop":
-            thread.said |= self._said(whole.checkpoint)
+            thread.said |= self._form.said_in(whole.checkpoint)
         thread.put(whole.config, whole.checkpoint, _with_run_id(whole.config, whole.metadata), self._serde)
         thread.anchors[place] = anchor
 
@@ -285,112 +372,27 @@ class Tiers:
         """
         opening = source == "input"
         if source != "loop" or is_quiescent(whole["channel_values"]):
-            filtered = self._filtered(thread, place, whole, opening=opening, closing=closing)
+            turn = Turn.OVER if closing else Turn.OPEN
+            if opening:
+                turn = Turn.OVER if thread.is_foreign(parent) and not thread.holds(parent) else Turn.LEFT
+            filtered = self._form.filtered(thread, place, whole, turn, opening=opening)
             if opening and place.ns == "":
-                return Stored(self._folded(self._build(filtered)))
+                return Stored(self._form.folded(thread, place, self._form.build(thread, place, filtered)))
             if closing or filtered.complete:
-                return Stored(self._build(filtered))
+                return Stored(self._form.build(thread, place, filtered), whole=filtered.complete)
+        if place in thread.paused:
+            return self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
         another_run = parent in thread.alone and parent in thread.begun
         saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
-        if place.conversation and not saved_before:
-            thread.alone.add(place)
-            return self._stub(thread, whole)
-        return self._stub(thread, whole) if place in thread.paused else None
-
-    def _filtered(
-        self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, *, opening: bool, closing: bool
-    ) -> FilteredCheckpoint:
-        unended = thread.said - thread.ended
-        if closing:  # what is said last ends the turn, though an earlier checkpoint may have had it
-            unended -= {text for messages in self._conversations(whole) for text in said_last(messages[-1:])}
-        filtered = filter_checkpoint(
-            whole,
-            self._policy.for_thread(thread.thread_id),
-            closed=place.conversation and (opening or closing),
-            conversation=place.conversation,
-            known=thread.known,
-            unended=unended,
-            opening=opening,
-        )
-        _dropped_values.inc(filtered.dropped)
-        return filtered
-
-    def _build(self, filtered: FilteredCheckpoint) -> Checkpoint:
-        """Return the checkpoint to store. A channel whose value is dropped gets a new version.
-
-        Savers read a value by its version, and another saver may have stored that of the old one.
-        """
-        stored = filtered.build()
-        versions = stored["channel_versions"]
-        dropped = versions.keys() & (filtered.original["channel_values"].keys() - filtered.kept.keys())
-        if dropped:
-            version: str | float = self._next_version(max(versions.values()), None)
-            versions.update(dict.fromkeys(dropped, version))
-        return stored
-
-    def _folded(self, stored: Checkpoint) -> Checkpoint:
-        """Move the messages of an input to where its first step will write them.
-
-        There they stay if the process dies and another message comes first, and their text is stored once.
-        """
-        given = stored["channel_values"].get(START, {})
-        for channel in self._policy.messages:
-            if messages := given.pop(channel, None):
-                stored["channel_values"][channel] = fold(stored["channel_values"].get(channel, Chosen.of([])), messages)
-                self._advance(stored, channel)
-        return stored
-
-    def _stub(self, thread: ThreadScratch, whole: Checkpoint) -> Stored:
-        """Return what is stored of a turn that pauses, or of one whose first checkpoint is incomplete.
-
-        The latter is so with durability "exit", which saves once. No node starts from a stub; it holds the user's
-        message. It may lack an answer that the same version of its channel has once the turn is closed, and a version
-        is stored once, so its messages get a version of their own.
-        """
-        filtered = filter_checkpoint(
-            whole,
-            self._policy.for_thread(thread.thread_id),
-            closed=False,
-            conversation=True,
-            known=thread.known,
-            unended=thread.said - thread.ended,
-        )
-        stub = disarmed(self._build(filtered), self._next_version)
-        for channel in self._policy.messages:
-            if channel in stub["channel_versions"]:
-                self._advance(stub, channel)
-        return Stored(stub, unfinished=True)
-
-    def _advance(self, checkpoint: Checkpoint, channel: str) -> None:
-        versions = checkpoint["channel_versions"]
-        versions[channel] = self._next_version(max(versions.values(), default=None), None)
-
-    def _durable_put(
-        self,
-        thread: ThreadScratch,
-        place: CheckpointRef,
-        anchor: str | None,
-        stored: Stored,
-        metadata: CheckpointMetadata,
-    ) -> DurablePut:
-        """Return how to store a checkpoint as a child of `anchor`. Writes that come meanwhile wait for it."""
-        thread.overtaken.setdefault(place, [])
-        if stored.unfinished:
-            metadata = cast("CheckpointMetadata", {**metadata, UNFINISHED: True})
-        checkpoint = stored.checkpoint
-        values = checkpoint["channel_values"]
-        for channel in self._policy.messages if not self._by_row else ():
-            if channel in values:
-                values[channel] = values[channel].copied()
-        there = thread.stored.get(CheckpointRef(place.ns, anchor or ""), {})
-        versions = _value_versions(checkpoint)
-        new_versions = {channel: version for channel, version in versions.items() if there.get(channel) != version}
-        return DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)
+        if saved_before:
+            return None
+        thread.alone.add(place)
+        stored = self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
+        return stored if stored.whole else self._form.stub(thread, place, whole, Turn.OPEN)
 
 
-def _value_versions(checkpoint: Checkpoint) -> ChannelVersions:
-    versions = checkpoint["channel_versions"]
-    return {channel: versions[channel] for channel in checkpoint["channel_values"] if channel in versions}
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _with_run_id(config: RunnableConfig, metadata: CheckpointMetadata) -> CheckpointMetadata:

@@ -17,6 +17,7 @@ def conformance_policy() -> CheckpointPolicy:
     """
     return CheckpointPolicy(
         messages=(),
+        subgraphs=("child", "inner", "subgraph"),
         channels=dict.fromkeys((*CHANNELS, *WRITE_CHANNELS), KEEP),
         metadata=dict.fromkeys(METADATA, KEEP),
         interrupts=KEEP,

@@ -15,7 +15,7 @@ from langgraph.types import Command
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
-from discreet.checkpoint import freezing
+from discreet.checkpoint import serialization
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.checkpoint.postgres_spill import SWEEP, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
 from discreet.checkpoint.serialization import deserialize, serialize
@@ -294,7 +294,7 @@ async def test_a_turn_shows_in_no_row_and_no_file_of_the_server(spill, execute, 
 async def test_a_paused_graph_is_resumed_from_the_database_and_never_shows_in_it(
     agent, spill, execute, words_on_disk, monkeypatch
 ):
-    monkeypatch.setattr(freezing, "COMPRESSION_LEVEL", 0)  # else what isn't sealed would not be found either
+    monkeypatch.setattr(serialization, "COMPRESSION_LEVEL", 0)  # else what isn't sealed would not be found either
     thread = ThreadScratch("1")
     graph = agent.compile(thread.saver(SERDE))
     await graph.ainvoke(agent.say("tool pause"), agent.config("1"))

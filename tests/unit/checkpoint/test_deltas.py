@@ -24,6 +24,9 @@ LOG = DeltaChannel(extend, list, snapshot_frequency=3)
 POLICY = CheckpointPolicy(deltas={"log": LOG, "messages": LOG}, channels={"log": REDACT})
 
 
+CALL = {"name": "look_up", "args": {}, "id": "1"}
+
+
 class State(TypedDict):
     messages: Annotated[list, LOG]
     log: Annotated[list, LOG]
@@ -31,7 +34,10 @@ class State(TypedDict):
 
 def graph_over(inner, policy=POLICY):
     def first(state):
-        return {"log": [f"first {len(state['log'])} anna@example.com"], "messages": [AIMessage("raw plan")]}
+        return {
+            "log": [f"first {len(state['log'])} anna@example.com"],
+            "messages": [AIMessage("raw plan", tool_calls=[CALL])],
+        }
 
     def last(state):
         if state["messages"][0].text == "raise" and len(state["messages"]) == 2:

@@ -9,6 +9,7 @@ from langgraph.types import Interrupt, Send
 from discreet.checkpoint import KEEP, CheckpointPolicy
 from discreet.checkpoint.channels import BUMPS, disarmed, is_quiescent, started_by_value
 from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
+from discreet.checkpoint.messages import Turn
 from discreet.errors import ConfigurationError
 
 
@@ -20,8 +21,8 @@ def checkpoint(**values):
     return made
 
 
-def stored(made, policy, *, closed=True, conversation=True):
-    return filter_checkpoint(made, policy, closed=closed, conversation=conversation)
+def stored(made, policy, *, closed=True):
+    return filter_checkpoint(made, policy, turn=Turn.OVER if closed else Turn.OPEN)
 
 
 def test_channels_nobody_named_are_dropped_and_their_versions_stay(policy):
@@ -97,9 +98,25 @@ def test_an_input_that_is_no_mapping_is_not_stored(policy):
     assert stored(checkpoint(__start__="raw"), policy).build()["channel_values"] == {}
 
 
-def test_messages_of_a_subgraph_that_serves_one_turn_are_not_stored(policy):
-    filtered = stored(checkpoint(messages=[HumanMessage("raw")]), policy, conversation=False)
-    assert filtered.build()["channel_values"] == {}
+@pytest.mark.parametrize(
+    ("ns", "kept"),
+    [
+        ("", True),
+        ("writer", True),
+        ("writer:1234", True),
+        ("team:1|critic:2|3", True),
+        ("team", False),
+        ("critic", False),
+    ],
+)
+def test_of_subgraphs_those_that_are_named_are_stored(ns, kept):
+    assert CheckpointPolicy(subgraphs=("writer", "team|critic")).keeps(ns) is kept
+
+
+@pytest.mark.parametrize("wrong", [{"messages": "messages"}, {"subgraphs": "writer"}, {"direct_tools": "look_up"}])
+def test_a_text_where_several_names_are_wanted_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match=r"write \w+=\('\w+',\)"):
+        CheckpointPolicy(**wrong)
 
 
 def test_triggers_pass_only_as_the_engine_makes_them(policy):
@@ -156,31 +173,29 @@ def test_a_turn_is_over_when_no_node_is_about_to_run(values, quiescent):
 
 def test_a_task_with_one_output_too_private_stores_none(policy):
     writes = [("locale", "vi"), ("request", "raw"), ("branch:to:a", None)]
-    assert filter_writes(writes, policy, conversation=True) == []
-    assert filter_writes([("locale", "vi"), ("branch:to:a", None)], policy, conversation=True) == [
+    assert filter_writes(writes, policy) == []
+    assert filter_writes([("locale", "vi"), ("branch:to:a", None)], policy) == [
         ("locale", "vi"),
         ("branch:to:a", None),
     ]
 
 
 def test_an_answer_is_not_stored_as_a_write(policy):
-    assert filter_writes([("messages", [AIMessage("answer")])], policy, conversation=True) == []
+    assert filter_writes([("messages", [AIMessage("answer")])], policy) == []
 
 
 def test_of_an_error_the_class_name_is_stored(policy):
-    assert filter_writes([("__error__", ValueError("raw"))], policy, conversation=True) == [("__error__", "ValueError")]
+    assert filter_writes([("__error__", ValueError("raw"))], policy) == [("__error__", "ValueError")]
 
 
 def test_of_an_interrupt_the_id_is_stored(policy):
-    ((_, stored_interrupt),) = filter_writes(
-        [("__interrupt__", (Interrupt("raw", id="7"),))], policy, conversation=True
-    )
+    ((_, stored_interrupt),) = filter_writes([("__interrupt__", (Interrupt("raw", id="7"),))], policy)
     assert stored_interrupt == (Interrupt(REDACTED, id="7"),)
 
 
 def test_an_interrupts_own_id_is_replaced_by_one_that_stays(policy):
-    ((_, (first,)),) = filter_writes([("__interrupt__", (Interrupt("q", id="raw id"),))], policy, conversation=True)
-    ((_, (again,)),) = filter_writes([("__interrupt__", (first,))], policy, conversation=True)
+    ((_, (first,)),) = filter_writes([("__interrupt__", (Interrupt("q", id="raw id"),))], policy)
+    ((_, (again,)),) = filter_writes([("__interrupt__", (first,))], policy)
     assert "raw" not in first.id
     assert again.id == first.id
 
@@ -188,21 +203,17 @@ def test_an_interrupts_own_id_is_replaced_by_one_that_stays(policy):
 @pytest.mark.parametrize(
     ("answer", "kept"),
     [
-        *[(True, True), (None, True), (2, True), ("Approve", True)],
-        *[("it is Anna", False), (4111111111111111, False), (-4111111111111111, False)],
+        *[(True, True), (None, True), ("Approve", True)],
+        *[("it is Anna", False), (2, False), (4711, False), (3.5, False)],
     ],
 )
 def test_only_harmless_answers_are_stored(policy, answer, kept):
-    assert filter_writes([("__resume__", answer)], policy, conversation=True) == (
-        [("__resume__", answer)] if kept else []
-    )
-    assert filter_writes([("__resume__", [answer])], policy, conversation=True) == (
-        [("__resume__", [answer])] if kept else []
-    )
+    assert filter_writes([("__resume__", answer)], policy) == ([("__resume__", answer)] if kept else [])
+    assert filter_writes([("__resume__", [answer])], policy) == ([("__resume__", [answer])] if kept else [])
 
 
 def test_of_several_answers_one_that_tells_of_a_person_keeps_all_out(policy):
-    assert filter_writes([("__resume__", ["yes", "it is Anna"])], policy, conversation=True) == []
+    assert filter_writes([("__resume__", ["yes", "it is Anna"])], policy) == []
 
 
 def test_metadata_is_the_engines_and_what_the_policy_names():

@@ -3,6 +3,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from discreet.checkpoint import CheckpointPolicy
 from discreet.checkpoint.filter import filter_checkpoint
+from discreet.checkpoint.messages import Turn
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
 from discreet.checkpoint.thread_scratch import ScratchSerializer
 
@@ -57,7 +58,7 @@ def test_a_text_is_redacted_once_however_many_checkpoints_hold_it():
             "channel_versions": {},
             "versions_seen": {},
         }
-        filtered = filter_checkpoint(checkpoint, policy, closed=False, conversation=True, known=known).build()
+        filtered = filter_checkpoint(checkpoint, policy, turn=Turn.OPEN, known=known).build()
         assert [m.text for m in filtered["channel_values"]["messages"]] == [*(m.text for m in stored), "<new>"]
     assert redactor.texts == ["new"]
 

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from discreet.checkpoint.messages import safe_id
+from discreet.checkpoint.message_ids import safe_id
 from discreet.graph import build_graph
 from discreet.graph.options import Options
 from discreet.graph.parts import make_parts

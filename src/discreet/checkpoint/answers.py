@@ -1,0 +1,89 @@
+"""What the user saw of a turn: the answers that may be kept of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from itertools import takewhile
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic import BaseModel
+
+from discreet.state.reasoning import without_reasoning
+
+TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
+"""Stands for the text of a tool that ended the turn, which may hold anything."""
+
+TOOL_BLOCKS = {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"}
+TOOL_KEYS = {"tool_calls", "function_call"}
+
+
+def is_answer(message: BaseMessage) -> bool:
+    """Return whether `message` says something to the user and asks for nothing to be run."""
+    if not isinstance(message, AIMessage) or message.tool_calls or message.invalid_tool_calls:
+        return False
+    if message.additional_kwargs and TOOL_KEYS & message.additional_kwargs.keys():
+        return False
+    content = message.content
+    if isinstance(content, str):
+        spoken = without_reasoning(content)
+        return bool(spoken) and not spoken.isspace()
+    kinds = {block.get("type") for block in content if isinstance(block, dict)}
+    return not TOOL_BLOCKS & kinds and bool(without_reasoning(str(message.text)).strip())
+
+
+def turn_answers(
+    since: Sequence[BaseMessage], *, structured: Any = None, told_tools: Collection[str] = (), over: bool = True
+) -> list[AIMessage]:
+    """Return what the user was shown in `since`, all that follows their newest message; nothing is redacted.
+
+    These are all answers of the model. A tool that ends the turn (`return_direct`) answers with a line that names it, or
+    with its text if it is among `told_tools`; where the result is a `structured` response, that is the answer, as JSON.
+    Without any of these it is the last text beside a call of a tool. A turn that is not `over` waits for the user: its tools
+    haven't answered.
+    """
+    said = [message for message in since if isinstance(message, AIMessage) and is_answer(message)]
+    results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1] if over else []
+    if results:
+        return [*said, _from_tools(since, results, structured, told_tools)]
+    if said and over:
+        return said
+    spoken = [m for m in since if isinstance(m, AIMessage) and without_reasoning(str(m.text)).strip()]
+    last = spoken[-1:]
+    return [*said, *(_text_of(message) for message in last if not is_answer(message))]
+
+
+def _text_of(message: AIMessage) -> AIMessage:
+    return AIMessage(without_reasoning(str(message.text)), id=message.id)
+
+
+def _from_tools(
+    since: Sequence[BaseMessage], results: Sequence[BaseMessage], structured: Any, told_tools: Collection[str]
+) -> AIMessage:
+    """Return the answer under the id of the last result, which isn't kept itself."""
+    name, message_id = results[-1].name, results[-1].id
+    if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
+        return AIMessage(json.dumps(structured, ensure_ascii=False, default=_fields), id=message_id)
+    beside = [
+        text
+        for called in since[: -len(results)][-1:]
+        if isinstance(called, AIMessage) and not is_answer(called)
+        if (text := without_reasoning(str(called.text)).strip())
+    ]
+    lines = [
+        str(each.text) if each.name in told_tools else TOOL_ANSWERED.format(name=each.name or "called last")
+        for each in results
+    ]
+    return AIMessage("\n".join([*beside, *lines]), id=message_id)
+
+
+def _fields(value: Any) -> Any:
+    """Return what JSON has no form for as it has one; placeholders need not fit the types of its fields."""
+    if isinstance(value, BaseModel):
+        return dict(value)
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return value.value if isinstance(value, Enum) else str(value)

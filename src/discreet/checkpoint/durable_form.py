@@ -1,0 +1,161 @@
+"""What the durable tier gets of a checkpoint: its filtered values, under versions that no other value is stored under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+
+from discreet import metrics
+from discreet.checkpoint.answers import is_answer
+from discreet.checkpoint.channels import START, NextVersion, disarmed
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
+from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
+from discreet.checkpoint.messages import Chosen, Said, Turn, fold, said_last
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.checkpoint.write_plan import DurablePut, Stored
+
+UNFINISHED = "unfinished"
+"""A mark in a checkpoint's metadata: it is of the middle of a turn, of which it holds a part."""
+
+REDACTED = "redacted"
+"""A mark in a checkpoint: this saver wrote it, and all that it refers to. Other savers make a new one of each that they read."""
+WHOLE, PART = "whole", "part"
+"""Its values: nothing that a run needs to go on from it was dropped, or something was."""
+
+_dropped_values = metrics.dropped_writes.labels(kind="channel")
+
+
+class DurableForm:
+    """Makes what is stored of a policy's checkpoints."""
+
+    def __init__(self, policy: CheckpointPolicy, next_version: NextVersion, *, by_row: bool) -> None:
+        self._policy = policy
+        self._next_version = next_version
+        self._by_row = by_row
+
+    def said_in(self, checkpoint: Checkpoint) -> set[str]:
+        """Return what the model has said in the turn that is running."""
+        return {text for messages in self.conversations(checkpoint) for text in said_last(messages)}
+
+    def conversations(self, checkpoint: Checkpoint) -> Iterator[list[Any]]:
+        """Yield the lists of messages in `checkpoint`."""
+        values = checkpoint["channel_values"]
+        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list))
+
+    def message_ids(self, found: CheckpointTuple) -> set[str | None]:
+        """Return the ids of the messages in a checkpoint, and of those that its tasks have written."""
+        written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
+        lists = [*self.conversations(found.checkpoint), *(value for value in written if isinstance(value, list))]
+        return {getattr(message, "id", None) for messages in lists for message in messages}
+
+    def filtered(
+        self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn, *, opening: bool = False
+    ) -> FilteredCheckpoint:
+        """Return what the policy leaves of `whole`."""
+        unended = thread.said - thread.ended
+        if turn in {
+            Turn.OVER,
+            Turn.PAUSED,
+        }:  # what is said now is an answer, though an earlier checkpoint may have had it
+            unended -= self.said_in(whole)
+        filtered = filter_checkpoint(
+            whole,
+            self._policy.for_thread(thread.thread_id),
+            turn=turn,
+            known=thread.known,
+            said=Said(came_in=thread.input_of(place.ns), stored=thread.known.ids, unended=unended),
+            before=thread.before(place.ns, self._policy.messages),
+            opening=opening,
+        )
+        _dropped_values.inc(filtered.dropped)
+        return filtered
+
+    def build(self, thread: ThreadScratch, place: CheckpointRef, filtered: FilteredCheckpoint) -> Checkpoint:
+        """Return the checkpoint to store. A channel whose value is dropped, or not ours, gets a new version.
+
+        Savers read a value by its version, and another saver may have stored that of the old one.
+        """
+        stored = filtered.build()
+        versions = stored["channel_versions"]
+        foreign = thread.foreign_versions.get(place.ns, {})
+        renewed = {channel for channel in filtered.kept if versions.get(channel) in foreign.get(channel, ())}
+        renewed |= versions.keys() & (filtered.original["channel_values"].keys() - filtered.kept.keys())
+        if renewed:
+            version: str | float = self._next_version(max(versions.values()), None)
+            versions.update(dict.fromkeys(renewed, version))
+        return stored
+
+    def folded(self, thread: ThreadScratch, place: CheckpointRef, stored: Checkpoint) -> Checkpoint:
+        """Move the messages of an input to where its first step will write them.
+
+        There they stay if the process dies and another message comes first, and their text is stored once.
+        """
+        given = stored["channel_values"].get(START, {})
+        for channel in self._policy.messages:
+            if messages := given.pop(channel, None):
+                folded = fold(stored["channel_values"].get(channel, Chosen.of([])), messages)
+                stored["channel_values"][channel] = folded
+                self._advance(stored, channel)
+            thread.began[place.ns, channel] = stored["channel_values"].get(channel, Chosen.of([]))
+        return stored
+
+    def paused(self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, *, answerable: bool) -> Stored:
+        """Return what is stored of a turn that pauses.
+
+        If nothing had to be dropped, and an `answerable` question is all that is open, another process may go on from it: as in
+        a chat that is made of questions, where all that was said has its answer. What waits before that is an approval.
+        """
+        at_rest = all(not messages or is_answer(messages[-1]) for messages in self.conversations(whole))
+        if answerable and at_rest and START not in whole["channel_values"]:
+            filtered = self.filtered(thread, place, whole, Turn.PAUSED)
+            if filtered.complete:
+                return Stored(self.build(thread, place, filtered), whole=True)
+        return self.stub(thread, place, whole, Turn.PAUSED)
+
+    def stub(self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn) -> Stored:
+        """Return what is stored of the middle of a turn, so that another process finds the user's message.
+
+        No node starts from it. It may lack an answer that the same version of its channel has once the turn is closed, and a
+        version is stored once, so its messages get a version of their own.
+        """
+        filtered = self.filtered(thread, place, whole, turn)
+        stub = disarmed(self.build(thread, place, filtered), self._next_version)
+        for channel in self._policy.messages:
+            if channel in stub["channel_versions"]:
+                self._advance(stub, channel)
+        return Stored(stub, unfinished=True)
+
+    def put(
+        self,
+        thread: ThreadScratch,
+        place: CheckpointRef,
+        anchor: str | None,
+        stored: Stored,
+        metadata: CheckpointMetadata,
+    ) -> DurablePut:
+        """Return how to store a checkpoint as a child of `anchor`. Writes that come meanwhile wait for it."""
+        thread.overtaken.setdefault(place, [])
+        if stored.unfinished:
+            metadata = cast("CheckpointMetadata", {**metadata, UNFINISHED: True})
+        checkpoint = cast("Checkpoint", {**stored.checkpoint, REDACTED: WHOLE if stored.whole else PART})
+        values = checkpoint["channel_values"]
+        for channel in self._policy.messages if not self._by_row else ():
+            if channel in values:
+                values[channel] = values[channel].copied()
+        there = thread.stored.get(CheckpointRef(place.ns, anchor or ""), {})
+        versions = value_versions(checkpoint)
+        new_versions = {channel: version for channel, version in versions.items() if there.get(channel) != version}
+        return DurablePut(bare(thread.thread_id, place.ns, anchor), checkpoint, metadata, new_versions)
+
+    def _advance(self, checkpoint: Checkpoint, channel: str) -> None:
+        versions = checkpoint["channel_versions"]
+        versions[channel] = self._next_version(max(versions.values(), default=None), None)
+
+
+def value_versions(checkpoint: Checkpoint) -> ChannelVersions:
+    """Return the versions of the channels that have a value in `checkpoint`."""
+    versions = checkpoint["channel_versions"]
+    return {channel: versions[channel] for channel in checkpoint["channel_values"] if channel in versions}

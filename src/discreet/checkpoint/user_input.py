@@ -1,0 +1,82 @@
+"""What came in with a run's input, an answer or `update_state`: only messages of these are the user's.
+
+Graphs write human messages of their own: a middleware a summary of what it removed, a tool its result, an agent a hand-over to
+another. In a conversation that is stored these would be words put into the user's mouth, and may quote anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+
+MADE_BY = "lc_source"
+"""LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
+
+
+@dataclass
+class UserInput:
+    """Ids and texts that callers handed over in the open turn, or in one that is still in RAM."""
+
+    ids: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+
+    def has(self, message: BaseMessage) -> bool:
+        """Return whether `message` came in: as a message, or as text that a node made a message of."""
+        return message.id in self.ids or (isinstance(message, HumanMessage) and str(message.text) in self.texts)
+
+    def note(self, value: Any) -> None:
+        """Note all messages and texts in `value`, a graph's input or an answer to an interrupt."""
+        for item in _leaves(value):
+            if isinstance(item, str):
+                self.texts.add(item)
+            else:
+                self.note_messages([item])
+
+    def note_messages(self, messages: Iterable[Any]) -> None:
+        """Note messages that came in."""
+        for message in messages:
+            if isinstance(message, BaseMessage) and MADE_BY not in message.additional_kwargs:
+                if message.id:
+                    self.ids.add(message.id)
+                if isinstance(message, HumanMessage):
+                    self.texts.add(str(message.text))
+
+
+def as_messages(value: Any) -> list[BaseMessage] | None:
+    """Return a write to a message channel as messages: they may come as dicts, pairs or text. None if it is no such."""
+    try:
+        return convert_to_messages(value if isinstance(value, list) else [value])
+    except (ValueError, TypeError, KeyError, NotImplementedError):
+        return None
+
+
+def came_first(messages: Sequence[Any], stored: Iterable[str | None]) -> list[BaseMessage]:
+    """Return which of `messages` the input of a run is, where LangGraph doesn't tell: with durability "exit" it saves once.
+
+    An input is appended to what is `stored`, so it is what follows the last message of those ids, up to the first thing that
+    a graph does. In a thread without any it may be a whole conversation that a client had elsewhere.
+    """
+    known = set(stored) - {None}
+    last = max((at for at, message in enumerate(messages) if getattr(message, "id", None) in known), default=-1)
+    came: list[BaseMessage] = []
+    for message in messages[last + 1 :]:
+        if isinstance(message, HumanMessage):
+            came.append(message)
+        elif known or not isinstance(message, AIMessage) or message.tool_calls:
+            break
+    return came
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield the messages and texts in plain data."""
+    if isinstance(value, (str, BaseMessage)):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
