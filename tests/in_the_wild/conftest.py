@@ -1,0 +1,61 @@
+"""Each house on an empty database, in each durability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import pytest
+from testkit.houses import House
+
+from discreet.checkpoint import RedactingSyncSaver
+
+Durability = Literal["sync", "async", "exit"]
+
+
+@pytest.fixture(params=["sync", "async", "exit"])
+def durability(request: pytest.FixtureRequest) -> Durability:
+    return request.param  # type: ignore[no-any-return]  # pytest gives no type
+
+
+@pytest.fixture(scope="session")
+def savers_template(make_database: Callable[..., AbstractContextManager[str]]) -> Iterator[str]:
+    """Return the name of a database with the savers' tables."""
+    with make_database(template="template1") as dsn:
+        with RedactingSyncSaver.from_conn_string(dsn) as saver:
+            saver.setup()
+        yield urlsplit(dsn).path.removeprefix("/")
+
+
+@pytest.fixture(scope="session")
+def server_files(server_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the server keeps its heap, write-ahead log and log."""
+    return next(tmp_path_factory.getbasetemp().glob("server[0-9]*"))
+
+
+@pytest.fixture
+def house(
+    make_database: Callable[..., AbstractContextManager[str]], savers_template: str, server_files: Path
+) -> Iterator[House]:
+    with make_database(template=savers_template) as dsn:
+        yield House(dsn, server_files)
+
+
+@pytest.fixture
+def bare_house(make_database: Callable[..., AbstractContextManager[str]], server_files: Path) -> Iterator[House]:
+    """Return a house on a database without any table."""
+    with make_database(template="template1") as dsn:
+        yield House(dsn, server_files)
+
+
+@pytest.fixture
+def run(durability: Durability) -> Callable[..., Any]:
+    """Return what runs a graph in the durability of the test."""
+
+    async def run(graph: Any, given: Any, config: dict[str, Any], **options: Any) -> Any:
+        return await graph.ainvoke(given, config, durability=durability, **options)
+
+    return run
