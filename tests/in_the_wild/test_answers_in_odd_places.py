@@ -1,0 +1,63 @@
+"""Graphs in which "the last message" is not the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from testkit.houses import House
+
+
+def called(house: House, text: str) -> list[AnyMessage]:
+    call = house.call("look_up", text=text)
+    return [call, ToolMessage(house.raw("result"), tool_call_id=call.tool_calls[0]["id"])]
+
+
+TURNS: dict[str, tuple[Callable[[House], list[list[AnyMessage]]], list[str]]] = {
+    "two answers, one after the other": (lambda h: [[h.answer("first")], [h.answer("second")]], ["first", "second"]),
+    "two answers at once": (lambda h: [[h.answer("first"), h.answer("second")]], ["first", "second"]),
+    "an answer before a system message": (lambda h: [[h.answer("first")], [SystemMessage(h.raw("system"))]], ["first"]),
+    "an answer before a human message of a node": (
+        lambda h: [[h.answer("first")], [HumanMessage(h.raw("nodehuman"))]],
+        ["first"],
+    ),
+    "an answer before a tool's message": (
+        lambda h: [called(h, h.raw("plan")), [h.answer("first")], called(h, "")],
+        ["first"],
+    ),
+    "text beside a call that ends the turn": (
+        lambda h: [called(h, h.raw("plan")), [h.call("show", text=h.text("first"))]],
+        ["first"],
+    ),
+    "an answer that thinks aloud": (
+        lambda h: [[AIMessage(f"<think>{h.raw('thought')}</think>{h.text('first')}")]],
+        ["first"],
+    ),
+    "a plan beside a call, then an answer": (lambda h: [called(h, h.raw("plan")), [h.answer("first")]], ["first"]),
+}
+
+
+def graph(saver: Any, steps: list[list[AnyMessage]] | None = None) -> Any:
+    builder = StateGraph(MessagesState)
+    nodes = [f"step{number}" for number in range(len(steps or [[]]))]
+    for name, messages in zip(nodes, steps or [[]], strict=True):
+        builder.add_node(name, lambda state, messages=messages: {"messages": messages})
+    for one, other in zip([START, *nodes], nodes, strict=False):
+        builder.add_edge(one, other)
+    return builder.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("name", TURNS)
+async def test_what_the_user_saw_is_the_answer(house, run, name):
+    steps, answers = TURNS[name]
+    async with house.saver() as saver:
+        await run(graph(saver, steps(house)), {"messages": [house.user("ask")]}, house.config)
+    expected = [("human", "ask"), *[("ai", what) for what in answers]]
+    assert await house.after_restart(graph) == expected
+    async with house.saver() as saver:
+        await run(graph(saver, [[house.answer("fine")]]), {"messages": [house.user("more")]}, house.config)
+    assert await house.after_restart(graph) == [*expected, ("human", "more"), ("ai", "fine")]
+    house.check()
