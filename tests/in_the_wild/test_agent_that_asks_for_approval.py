@@ -42,8 +42,7 @@ class Post:
         return create_agent(self.house.model(*responses), [send], middleware=[waits], checkpointer=saver)
 
     def script(self) -> list[Any]:
-        call = self.house.call("send", text=self.house.text("asked"))
-        call.tool_calls[0]["args"] = {"text": self.house.raw("args")}
+        call = self.house.call("send", beside=self.house.text("asked"), text=self.house.raw("args"))
         return [call, self.house.answer("done")]
 
 

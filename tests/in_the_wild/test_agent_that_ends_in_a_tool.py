@@ -25,7 +25,7 @@ class Report(BaseModel):
 
 
 def by_tool(house: House) -> AIMessage:
-    return house.call("Report", text="", summary=house.text("summary"), stars=4)
+    return house.call("Report", summary=house.text("summary"), stars=4)
 
 
 def by_provider(house: House) -> AIMessage:

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 
 def one_call(house: House, name: str = "look_up", **args: Any) -> list[Response]:
-    return [house.call(name, text=house.raw("plan"), **args), house.answer("done")]
+    return [house.call(name, beside=house.raw("plan"), **args), house.answer("done")]
 
 
 def two_calls(house: House) -> list[Response]:

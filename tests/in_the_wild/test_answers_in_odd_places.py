@@ -12,7 +12,7 @@ from testkit.houses import House
 
 
 def called(house: House, text: str) -> list[AnyMessage]:
-    call = house.call("look_up", text=text)
+    call = house.call("look_up", beside=text)
     return [call, ToolMessage(house.raw("result"), tool_call_id=call.tool_calls[0]["id"])]
 
 
@@ -29,7 +29,7 @@ TURNS: dict[str, tuple[Callable[[House], list[list[AnyMessage]]], list[str]]] = 
         ["first"],
     ),
     "text beside a call that ends the turn": (
-        lambda h: [called(h, h.raw("plan")), [h.call("show", text=h.text("first"))]],
+        lambda h: [called(h, h.raw("plan")), [h.call("show", beside=h.text("first"))]],
         ["first"],
     ),
     "an answer that thinks aloud": (

@@ -69,11 +69,11 @@ class House:
         content = [{"type": "reasoning", "reasoning": self.raw("reasoning")}, {"type": "text", "text": self.text(what)}]
         return AIMessage(content, response_metadata={"trace": self.raw("metadata")}, **fields)  # type: ignore[arg-type]  # the blocks are LangChain's own
 
-    def call(self, name: str, *, text: str = "", **args: Any) -> AIMessage:
-        """Return a call of the tool `name`, with whatever the model says beside it."""
+    def call(self, name: str, *, beside: str = "", **args: Any) -> AIMessage:
+        """Return a call of the tool `name`; `beside` is what the model says with it."""
         arguments = args or {"query": self.raw("args")}
         call_id = f"call_{self.raw('callid')}{secrets.token_hex(4)}"
-        return AIMessage(text, tool_calls=[{"name": name, "args": arguments, "id": call_id}])
+        return AIMessage(beside, tool_calls=[{"name": name, "args": arguments, "id": call_id}])
 
     def model(self, *responses: Response) -> ScriptedChatModel:
         """Return a model that refuses dangling tool calls as providers do."""
@@ -90,9 +90,9 @@ class House:
         pattern = re.compile(f"keep([a-z]+?){self.seal}")
         return [(message.type, " ".join(pattern.findall(message.text))) for message in messages]
 
-    async def after_restart(self, build: Callable[[Any], Any]) -> list[tuple[str, str]]:
-        """Return what another process finds in the thread; `build` compiles the graph over a saver."""
-        async with self.saver() as saver:
+    async def after_restart(self, build: Callable[[Any], Any], *arguments: Any) -> list[tuple[str, str]]:
+        """Return what another process finds in the thread; `build` compiles the graph over a saver made of `arguments`."""
+        async with self.saver(*arguments) as saver:
             state = await build(saver).aget_state(self.config)
         return self.told(state.values.get("messages", []))
 
