@@ -31,6 +31,8 @@ class House:
 
     def __init__(self, dsn: str, server: Path) -> None:
         self.dsn = dsn
+        self.clients_dsn = dsn
+        """Where savers connect to: a pooler, or as another role."""
         self.seal = "".join(secrets.choice(string.ascii_lowercase) for _ in range(12))
         self.thread = str(uuid4())
         self._server = server
@@ -82,7 +84,7 @@ class House:
     @asynccontextmanager
     async def saver(self, *arguments: Any, **options: Any) -> AsyncIterator[RedactingSaver]:
         """Open a saver over the database; a second one is what a process has after a restart."""
-        async with RedactingSaver.from_conn_string(self.dsn, *arguments, **options) as saver:
+        async with RedactingSaver.from_conn_string(self.clients_dsn, *arguments, **options) as saver:
             yield saver
 
     def told(self, messages: Iterable[BaseMessage]) -> list[tuple[str, str]]:
@@ -96,37 +98,41 @@ class House:
             state = await build(saver).aget_state(self.config)
         return self.told(state.values.get("messages", []))
 
-    def on_disk(self, *further: str | bytes) -> set[str]:
-        """Return the planted words, and those of `further`, that are in a row or in a file of the server.
+    def on_disk(self, *further: str | bytes, files: bool = True) -> set[str]:
+        """Return the planted words, and those of `further`, that are in a row, or in one of the server's `files`.
 
         The e-mail address and the card number are looked for too.
         """
         known = [word.encode() if isinstance(word, str) else word for word in (*further, self.email, CARD)]
         words = re.compile(rb"(?:raw|keep)[a-z]+?" + self.seal.encode())
         found: set[str] = set()
-        for haystack in self._haystacks():
+        for haystack in self._rows() + (self._changed_files() if files else []):
             found |= {word.decode() for word in words.findall(haystack)} if self.seal.encode() in haystack else set()
             found |= {repr(word) for word in known if word in haystack}
         return found
 
-    def check(self, *further: str | bytes, lost: Sequence[str] = ()) -> None:
+    def check(self, *further: str | bytes, lost: Sequence[str] = (), files: bool = True) -> None:
         """Check that nothing of what is raw or personal is in the database, and all that is to be kept but the `lost`."""
-        found = self.on_disk(*further)
+        found = self.on_disk(*further, files=files)
         kept = {f"keep{what}{self.seal}" for what in self._planted}
         leaked = {word.replace(self.seal, "…") for word in found - kept}
         assert leaked == set(), f"these must not be in the database or in a file of its server: {sorted(leaked)}"
         missing = {what for what in self._planted - set(lost) if f"keep{what}{self.seal}" not in found}
         assert missing == set(), f"the user wrote or saw these, and the database lacks them: {sorted(missing)}"
 
-    def _haystacks(self) -> list[bytes]:
+    def _rows(self) -> list[bytes]:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            haystacks = [row.encode() for row in all_rows(connection)]
+            rows = [row.encode() for row in all_rows(connection)]
             connection.execute("CHECKPOINT")
+        return rows
+
+    def _changed_files(self) -> list[bytes]:
+        contents: list[bytes] = []
         for path in self._server.rglob("*"):
             with suppress(FileNotFoundError):  # the server removes what it no longer needs
                 if path.is_file() and path.stat().st_mtime >= self._since:
-                    haystacks.append(path.read_bytes())
-        return haystacks
+                    contents.append(path.read_bytes())
+        return contents
 
 
 def all_rows(connection: psycopg.Connection[Any]) -> list[str]:
