@@ -151,7 +151,7 @@ async def test_both_savers_in_turn_on_one_thread(bare_house, run, first):
         what = "abcde"[number]
         async with stock(house) if who == "stock" else house.saver() as saver:
             await saver.setup()
-            both = graph(house, saver, with_tool(house)[:2] + [house.answer(f"re{what}")])
+            both = graph(house, saver, [*with_tool(house)[:2], house.answer(f"re{what}")])
             await run(both, {"messages": [house.user(what)]}, house.config)
         assert both.seen[0][-1] == ("human", what)
         if number and who == "ours":
