@@ -41,6 +41,6 @@ async def test_two_hundred_turns_at_once_over_six_connections(house, run):
     expected = [("human", "one"), ("ai", "reone"), ("human", "two"), ("ai", "retwo")]
     async with house.saver() as saver:
         graph = chat(house, saver, "")
-        states = [await graph.aget_state(thread) for thread in threads]
+        states = await asyncio.gather(*[graph.aget_state(thread) for thread in threads])
     assert [house.told(state.values["messages"]) for state in states] == [expected] * PEOPLE
     house.check()
