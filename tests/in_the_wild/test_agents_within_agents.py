@@ -107,14 +107,11 @@ async def test_the_inside_of_an_agent_does_not_reach_the_database(house, run, sh
         await run(builds(saver, *script(house, shape)), {"messages": [house.user("ask")]}, house.config)
         expected = [("human", "ask"), ("ai", "done")]
         assert await house.after_restart(builds) == expected
+    async with house.saver() as saver:
         again = [*script(house, shape)[:-1], house.answer("fine")]
         await run(builds(saver, *again), {"messages": [house.user("more")]}, house.config)
     expected += [("human", "more"), ("ai", "fine")]
     assert await house.after_restart(builds) == expected
-    async with house.saver() as saver:
-        last = [*script(house, shape)[:-1], house.answer("again")]
-        await run(builds(saver, *last), {"messages": [house.user("third")]}, house.config)
-    assert await house.after_restart(builds) == [*expected, ("human", "third"), ("ai", "again")]
     house.check()
 
 

@@ -60,7 +60,8 @@ async def test_turns_at_once_from_an_empty_database(bare_house, run, pgbouncer):
 async def test_turns_over_a_pool_of_the_callers_own(house, run, pgbouncer):
     house = behind(house, pgbouncer)
     threads = [{"configurable": {"thread_id": str(uuid4())}} for _ in range(TURNS)]
-    async with AsyncConnectionPool(house.clients_dsn, min_size=2, max_size=6, open=False) as pool:
+    plain = {"prepare_threshold": None}  # as psycopg's documentation says for such poolers
+    async with AsyncConnectionPool(house.clients_dsn, kwargs=plain, min_size=2, max_size=6, open=False) as pool:
         saver = RedactingSaver.from_pool(pool)
         graph = chat(house, saver, house.answer("done"))
         turns = [run(graph, {"messages": [house.user("ask")]}, thread) for thread in threads]

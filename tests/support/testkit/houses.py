@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import string
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from discreet.testing.chat_models import Response, ScriptedChatModel
 
 CARD = "4111 1111 1111 1111"
 """A number of the payment networks' test range."""
+
+STARTS = re.compile(rb"(?:(?:raw|keep)[a-z]+|anna\.)\Z")
+"""What stands before a seal."""
 
 
 class House:
@@ -36,7 +39,7 @@ class House:
         self.seal = "".join(secrets.choice(string.ascii_lowercase) for _ in range(12))
         self.thread = str(uuid4())
         self._server = server
-        self._since = time.time() - 2  # a file system's clock may be a tick behind
+        self._before = self._stamps()
         self._planted: set[str] = set()
 
     @property
@@ -103,13 +106,21 @@ class House:
 
         The e-mail address and the card number are looked for too.
         """
-        known = [word.encode() if isinstance(word, str) else word for word in (*further, self.email, CARD)]
-        words = re.compile(rb"(?:raw|keep)[a-z]+?" + self.seal.encode())
+        known = [word.encode() if isinstance(word, str) else word for word in (*further, CARD)]
         found: set[str] = set()
         for haystack in self._rows() + (self._changed_files() if files else []):
-            found |= {word.decode() for word in words.findall(haystack)} if self.seal.encode() in haystack else set()
+            found.update(self._planted_in(haystack))
             found |= {repr(word) for word in known if word in haystack}
         return found
+
+    def _planted_in(self, haystack: bytes) -> Iterator[str]:
+        """Yield each word that ends in the seal, or the start of the address that has it; many times faster than one regex."""
+        seal = self.seal.encode()
+        place = haystack.find(seal)
+        while place >= 0:
+            if start := STARTS.search(haystack, max(0, place - 40), place):
+                yield f"{start[0].decode()}{self.seal}"
+            place = haystack.find(seal, place + 1)
 
     def check(self, *further: str | bytes, lost: Sequence[str] = (), files: bool = True) -> None:
         """Check that nothing of what is raw or personal is in the database, and all that is to be kept but the `lost`."""
@@ -122,17 +133,29 @@ class House:
 
     def _rows(self) -> list[bytes]:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            rows = [row.encode() for row in all_rows(connection)]
-            connection.execute("CHECKPOINT")
-        return rows
+            return [row.encode() for row in all_rows(connection)]
 
     def _changed_files(self) -> list[bytes]:
+        """Return what is in the files of the server that were written since: heap, write-ahead log, log."""
         contents: list[bytes] = []
-        for path in self._server.rglob("*"):
-            with suppress(FileNotFoundError):  # the server removes what it no longer needs
-                if path.is_file() and path.stat().st_mtime >= self._since:
+        for path, stamp in self._stamps().items():
+            if stamp != self._before.get(path):
+                with suppress(FileNotFoundError):  # the server removes what it no longer needs
                     contents.append(path.read_bytes())
         return contents
+
+    def _stamps(self) -> dict[Path, tuple[int, int, int]]:
+        """Return of each file when it was written, how long it is and its number."""
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute("CHECKPOINT")
+        stamps = {}
+        for folder, _, names in os.walk(self._server):
+            for name in names:
+                path = Path(folder, name)
+                with suppress(FileNotFoundError):  # as above
+                    found = path.lstat()
+                    stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
+        return stamps
 
 
 def all_rows(connection: psycopg.Connection[Any]) -> list[str]:
