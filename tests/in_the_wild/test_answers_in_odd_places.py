@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from testkit.houses import House
+
+from discreet.checkpoint import RedactingSaver, Scratch, ScratchLimits
 
 
 def called(house: House, text: str) -> list[AnyMessage]:
@@ -60,4 +63,20 @@ async def test_what_the_user_saw_is_the_answer(house, run, name):
     async with house.saver() as saver:
         await run(graph(saver, [[house.answer("fine")]]), {"messages": [house.user("more")]}, house.config)
     assert await house.after_restart(graph) == [*expected, ("human", "more"), ("ai", "fine")]
+    house.check()
+
+
+async def test_the_last_closed_turns_stay_whole_in_the_process_that_ran_them(bare_house, run):
+    house = bare_house
+    async with AsyncPostgresSaver.from_conn_string(house.dsn) as stock:
+        await stock.setup()
+        saver = RedactingSaver(stock, scratch=Scratch(ScratchLimits(keep_closed=1)))
+        for what in ("one", "two"):
+            turn = [called(house, ""), [house.answer(f"re{what}")]]
+            await run(graph(saver, turn), {"messages": [house.user(what)]}, house.config)
+        kinds = [message.type for message in (await graph(saver).aget_state(house.config)).values["messages"]]
+        another = await graph(RedactingSaver(stock)).aget_state(house.config)
+    assert kinds == ["human", "ai", "human", "ai", "tool", "ai"], "in its process the last turn is whole, and no other"
+    expected = [("human", "one"), ("ai", "reone"), ("human", "two"), ("ai", "retwo")]
+    assert house.told(another.values["messages"]) == expected, "another process has what is stored"
     house.check()
