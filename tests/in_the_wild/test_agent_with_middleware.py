@@ -153,12 +153,14 @@ async def test_a_turn_with_each_middleware_leaves_the_question_and_the_answer(ho
     house.check(lost=[] if case.answer else ["done"])
 
 
-async def test_what_a_summary_replaced_is_still_in_the_conversation(house, run):
+async def test_what_a_summary_replaced_is_still_in_the_conversation(house, run, durability):
     turns = ["one", "two", "three", "four"]
+    # With "exit" LangGraph shows a saver the end of a run alone: a question that was replaced within its run was never seen.
+    kept = 4 if durability == "exit" else 2
     summaries = SummarizationMiddleware(
         house.model(*[AIMessage(f"{house.raw('summary')} {number}") for number in range(9)]),
-        trigger=("messages", 4),
-        keep=("messages", 2),
+        trigger=("messages", kept + 2),
+        keep=("messages", kept),
     )
     async with house.saver() as saver:
         for what in turns:

@@ -41,19 +41,25 @@ def turn_answers(
     """Return what the user was shown in `since`, all that follows their newest message; nothing is redacted.
 
     These are all answers of the model. A tool that ends the turn (`return_direct`) answers with a line that names it, or
-    with its text if it is among `told_tools`; where the result is a `structured` response, that is the answer, as JSON.
+    with its text if it is among `told_tools`; where the result is a `structured` response, that is the answer, as JSON. A
+    tool that is called after an answer, to log it say, is no answer unless it is told.
     Without any of these it is the last text beside a call of a tool. A turn that is not `over` waits for the user: its tools
     haven't answered.
     """
     said = [message for message in since if isinstance(message, AIMessage) and is_answer(message)]
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1] if over else []
-    if results:
-        return [*said, _from_tools(since, results, structured, told_tools)]
+    if results and (len(results) == len(since) or _calls(since[-len(results) - 1])):
+        told = structured is not None or any(result.name in told_tools for result in results)
+        return [*said, _from_tools(since, results, structured, told_tools)] if told or not said else said
     if said and over:
         return said
     spoken = [m for m in since if isinstance(m, AIMessage) and without_reasoning(str(m.text)).strip()]
     last = spoken[-1:]
     return [*said, *(_text_of(message) for message in last if not is_answer(message))]
+
+
+def _calls(message: BaseMessage) -> bool:
+    return isinstance(message, AIMessage) and not is_answer(message)
 
 
 def _text_of(message: AIMessage) -> AIMessage:
@@ -67,12 +73,7 @@ def _from_tools(
     name, message_id = results[-1].name, results[-1].id
     if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
         return AIMessage(json.dumps(structured, ensure_ascii=False, default=_fields), id=message_id)
-    beside = [
-        text
-        for called in since[: -len(results)][-1:]
-        if isinstance(called, AIMessage) and not is_answer(called)
-        if (text := without_reasoning(str(called.text)).strip())
-    ]
+    beside = [text for called in since[: -len(results)][-1:] if (text := without_reasoning(str(called.text)).strip())]
     lines = [
         str(each.text) if each.name in told_tools else TOOL_ANSWERED.format(name=each.name or "called last")
         for each in results

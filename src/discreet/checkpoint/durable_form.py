@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -40,10 +40,10 @@ class DurableForm:
         """Return what the model has said in the turn that is running."""
         return {text for messages in self.conversations(checkpoint) for text in said_last(messages)}
 
-    def conversations(self, checkpoint: Checkpoint) -> Iterator[list[Any]]:
+    def conversations(self, checkpoint: Checkpoint) -> Iterator[Sequence[Any]]:
         """Yield the lists of messages in `checkpoint`."""
         values = checkpoint["channel_values"]
-        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), list))
+        return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), (list, tuple)))
 
     def message_ids(self, found: CheckpointTuple) -> set[str | None]:
         """Return the ids of the messages in a checkpoint, and of those that its tasks have written."""
@@ -108,6 +108,7 @@ class DurableForm:
         If nothing had to be dropped, and an `answerable` question is all that is open, another process may go on from it: as in
         a chat that is made of questions, where all that was said has its answer. What waits before that is an approval.
         """
+        thread.ended |= self.said_in(whole)  # the user has read it, whatever becomes of the turn
         at_rest = all(not messages or is_answer(messages[-1]) for messages in self.conversations(whole))
         if answerable and at_rest and START not in whole["channel_values"]:
             filtered = self.filtered(thread, place, whole, Turn.PAUSED)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, RESUME, TASKS
@@ -186,7 +186,8 @@ def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
 
 
 def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
-    if not isinstance(value, list):
+    value = list(value) if isinstance(value, tuple) else value
+    if not isinstance(value, list) or (value and not any(isinstance(message, BaseMessage) for message in value)):
         return None
     front, stored = view.known.front(value, unchanged=not view.opening)
     selection = select(value, turn=view.turn, start=stored, said=view.said)

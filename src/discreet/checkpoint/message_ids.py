@@ -17,7 +17,10 @@ SAFE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 """What an id that stays is made of."""
 
 MADE_ID = re.compile(
-    r"(?:(?:msg|resp|run|rs|call|toolu|fc|chatcmpl|gen|item)[_-]{1,2}(?=[0-9]*[A-Za-z])[0-9A-Za-z]+|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{24}|[0-9a-f]{32})"
+    r"(?:msg|resp|run|rs|call|toolu|fc|chatcmpl|gen|item)[_-]{1,2}(?=[0-9]*[A-Za-z])[0-9A-Za-z]+"
+    r"|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{24}|[0-9a-f]{32}"  # ULID, ObjectId, UUID
+    r"|(?=.*[a-z])(?=.*[A-Z])(?:[\w-]{21}|[0-9A-Za-z]{27})|[a-z][0-9a-z]{23,24}",  # nanoid, KSUID, cuid
+    re.ASCII,
 )
 """Ids that model providers, client libraries and databases make: random, so that a redactor may take one for a secret."""
 

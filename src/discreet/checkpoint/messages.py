@@ -91,7 +91,7 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
     for position in range(start, asked + 1):
         message = messages[position]
         if said.is_users(message):
-            complete = _is_text(message)  # what an earlier turn lost doesn't matter to this one
+            complete = turn is Turn.PAUSED or _is_text(message)  # what an earlier turn lost doesn't matter to this one
             kept.append(message)
         elif isinstance(message, RemoveMessage) or _was_answer(message, said):
             kept.append(message)
@@ -115,7 +115,8 @@ def _running(since: Sequence[Any], turn: Turn, said: Said) -> tuple[list[BaseMes
         over = turn is Turn.OVER
         shown = [*turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)]
     removals = [message for message in messages if isinstance(message, RemoveMessage)]
-    whole = len(shown) + len(removals) == len(since) and all(map(_is_text, messages))
+    # What the user has read is done with: images and reasoning are lost as at the end of a turn.
+    whole = len(shown) + len(removals) == len(since) and (turn is Turn.PAUSED or all(map(_is_text, messages)))
     return [*removals, *shown], whole and not any(isinstance(m, ToolMessage) or _calls(m) for m in messages)
 
 

@@ -38,11 +38,14 @@ class CheckpointPolicy:
     Example:
         >>> policy = CheckpointPolicy(channels={"locale": KEEP, "topic": REDACT})
         >>> policy.messages
-        ('messages',)
+        ('messages', '__previous__')
     """
 
-    messages: tuple[str, ...] = ("messages",)
-    """Channels that hold the conversation. Of these, redacted user messages and final answers are stored."""
+    messages: tuple[str, ...] = ("messages", "__previous__")
+    """Channels that hold the conversation. Of these, redacted user messages and final answers are stored.
+
+    `__previous__` is what an `@entrypoint` returned or saved last, where that is a list of messages.
+    """
     channels: Mapping[str, Rule] = field(default_factory=dict)
     """Further channels of plain data."""
     subgraphs: Collection[str] = ()

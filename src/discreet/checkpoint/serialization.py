@@ -68,6 +68,7 @@ def serialize(thread: ThreadScratch, serde: SerializerProtocol) -> bytes:
         "ended": sorted(thread.ended),
         "closed": dict(thread.closed),
         "whole": _sorted(thread.whole),
+        "runs": [[*place, run_id] for place, run_id in thread.runs.items()],
         "foreign": _sorted(thread.foreign),
         "foreign_versions": {
             ns: {channel: list(versions) for channel, versions in of.items()}
@@ -109,6 +110,7 @@ def deserialize(payload: bytes, thread_id: str, serde: SerializerProtocol) -> Th
     thread.said, thread.ended = set(content["said"]), set(content["ended"])
     for name in ("paused", "started", "openings", "whole", "foreign"):
         getattr(thread, name).update(CheckpointRef(*place) for place in content[name])
+    thread.runs = {CheckpointRef(*place): run_id for *place, run_id in content["runs"]}
     for ns, of in content["foreign_versions"].items():
         thread.foreign_versions[ns] = {channel: set(versions) for channel, versions in of.items()}
     thread.came_in = {ns: UserInput(*map(set, came)) for ns, came in content["came_in"].items()}

@@ -22,7 +22,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT
 
 from discreet.checkpoint.channels import CONTROL, NO_TASK
-from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
@@ -100,12 +100,16 @@ class ThreadScratch:
     """Filtered writes whose checkpoint is not stored yet."""
     paused: set[CheckpointRef] = field(default_factory=set)
     """Places where a task asked a question before the checkpoint came."""
+    asked: dict[CheckpointRef, Sequence[tuple[str, Any]]] = field(default_factory=dict)
+    """Places where a task asked a question while the checkpoint was being stored, and what it wrote."""
     started: set[CheckpointRef] = field(default_factory=set)
     """Stored checkpoints of a turn that another process began, and this one takes over."""
     alone: set[CheckpointRef] = field(default_factory=set)
     """Checkpoints that LangGraph saved alone of a turn, as it does with durability "exit"."""
     openings: set[CheckpointRef] = field(default_factory=set)
     """Checkpoints of a graph's input: from them only its start runs."""
+    runs: dict[CheckpointRef, str] = field(default_factory=dict)
+    """Which run made a checkpoint of the open turn."""
     said: set[str] = field(default_factory=set)
     """What the model said in the open turn, and in turns before it that never ended."""
     ended: set[str] = field(default_factory=set)
@@ -252,9 +256,11 @@ class ThreadScratch:
             self.stored.clear()
             self.overtaken.clear()
             self.paused.clear()
+            self.asked.clear()
             self.started.clear()
             self.alone.clear()
             self.openings.clear()
+            self.runs.clear()
             self.begun.clear()
             self.unfinished.clear()
             self.whole.clear()
@@ -305,9 +311,11 @@ class ThreadScratch:
             stored=dict(self.stored),
             overtaken={},
             paused=set(self.paused),
+            asked={},
             started=set(self.started),
             alone=set(self.alone),
             openings=set(self.openings),
+            runs=dict(self.runs),
             said=set(self.said),
             ended=set(self.ended),
             begun=set(self.begun),
@@ -327,10 +335,9 @@ class ThreadScratch:
             bytes=0,
         )
 
-    def forget_runs(self, run_ids: set[str], serde: SerializerProtocol) -> None:
+    def forget_runs(self, run_ids: set[str]) -> None:
         """Drop the checkpoints that these runs made, and their writes."""
-        made = list(self.saver(serde).list(bare(self.thread_id, None, None)))
-        self._remove(locate(item.config)[1] for item in made if item.metadata.get("run_id") in run_ids)
+        self._remove([place for place, run_id in self.runs.items() if run_id in run_ids and self.holds(place)])
 
     def keep_heads(self) -> None:
         """Drop all checkpoints but the newest of each namespace."""

@@ -64,8 +64,14 @@ class Tiers:
         return None if known else bare(thread_id, *place)
 
     def begin(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:
-        """Take note of the checkpoint that a run is about to go on from."""
+        """Take note of the checkpoint that a run is about to go on from.
+
+        Raises:
+            TransientStateLostError: It is named and nowhere any more. LangGraph would begin an empty thread.
+        """
         thread_id, place = locate(found.config if found else config)
+        if found is None and place.checkpoint_id and place.ns == "":
+            raise TransientStateLostError
         with self.scratch.thread(thread_id) as thread:
             held = thread.holds(place)
             if place.ns == "":
@@ -157,6 +163,8 @@ class Tiers:
         opening = source == "input"
         closing = kept and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
         with self.scratch.thread(thread_id) as thread:
+            if source == "update" and parent.checkpoint_id and parent.ns == "" and parent not in thread.anchors:
+                raise TransientStateLostError
             if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
                 raise TransientStateLostError
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
@@ -194,8 +202,11 @@ class Tiers:
             if held is None:
                 thread.paused.add(place)  # the question came before its checkpoint
                 return None
-            if place in thread.overtaken or place in thread.openings or thread.is_foreign(place):
-                return None  # it is being stored, or what is stored may be all there is
+            if place in thread.overtaken:
+                thread.asked[place] = writes  # it is being stored; `replan_pause` comes after
+                return None
+            if place in thread.openings or thread.is_foreign(place):
+                return None  # what is stored may be all there is
             answerable = self._is_answerable(thread, place, writes)
             if place in thread.stored and (answerable if place in thread.whole else place not in thread.alone):
                 return None
@@ -237,6 +248,13 @@ class Tiers:
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
         return waiting
+
+    def replan_pause(self, plan: PutPlan) -> PutPlan | None:
+        """Say what to store anew of a checkpoint at which a task has asked while it was being stored."""
+        thread_id, place = locate(plan.config)
+        with self.scratch.reading(thread_id) as thread:
+            writes = thread.asked.pop(place, None) if thread else None
+        return self.plan_pause(plan.config, writes) if writes else None
 
     def fail(self, plan: PutPlan) -> None:
         """Keep the end of a turn that could not be stored in RAM: what is stored next brings it along."""
@@ -297,7 +315,7 @@ class Tiers:
         """Drop what the scratch tier has of these runs."""
         for thread_id in self.scratch.thread_ids():
             with self.scratch.thread(thread_id) as thread:
-                thread.forget_runs(set(run_ids), self._serde)
+                thread.forget_runs(set(run_ids))
 
     def forget_history(self, thread_ids: Sequence[str], *, turns: bool) -> None:
         """Keep the newest checkpoint of these threads; `turns` drops even that."""
@@ -352,7 +370,9 @@ class Tiers:
     def _keep(self, thread: ThreadScratch, place: CheckpointRef, whole: Whole, anchor: str | None) -> None:
         if whole.metadata.get("source") == "loop":
             thread.said |= self._form.said_in(whole.checkpoint)
-        thread.put(whole.config, whole.checkpoint, _with_run_id(whole.config, whole.metadata), self._serde)
+        thread.put(whole.config, whole.checkpoint, whole.metadata, self._serde)
+        if run_id := find_run_id(whole.config, whole.metadata):
+            thread.runs[place] = run_id
         thread.anchors[place] = anchor
 
     def _filter(
@@ -393,8 +413,3 @@ class Tiers:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _with_run_id(config: RunnableConfig, metadata: CheckpointMetadata) -> CheckpointMetadata:
-    run_id = find_run_id(config, metadata)
-    return {**metadata, "run_id": run_id} if run_id else metadata

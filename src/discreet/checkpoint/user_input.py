@@ -56,16 +56,21 @@ def as_messages(value: Any) -> list[BaseMessage] | None:
 def came_first(messages: Sequence[Any], stored: Iterable[str | None]) -> list[BaseMessage]:
     """Return which of `messages` the input of a run is, where LangGraph doesn't tell: with durability "exit" it saves once.
 
-    An input is appended to what is `stored`, so it is what follows the last message of those ids, up to the first thing that
-    a graph does. In a thread without any it may be a whole conversation that a client had elsewhere.
+    An input is appended to what is `stored`, so it is the human message that follows the last one of those ids. In a thread
+    without any it may be a conversation that a client had elsewhere: questions and answers in turn, up to the first thing that
+    only a graph does. A message that follows another is not counted: a node may have put it there, with whatever it found.
     """
     known = set(stored) - {None}
     last = max((at for at, message in enumerate(messages) if getattr(message, "id", None) in known), default=-1)
+    new = messages[last + 1 :]
     came: list[BaseMessage] = []
-    for message in messages[last + 1 :]:
-        if isinstance(message, HumanMessage):
+    for at, message in enumerate(new):
+        if isinstance(message, HumanMessage) and MADE_BY not in message.additional_kwargs:
+            after = new[at - 1] if came else None
+            if isinstance(after, HumanMessage) or (came and (known or at + 1 == len(new))):
+                break
             came.append(message)
-        elif known or not isinstance(message, AIMessage) or message.tool_calls:
+        elif came and (not isinstance(message, AIMessage) or message.tool_calls):
             break
     return came
 
