@@ -36,6 +36,7 @@ DiscreetError
 ├── UnresolvedPlaceholderError    a tool was to run with a placeholder in the place of a value
 ├── CheckpointError
 │   ├── LeakBlockedError          something raw was about to be written; it was not
+│   ├── ThreadDeletedError        the thread of what was about to be stored was deleted meanwhile
 │   └── TransientStateLostError   a paused turn whose state lived in a process that is gone
 ├── StorageError
 │   ├── StorageUnavailableError   the database can't be reached
@@ -56,6 +57,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import ClassVar
 
 
@@ -349,6 +351,20 @@ class LeakBlockedError(CheckpointError):
     """A value that must never reach the database was about to be written. It was not, and nothing else was."""
 
     code = "leak_blocked"
+
+
+class ThreadDeletedError(CheckpointError):
+    """The thread was deleted while its run was under way; nothing was stored. A new run may use its id.
+
+    The savers drop what such a run goes on to store, so only who calls a tier by itself meets this.
+    """
+
+    code = "thread_deleted"
+
+    def __init__(self, deleted_at: datetime | None = None) -> None:
+        """`deleted_at`: when, by the clock that deletions of this thread are told apart by."""
+        super().__init__()
+        self.deleted_at = deleted_at
 
 
 class TransientStateLostError(CheckpointError):

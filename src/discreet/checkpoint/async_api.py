@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -10,11 +11,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 
 from discreet.checkpoint.base import TwoTierSaver
-from discreet.checkpoint.checkpoint_ref import in_run, locate, strip
+from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
+from discreet.checkpoint.late_writes import NO_DELETION
+from discreet.checkpoint.postgres import AsyncPostgresTier
+from discreet.checkpoint.postgres.puts import Loaded
+from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import Spilled, SpillStore
-from discreet.checkpoint.thread_operations import KEEP_LATEST
 from discreet.checkpoint.write_plan import PutPlan
-from discreet.errors import ConfigurationError
+from discreet.errors import ConfigurationError, ThreadDeletedError
 
 
 class AsyncApi(TwoTierSaver):
@@ -22,13 +26,16 @@ class AsyncApi(TwoTierSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
+        since = self._late.last(config)
         found = self._reader.held(config)
         if found is None:
             stored = await self._durable.aget_tuple(strip(config))
+            since = max(since, await self._alast_deletion(config, stored))
             await self._arejoin(config, stored)
             found = self._reader.held(config) or self._reader.settle(config, stored)
         if in_run(config):
             self._tiers.begin(config, found)
+            self._late.begin(config, since)
         return found
 
     async def alist(
@@ -56,63 +63,113 @@ class AsyncApi(TwoTierSaver):
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
         await self._alook_up(config)
-        plan = self._tiers.plan_put(config, checkpoint, metadata)
-        await self._astore(plan)
-        await self._aspill_pause(plan.config)
-        return plan.config
+        with self._late.dropped(config):
+            self._check_late(config)
+            plan = self._tiers.plan_put(config, checkpoint, metadata)
+            await self._astore(config, plan)
+            await self._aspill_pause(config)
+        thread_id, parent = locate(config)
+        return bare(thread_id, parent.ns, checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
-        self._tiers.check_answer(config, writes, task_id)
-        await self._alook_up(config)
-        pause = self._tiers.plan_pause(config, writes)
-        if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-            await self._durable.aput_writes(*call)
-        if pause is not None:
-            await self._astore(pause)
-        await self._aspill_pause(config)
+        with self._late.dropped(config):
+            self._late.check(config)
+            self._tiers.check_answer(config, writes, task_id)
+            await self._alook_up(config)
+            self._check_late(config)
+            pause = self._tiers.plan_pause(config, writes)
+            if call := self._tiers.plan_writes(config, writes, task_id, task_path):
+                await self._durable.aput_writes(*call)
+            if pause is not None:
+                await self._astore(config, pause)
+            await self._aspill_pause(config)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a thread from both tiers."""
-        await self._durable.adelete_thread(str(thread_id))
-        self._scratch.drop(str(thread_id))
-        if spill := self._aspill:
-            await spill.drop([str(thread_id)])
+        """Delete a thread from both tiers. What runs of it that are under way go on to write is dropped."""
+        await self.aprune([str(thread_id)], strategy=DELETE)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
         runs = [str(run_id) for run_id in run_ids]
         await self._maintenance.adelete_for_runs(runs)
+        self._late.delete_runs(runs)
         self._tiers.forget_runs(runs)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        await self._maintenance.acopy_thread(str(source_thread_id), str(target_thread_id))
-        self._scratch.copy(str(source_thread_id), str(target_thread_id))
-        if (spill := self._aspill) and (paused := await spill.load(str(source_thread_id))):
-            await spill.save(str(target_thread_id), Spilled.now(paused.head, paused.payload))
+        source, target = str(source_thread_id), str(target_thread_id)
+        await self._maintenance.acopy_thread(source, target)
+        await self._aobserve([source, target])
+        self._scratch.copy(source, target)
+        if (spill := self._aspill) and (paused := await spill.load(source)):
+            await spill.save(target, Spilled.now(paused.head, paused.payload))
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """Delete the history of threads ("keep_latest"), or all of them ("delete")."""
-        threads = [str(thread_id) for thread_id in thread_ids]
-        await self._maintenance.aprune(threads, strategy=strategy)
-        self._tiers.forget_history(threads, turns=strategy != KEEP_LATEST)
-        if strategy != KEEP_LATEST and (spill := self._aspill):
+    async def aprune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = KEEP_LATEST,
+        turns: int | None = None,
+        before: datetime | None = None,
+    ) -> None:
+        """Delete the history of threads, or all of them ("delete").
+
+        "keep_latest" keeps the newest checkpoint; with `turns` what belongs to so many of the newest turns, with `before`
+        what is not older, with both what is neither too many turns back nor too old. The newest always stays.
+
+        Raises:
+            ValueError: There is no such strategy, or the options can't be meant.
+            NotImplementedError: A DeltaChannel's value, as LangGraph's own saver stored it, is in what would go. Nothing
+                is pruned.
+        """
+        threads = as_list(thread_ids)
+        deletes = strategy == DELETE
+        if deletes:
+            self._late.delete(threads)
+        options = self._pruning(strategy=strategy, turns=turns, before=before)
+        await self._maintenance.aprune(threads, **options)
+        if deletes:
+            self._late.delete(threads)
+            await self._aobserve(threads)
+        if deletes or (turns, before) == (None, None):
+            self._tiers.forget_history(threads, turns=deletes)
+        if deletes and (spill := self._aspill):
             await spill.drop(threads)
+
+    async def _alast_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> datetime:
+        """Return when the thread was last deleted, now that `stored` was read. It costs a query for new threads only."""
+        thread_id, place = locate(config)
+        if isinstance(stored, Loaded):
+            self._late.observe({thread_id: stored.deleted_at})
+            return stored.deleted_at or NO_DELETION
+        return await self._aobserve([thread_id]) if place.ns == "" else NO_DELETION
+
+    async def _aobserve(self, thread_ids: Sequence[str]) -> datetime:
+        """Take note of when these threads were deleted, and return the last time."""
+        if not isinstance(self._durable, AsyncPostgresTier):
+            return NO_DELETION
+        found = await self._durable.alast_deletions(thread_ids)
+        self._late.observe(found)
+        return max(found.values(), default=NO_DELETION)
 
     async def _alook_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
             self._tiers.learn(await self._durable.aget_tuple(where))
 
-    async def _astore(self, plan: PutPlan) -> None:
+    async def _astore(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:
             try:
-                await self._durable.aput(*plan.durable)
-            except BaseException:  # cancelled is not stored either
-                self._tiers.fail(plan)
+                await self._durable.aput(*self._late.since(plan.durable, config))
+            except ThreadDeletedError:
                 raise
+            except BaseException:  # cancelled is not stored either
+                if not self._late.is_late(config):
+                    self._tiers.fail(plan)
+                raise
+            self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 await self._durable.aput_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
@@ -134,7 +191,14 @@ class AsyncApi(TwoTierSaver):
     async def _aspill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""
         if (spill := self._aspill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
-            await spill.save(locate(config)[0], spilled)
+            thread_id, _ = locate(config)
+            await spill.save(thread_id, spilled)
+            await self._aobserve([thread_id])
+            try:
+                self._check_late(config)
+            except ThreadDeletedError:  # whoever deleted the thread may have looked for it before it was there
+                await spill.drop([thread_id], upto=spilled.head)
+                raise
 
     @property
     def _aspill(self) -> SpillStore | None:

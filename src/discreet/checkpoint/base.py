@@ -6,14 +6,17 @@ import copy
 from collections.abc import Collection
 from typing import Any, Self
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from discreet.checkpoint.interrupts import Interrupts
+from discreet.checkpoint.late_writes import LateWrites
 from discreet.checkpoint.maintenance import Maintenance
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.pruning import is_root
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
@@ -46,6 +49,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self._scratch = scratch or Scratch()
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
+        self._late = LateWrites(self._scratch, timed_by_database=by_row)
         self.spill = spill
         self._interrupts = Interrupts(self._scratch, inner.serde)
         self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)
@@ -64,7 +68,21 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         inner = self.inner.with_allowlist(extra_allowlist)
         if inner is self.inner:
             return self
-        return type(self)(inner, policy=self.policy, scratch=self._scratch, spill=self.spill)
+        saver = type(self)(inner, policy=self.policy, scratch=self._scratch, spill=self.spill)
+        saver._late = self._late  # noqa: SLF001  # of its own class
+        return saver
+
+    def _check_late(self, config: RunnableConfig) -> None:
+        """Look whether what LangGraph writes with `config` belongs to what was deleted.
+
+        Raises:
+            ThreadDeletedError: It does.
+        """
+        self._late.check(config, orphan=self._tiers.unknown(config) is not None)
+
+    def _pruning(self, **options: Any) -> dict[str, Any]:
+        """Return all options of a pruning."""
+        return {**options, "keeps": getattr(self.policy, "keeps", is_root)}
 
 
 def durable_tier(inner: BaseCheckpointSaver[Any], policy: CheckpointPolicy) -> BaseCheckpointSaver[Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from discreet.checkpoint import thread_operations
-from discreet.checkpoint.thread_operations import KEEP_LATEST, Steps, row
+from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.pruning import Pruning
+from discreet.checkpoint.thread_operations import Steps, row
 from discreet.checkpoint.tripwire import TripwireSerializer
 
 
@@ -28,6 +30,7 @@ class Maintenance:
         self._rows = copy.copy(saver)
         if isinstance(saver.serde, TripwireSerializer):
             self._rows.serde = saver.serde.inner
+        self._is_ours = isinstance(saver, (AsyncPostgresTier, PostgresTier))
         self._lock = threading.Lock()
         self._async_lock = asyncio.Lock()
 
@@ -50,17 +53,17 @@ class Maintenance:
         else:
             self._run(thread_operations.copy_thread(source_thread_id, target_thread_id))
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """Keep the newest checkpoint of each namespace ("keep_latest"), or nothing ("delete").
+    def prune(self, thread_ids: Sequence[str], **options: Any) -> None:
+        """Delete of threads what `options` say: the fields of `Pruning`.
 
         Raises:
-            ValueError: There is no such strategy.
-            NotImplementedError: A thread has a DeltaChannel, whose value is its history. Nothing is pruned.
+            ValueError: They can't be meant.
+            NotImplementedError: See `Pruning.gone`. Nothing is pruned.
         """
-        if self._has("prune"):
-            self._saver.prune(thread_ids, strategy=strategy)
+        if self._prunes("prune", options):
+            self._saver.prune(thread_ids, **self._known(options))
         else:
-            self._run(thread_operations.prune(thread_ids, strategy))
+            self._run(thread_operations.prune(thread_ids, Pruning(**options)))
 
     async def asetup(self) -> None:
         """See `setup`."""
@@ -81,12 +84,20 @@ class Maintenance:
         else:
             await self._arun(thread_operations.copy_thread(source_thread_id, target_thread_id))
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
+    async def aprune(self, thread_ids: Sequence[str], **options: Any) -> None:
         """See `prune`."""
-        if self._has("aprune"):
-            await self._saver.aprune(thread_ids, strategy=strategy)
+        if self._prunes("aprune", options):
+            await self._saver.aprune(thread_ids, **self._known(options))
         else:
-            await self._arun(thread_operations.prune(thread_ids, strategy))
+            await self._arun(thread_operations.prune(thread_ids, Pruning(**options)))
+
+    def _prunes(self, method: str, options: Mapping[str, Any]) -> bool:
+        """Return whether the saver's own method can do it: LangGraph's knows strategies only."""
+        plain = all(options.get(name) is None for name in ("turns", "before"))
+        return self._has(method) and (self._is_ours or plain)
+
+    def _known(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in options.items() if self._is_ours or name == "strategy"}
 
     def _has(self, method: str) -> bool:
         return getattr(type(self._saver), method) is not getattr(BaseCheckpointSaver, method)

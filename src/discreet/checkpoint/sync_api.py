@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -10,11 +11,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 
 from discreet.checkpoint.base import TwoTierSaver
-from discreet.checkpoint.checkpoint_ref import in_run, locate, strip
+from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
+from discreet.checkpoint.late_writes import NO_DELETION
+from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.postgres.puts import Loaded
+from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
-from discreet.checkpoint.thread_operations import KEEP_LATEST
 from discreet.checkpoint.write_plan import PutPlan
-from discreet.errors import ConfigurationError
+from discreet.errors import ConfigurationError, ThreadDeletedError
 
 
 class SyncApi(TwoTierSaver):
@@ -22,13 +26,16 @@ class SyncApi(TwoTierSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
+        since = self._late.last(config)
         found = self._reader.held(config)
         if found is None:
             stored = self._durable.get_tuple(strip(config))
+            since = max(since, self._last_deletion(config, stored))
             self._rejoin(config, stored)
             found = self._reader.held(config) or self._reader.settle(config, stored)
         if in_run(config):
             self._tiers.begin(config, found)
+            self._late.begin(config, since)
         return found
 
     def list(
@@ -54,63 +61,113 @@ class SyncApi(TwoTierSaver):
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
         self._look_up(config)
-        plan = self._tiers.plan_put(config, checkpoint, metadata)
-        self._store(plan)
-        self._spill_pause(plan.config)
-        return plan.config
+        with self._late.dropped(config):
+            self._check_late(config)
+            plan = self._tiers.plan_put(config, checkpoint, metadata)
+            self._store(config, plan)
+            self._spill_pause(config)
+        thread_id, parent = locate(config)
+        return bare(thread_id, parent.ns, checkpoint["id"])
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
-        self._tiers.check_answer(config, writes, task_id)
-        self._look_up(config)
-        pause = self._tiers.plan_pause(config, writes)
-        if call := self._tiers.plan_writes(config, writes, task_id, task_path):
-            self._durable.put_writes(*call)
-        if pause is not None:
-            self._store(pause)
-        self._spill_pause(config)
+        with self._late.dropped(config):
+            self._late.check(config)
+            self._tiers.check_answer(config, writes, task_id)
+            self._look_up(config)
+            self._check_late(config)
+            pause = self._tiers.plan_pause(config, writes)
+            if call := self._tiers.plan_writes(config, writes, task_id, task_path):
+                self._durable.put_writes(*call)
+            if pause is not None:
+                self._store(config, pause)
+            self._spill_pause(config)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete a thread from both tiers."""
-        self._durable.delete_thread(str(thread_id))
-        self._scratch.drop(str(thread_id))
-        if spill := self._spill:
-            spill.drop([str(thread_id)])
+        """Delete a thread from both tiers. What runs of it that are under way go on to write is dropped."""
+        self.prune([str(thread_id)], strategy=DELETE)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
         runs = [str(run_id) for run_id in run_ids]
         self._maintenance.delete_for_runs(runs)
+        self._late.delete_runs(runs)
         self._tiers.forget_runs(runs)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        self._maintenance.copy_thread(str(source_thread_id), str(target_thread_id))
-        self._scratch.copy(str(source_thread_id), str(target_thread_id))
-        if (spill := self._spill) and (paused := spill.load(str(source_thread_id))):
-            spill.save(str(target_thread_id), Spilled.now(paused.head, paused.payload))
+        source, target = str(source_thread_id), str(target_thread_id)
+        self._maintenance.copy_thread(source, target)
+        self._observe([source, target])
+        self._scratch.copy(source, target)
+        if (spill := self._spill) and (paused := spill.load(source)):
+            spill.save(target, Spilled.now(paused.head, paused.payload))
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """Delete the history of threads ("keep_latest"), or all of them ("delete")."""
-        threads = [str(thread_id) for thread_id in thread_ids]
-        self._maintenance.prune(threads, strategy=strategy)
-        self._tiers.forget_history(threads, turns=strategy != KEEP_LATEST)
-        if strategy != KEEP_LATEST and (spill := self._spill):
+    def prune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = KEEP_LATEST,
+        turns: int | None = None,
+        before: datetime | None = None,
+    ) -> None:
+        """Delete the history of threads, or all of them ("delete").
+
+        "keep_latest" keeps the newest checkpoint; with `turns` what belongs to so many of the newest turns, with `before`
+        what is not older, with both what is neither too many turns back nor too old. The newest always stays.
+
+        Raises:
+            ValueError: There is no such strategy, or the options can't be meant.
+            NotImplementedError: A DeltaChannel's value, as LangGraph's own saver stored it, is in what would go. Nothing
+                is pruned.
+        """
+        threads = as_list(thread_ids)
+        deletes = strategy == DELETE
+        if deletes:
+            self._late.delete(threads)
+        options = self._pruning(strategy=strategy, turns=turns, before=before)
+        self._maintenance.prune(threads, **options)
+        if deletes:
+            self._late.delete(threads)
+            self._observe(threads)
+        if deletes or (turns, before) == (None, None):
+            self._tiers.forget_history(threads, turns=deletes)
+        if deletes and (spill := self._spill):
             spill.drop(threads)
+
+    def _last_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> datetime:
+        """Return when the thread was last deleted, now that `stored` was read. It costs a query for new threads only."""
+        thread_id, place = locate(config)
+        if isinstance(stored, Loaded):
+            self._late.observe({thread_id: stored.deleted_at})
+            return stored.deleted_at or NO_DELETION
+        return self._observe([thread_id]) if place.ns == "" else NO_DELETION
+
+    def _observe(self, thread_ids: Sequence[str]) -> datetime:
+        """Take note of when these threads were deleted, and return the last time."""
+        if not isinstance(self._durable, (AsyncPostgresTier, PostgresTier)):
+            return NO_DELETION
+        found = self._durable.last_deletions(thread_ids)
+        self._late.observe(found)
+        return max(found.values(), default=NO_DELETION)
 
     def _look_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
             self._tiers.learn(self._durable.get_tuple(where))
 
-    def _store(self, plan: PutPlan) -> None:
+    def _store(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:
             try:
-                self._durable.put(*plan.durable)
-            except BaseException:  # interrupted is not stored either
-                self._tiers.fail(plan)
+                self._durable.put(*self._late.since(plan.durable, config))
+            except ThreadDeletedError:
                 raise
+            except BaseException:  # interrupted is not stored either
+                if not self._late.is_late(config):
+                    self._tiers.fail(plan)
+                raise
+            self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 self._durable.put_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
@@ -132,7 +189,14 @@ class SyncApi(TwoTierSaver):
     def _spill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""
         if (spill := self._spill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
-            spill.save(locate(config)[0], spilled)
+            thread_id, _ = locate(config)
+            spill.save(thread_id, spilled)
+            self._observe([thread_id])
+            try:
+                self._check_late(config)
+            except ThreadDeletedError:  # whoever deleted the thread may have looked for it before it was there
+                spill.drop([thread_id], upto=spilled.head)
+                raise
 
     @property
     def _spill(self) -> SyncSpillStore | None:

@@ -22,14 +22,9 @@ from langgraph.checkpoint.base import (
     PendingWrite,
     empty_checkpoint,
 )
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # what a DeltaChannel leaves in a checkpoint
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
-
-KEEP_LATEST = "keep_latest"
-"""Upstream's name for pruning a thread to its newest checkpoints."""
-DELETE = "delete"
-"""Upstream's name for pruning a thread to nothing."""
+from discreet.checkpoint.pruning import DELETE, REDACTED_MARK, Pruning, Row, as_list, moment
 
 LABEL = CheckpointRef("discreet:spare", "00000000-0000-0000-0000-000000000000")
 """Where a spare thread says what it is. No graph has such a namespace."""
@@ -38,8 +33,10 @@ IS_SPARE = {"discreet_spare": "1"}
 COPIED_FROM = "discreet_copied_from"
 """Metadata of a label: the thread that the copy is to go back to, once it is whole."""
 
-DELTA_METADATA = ("counters_since_delta_snapshot", "delta_writes_versioned")
-"""Metadata of checkpoints that lean on their ancestors' writes, by which upstream's savers know them."""
+DELTA_METADATA = "counters_since_delta_snapshot"
+"""Metadata of a checkpoint that leans on its ancestors' writes, by which upstream's savers know it."""
+DELTA_THREAD = "delta_writes_versioned"
+"""Metadata by which they know a thread of LangGraph.js that does."""
 
 
 class Call(NamedTuple):
@@ -49,22 +46,6 @@ class Call(NamedTuple):
     """Its sync name."""
     args: tuple[Any, ...]
     options: dict[str, Any] = {}  # noqa: RUF012  # never changed
-
-
-class Row(NamedTuple):
-    """What decides about a checkpoint. Its values are read when it is copied, one at a time."""
-
-    thread_id: str
-    place: CheckpointRef
-    parent_id: str | None
-    run_id: str | None
-    root_id: str | None
-    """The root graph's checkpoint that a subgraph's was made from."""
-    writes: int
-    copied_from: str | None
-    """Of a label."""
-    delta: bool
-    """Whether it leans on its ancestors."""
 
 
 Steps = Generator[Call, Any, None]
@@ -83,12 +64,16 @@ def row(item: CheckpointTuple) -> Row:
         thread_id,
         place,
         locate(item.parent_config)[1].checkpoint_id if item.parent_config else None,
-        metadata.get("run_id"),
-        metadata.get("parents", {}).get(""),
-        len(item.pending_writes or ()),
-        metadata.get(COPIED_FROM) if place == LABEL else None,
-        any(key in metadata for key in DELTA_METADATA)
-        or any(isinstance(value, _DeltaSnapshot) for value in item.checkpoint["channel_values"].values()),
+        run_id=metadata.get("run_id"),
+        root_id=metadata.get("parents", {}).get(""),
+        source=metadata.get("source"),
+        unfinished=bool(metadata.get("unfinished")),
+        redacted=bool(item.checkpoint.get(REDACTED_MARK)),
+        made_at=moment(item.checkpoint["ts"]),
+        delta=DELTA_METADATA in metadata,
+        delta_thread=DELTA_THREAD in metadata,
+        writes=len(item.pending_writes or ()),
+        copied_from=metadata.get(COPIED_FROM) if place == LABEL else None,
     )
 
 
@@ -109,34 +94,18 @@ def copy_thread(source: str, target: str) -> Steps:
     yield from _copy(rows, {item.place for item in rows}, target)
 
 
-def prune(thread_ids: Sequence[str], strategy: str) -> Steps:
+def prune(thread_ids: Sequence[str], pruning: Pruning) -> Steps:
     """Prune these threads."""
-    if isinstance(thread_ids, str):
-        raise TypeError("prune takes a list of thread ids, not one.")
-    if strategy not in (KEEP_LATEST, DELETE):
-        raise ValueError(f"There is no prune strategy {strategy!r}. Choose {KEEP_LATEST!r} or {DELETE!r}.")
-    threads = dict.fromkeys(thread_ids)
-    if strategy == DELETE:
+    threads = as_list(thread_ids)
+    if pruning.strategy == DELETE:
         for thread_id in threads:
             yield Call("delete_thread", (thread_id,))
         return
     yield from recover()
     for thread_id in threads:
-        rows = yield _listing(thread_id)
-        if any(item.delta for item in rows):
-            raise NotImplementedError("keep_latest can't prune a thread with a DeltaChannel: its value is its history.")
+        pruning.gone((yield _listing(thread_id)))  # refuses before anything is deleted
     for thread_id in threads:
-        yield from _rewrite(thread_id, newest)
-
-
-def newest(rows: Sequence[Row]) -> list[Row]:
-    """Return the newest row of each namespace; a subgraph's call goes with the root checkpoint that it was made from."""
-    heads: dict[str, Row] = {}
-    for item in rows:
-        if item.place.ns not in heads or item.place.checkpoint_id > heads[item.place.ns].place.checkpoint_id:
-            heads[item.place.ns] = item
-    gone = {item.place.checkpoint_id for item in rows if item.place.ns == "" and item is not heads[""]}
-    return [item for ns, item in heads.items() if ":" not in ns or item.root_id not in gone]
+        yield from _rewrite(thread_id, pruning.staying)
 
 
 def recover() -> Steps:

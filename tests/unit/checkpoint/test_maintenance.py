@@ -209,9 +209,9 @@ async def test_wrong_arguments_prune_nothing(rows, threads, strategy, error):
     assert len(await rows.rows("1")) == 2
 
 
-async def test_no_thread_is_pruned_if_one_has_a_delta_channel(rows):
+async def test_no_thread_is_pruned_if_one_has_a_delta_channel_whose_value_would_go(rows):
     await rows.put("1", parent=await rows.put("1"))
-    await rows.put("2", parent=await rows.put("2", counters_since_delta_snapshot={"log": [1, 1]}))
+    await rows.put("2", parent=await rows.put("2"), counters_since_delta_snapshot={"log": [1, 1]})
     with pytest.raises(NotImplementedError):
         await rows.call(rows.maintenance, "prune", ["1", "2"])
     assert len(await rows.rows()) == 4

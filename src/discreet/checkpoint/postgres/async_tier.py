@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ from discreet.checkpoint.postgres.message_rows import take_rows
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
 from discreet.locks import setup_lock
 
 T = TypeVar("T")
@@ -102,11 +104,12 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store a task's writes, all or none."""
-        await self._run(partial(super().aput_writes, config, writes, task_id, task_path))
+        put = partial(self._rows.put_writes, self.serde, config, writes, task_id, task_path)
+        await self._run(partial(self._drive, put))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread."""
-        await self._run(partial(self._execute, deletions.delete_threads([thread_id])))
+        await self._run(partial(self._drive, partial(deletions.delete_threads, [thread_id])))
         self._rows.cache.forget([str(thread_id)])
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -123,17 +126,29 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         copy = deletions.copy_thread(source_thread_id, target_thread_id)
         check_copied(await self._run(partial(self._execute, copy)))
 
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete the history of threads ("keep_latest"), or all of them ("delete"); see upstream's `PostgresSaver.prune`.
+    async def aprune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = KEEP_LATEST,
+        turns: int | None = None,
+        before: datetime | None = None,
+        keeps: Callable[[str], bool] = is_root,
+    ) -> None:
+        """Delete of threads what the options say, and what nothing uses then, in one statement; see `Pruning`.
 
-        Messages go in a statement of their own, after the checkpoints that had them: should it fail, prune again.
+        Raises:
+            NotImplementedError: See `Pruning.gone`. Nothing is deleted.
         """
-        if strategy == "delete" and not isinstance(thread_ids, str):
-            await self._run(partial(self._execute, deletions.delete_threads(thread_ids)))
-        else:
-            await self._run(partial(super().aprune, thread_ids, strategy=strategy))
-            await self._run(partial(self._execute, deletions.forget_unused(thread_ids)))
-        self._rows.cache.forget(list(map(str, thread_ids)))
+        pruning = Pruning(strategy=strategy, turns=turns, before=before, keeps=keeps)
+        threads = as_list(thread_ids)
+        await self._run(partial(self._drive, partial(deletions.prune, threads, pruning)))
+        self._rows.cache.forget(threads)
+
+    async def alast_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+        """Return when these threads were last deleted, those that were not long ago."""
+        found = await self._run(partial(self._execute, deletions.last_deletions(thread_ids)))
+        return {row["thread_id"]: row["deleted_at"] for row in found}
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -157,7 +172,15 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """Do what `acopy_thread` does, from another thread."""
         self._from_thread(partial(self.acopy_thread, source_thread_id, target_thread_id))
 
-    def _from_thread(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def prune(self, thread_ids: Sequence[str], **options: Any) -> None:
+        """Do what `aprune` does, from another thread."""
+        self._from_thread(partial(self.aprune, thread_ids, **options))
+
+    def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+        """Do what `alast_deletions` does, from another thread."""
+        return self._from_thread(partial(self.alast_deletions, thread_ids))
+
+    def _from_thread(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
             blocks = asyncio.get_running_loop() is self.loop
         except RuntimeError:
@@ -166,11 +189,12 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             raise asyncio.InvalidStateError(
                 "Call the async method from the event loop; this one would wait for itself."
             )
-        asyncio.run_coroutine_threadsafe(work(), self.loop).result()
+        return asyncio.run_coroutine_threadsafe(work(), self.loop).result()
 
     async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         rows = take_rows(value)
-        return self._rows.load(await super()._load_checkpoint_tuple(value), rows)
+        deleted_at = value.pop("deleted_at")
+        return self._rows.load(await super()._load_checkpoint_tuple(value), rows, deleted_at)
 
     async def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Return what `work` returns, after more attempts if need be."""
@@ -191,7 +215,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             failure, cause = translate(error)
         raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
 
-    async def _drive(self, start: Callable[[], Steps]) -> RunnableConfig:
+    async def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()
         try:
             statement = next(steps)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, cast
+from datetime import datetime
+from typing import Any, TypeGuard, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -21,8 +23,9 @@ from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.row_cache import RowCache
-from discreet.checkpoint.postgres.statements import PUT, READ_ROWS, Statement
-from discreet.errors import CheckpointError
+from discreet.checkpoint.postgres.statements import INSERT_WRITES, PUT, READ_ROWS, UPSERT_WRITES, Statement
+from discreet.checkpoint.postgres.tombstones import ALWAYS, NEVER
+from discreet.errors import CheckpointError, ThreadDeletedError
 
 MESSAGE_CHANNELS = ("messages",)
 """Where LangGraph's `MessagesState` has them."""
@@ -30,8 +33,20 @@ MESSAGE_CHANNELS = ("messages",)
 ATTEMPTS = 50
 """Of a put that others overtake. Each takes a few milliseconds, and each time one of them has got through."""
 
-Steps = Generator[Statement, Sequence[dict[str, Any]] | None, RunnableConfig]
+R = TypeVar("R")
+
+Steps = Generator[Statement, Sequence[dict[str, Any]] | None, R]
 """Statements to run in turn. Each is answered with its rows, or None if a row of its was taken by another's."""
+
+SINCE = "__discreet_since"
+"""In the config of a put: the last deletion of the thread that its run knows of. LangGraph stores no such key."""
+
+
+class Loaded(CheckpointTuple):
+    """A checkpoint that was read."""
+
+    deleted_at: datetime | None = None
+    """When its thread was last deleted, if that is not long ago."""
 
 
 class MessageRows:
@@ -41,8 +56,10 @@ class MessageRows:
         self.channels = tuple(channels)
         self.cache = RowCache()
 
-    def load(self, loaded: CheckpointTuple, rows: Mapping[str, Rows]) -> CheckpointTuple:
+    def load(self, item: CheckpointTuple, rows: Mapping[str, Rows], deleted_at: datetime | None) -> Loaded:
         """Add messages to a checkpoint that was read, and remember where they are."""
+        loaded = Loaded(*item)
+        loaded.deleted_at = deleted_at
         for channel, found in rows.items():
             loaded.checkpoint["channel_values"][channel] = list(found.messages)
         thread_id, place = locate(loaded.config)
@@ -56,7 +73,7 @@ class MessageRows:
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-    ) -> Steps:
+    ) -> Steps[RunnableConfig]:
         """Store `checkpoint`; may be repeated.
 
         Its messages are looked for among the rows of its parent. Should their number be taken, by another branch of the
@@ -64,6 +81,7 @@ class MessageRows:
 
         Raises:
             CheckpointError: Others were faster, again and again.
+            ThreadDeletedError: The thread was deleted after this began.
         """
         thread_id, parent = locate(config)
         place = CheckpointRef(parent.ns, checkpoint["id"])
@@ -71,8 +89,9 @@ class MessageRows:
             "thread_id": thread_id,
             "checkpoint_ns": place.ns,
             "checkpoint_id": place.checkpoint_id,
-            "parent_id": parent.checkpoint_id or None,
+            "base": parent.checkpoint_id or None,
         }
+        since = config["configurable"].get(SINCE, ALWAYS)
         stored_metadata = Jsonb(get_serializable_checkpoint_metadata(config, metadata))
         source: str | None = parent.checkpoint_id or None
         known = self.cache.get(thread_id, parent) if source else {}
@@ -84,19 +103,55 @@ class MessageRows:
             reuses = len(new) < sum(len(rows.messages) for rows in kept.values())
             params = {
                 **where,
+                "since": since,
                 "source": source if reuses else None,
                 "metadata": stored_metadata,
                 **self._checkpoint_columns(checkpoint, kept),
                 **self._blob_columns(serde, checkpoint, kept, new_versions),
                 **_message_columns(new),
             }
-            if (yield Statement(PUT, params, returns=True)):
+            if is_allowed(answer := (yield Statement(PUT, params, returns=True))) and answer[0]["stored"]:
                 self.cache.put(thread_id, place, kept)
                 return bare(thread_id, *place)
             known = None
         raise CheckpointError(
             "A checkpoint was not stored: other processes were storing in the same thread. Try again."
         )
+
+    def put_writes(
+        self,
+        serde: SerializerProtocol,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str,
+    ) -> Steps[None]:
+        """Store a task's writes, all or none; may be repeated.
+
+        Raises:
+            ThreadDeletedError: Their checkpoint is gone with its thread.
+        """
+        thread_id, place = locate(config)
+        slots = {channel: WRITES_IDX_MAP.get(channel) for channel, _ in writes}
+        named = None not in slots.values()
+        numbered = [(WRITES_IDX_MAP.get(channel, idx), channel, value) for idx, (channel, value) in enumerate(writes)]
+        # A statement can't write a row twice: of two writes to a slot the last one counts.
+        rows = list({row[0]: row for row in numbered}.values()) if named else numbered
+        params = {
+            "thread_id": thread_id,
+            "checkpoint_ns": place.ns,
+            "base": place.checkpoint_id,
+            "since": NEVER,
+            "task_id": task_id,
+            "task_path": task_path,
+            **_columns(
+                ("idxs", "channels", "types", "blobs"),
+                [(idx, channel, *serde.dumps_typed(value)) for idx, channel, value in rows],
+            ),
+        }
+        statement = Statement(UPSERT_WRITES if named else INSERT_WRITES, params, returns=True)
+        while rows and not is_allowed((yield statement)):
+            pass  # a deletion was committed meanwhile, and the next attempt sees its tombstone
 
     def _plan(self, values: Mapping[str, Any], known: Mapping[str, Rows]) -> tuple[dict[str, Rows], list[NewRow]]:
         kept: dict[str, Rows] = {}
@@ -152,6 +207,19 @@ class MessageRows:
             if channel not in kept and not _is_inline(value) and versions.get(channel) is not None
         ]
         return _columns(("blob_channels", "blob_versions", "blob_types", "blobs"), blobs)
+
+
+def is_allowed(answer: Sequence[dict[str, Any]] | None) -> TypeGuard[Sequence[dict[str, Any]]]:
+    """Return whether a statement with `FENCE` was let through; if not, a deletion came in between: try again.
+
+    Raises:
+        ThreadDeletedError: It was not, and will not be.
+    """
+    if not answer:
+        return False
+    if not answer[0]["allowed"] and answer[0]["deleted_at"] is not None:
+        raise ThreadDeletedError(answer[0]["deleted_at"])
+    return bool(answer[0]["allowed"])
 
 
 def _message_columns(new: Sequence[NewRow]) -> dict[str, Any]:

@@ -24,6 +24,17 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
 )
 """
 
+_TOMBSTONES = """
+CREATE TABLE IF NOT EXISTS checkpoint_tombstones (
+    thread_id TEXT PRIMARY KEY,
+    deleted_at TIMESTAMPTZ NOT NULL
+)
+"""
+_CREATE_TOMBSTONE_INDEX = (
+    "CREATE INDEX IF NOT EXISTS checkpoint_tombstones_deleted_at ON checkpoint_tombstones (deleted_at)"
+)
+_OWN_TABLES = (_MESSAGES, _TOMBSTONES, _CREATE_TOMBSTONE_INDEX)
+
 RUN_INDEX = "checkpoints_run_id_idx"
 _CREATE_RUN_INDEX = f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {RUN_INDEX} ON checkpoints ((metadata ->> 'run_id'))"
 _DROP_RUN_INDEX = f"DROP INDEX CONCURRENTLY IF EXISTS {RUN_INDEX}"
@@ -35,7 +46,7 @@ LOOK = Statement(
     """
     SELECT
         to_regclass('checkpoints') IS NOT NULL AS stock,
-        to_regclass('checkpoint_messages') IS NOT NULL AS messages,
+        to_regclass('checkpoint_messages') IS NOT NULL AND to_regclass('checkpoint_tombstones') IS NOT NULL AS own,
         (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%(run_index)s)) AS run_index,
         ARRAY(
             SELECT conname::text FROM pg_constraint
@@ -64,12 +75,12 @@ def first_statements(found: Mapping[str, Any], guard: bool | None) -> list[State
             Statement(migration),
             Statement("INSERT INTO checkpoint_migrations (v) VALUES (%(v)s) ON CONFLICT DO NOTHING", {"v": version}),
         ]
-    return [*statements, Statement(_MESSAGES), *([] if guard is False else add_guards(whole=True))]
+    return [*statements, *map(Statement, _OWN_TABLES), *([] if guard is False else add_guards(whole=True))]
 
 
 def last_statements(found: Mapping[str, Any]) -> list[Statement]:
     """Return what to run one by one after LangGraph's own migrations."""
-    statements = [] if found["messages"] else [Statement(_MESSAGES)]
+    statements = [] if found["own"] else [*map(Statement, _OWN_TABLES)]
     if found["run_index"] is None:
         statements.append(Statement(_CREATE_RUN_INDEX))
     elif not found["run_index"]:  # a build that was broken off leaves an index that nothing uses

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 
+from discreet.checkpoint.postgres import tombstones
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 
 
@@ -41,8 +42,8 @@ Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a r
 """
 
 _COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints ")
-SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS}\n{_FROM}"
-"""Upstream's, and the messages. Its callers append a WHERE clause."""
+SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS},\n    {tombstones.LAST_DELETION}\n{_FROM}"
+"""Upstream's, the messages, and when the thread was last deleted. Its callers append a WHERE clause."""
 
 READ_ROWS = f"""
 SELECT
@@ -64,16 +65,17 @@ LEFT JOIN LATERAL (
     SELECT checkpoint_id, jsonb_build_object('{MESSAGE_ROWS}', checkpoint -> '{MESSAGE_ROWS}') AS checkpoint, {_EXPAND_RUNS}
     FROM checkpoints
     WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s
-        AND checkpoint_id IN (%(checkpoint_id)s, %(parent_id)s)
+        AND checkpoint_id IN (%(checkpoint_id)s, %(base)s)
     ORDER BY checkpoint_id = %(checkpoint_id)s DESC
     LIMIT 1
 ) AS found ON true
 """  # noqa: S608  # constants
 """The rows of a checkpoint that is there already, or else of its parent, and the highest position of each channel."""
 
-PUT = """
-WITH ready AS (
-    SELECT WHERE %(source)s::text IS NULL OR EXISTS (
+PUT = f"""
+WITH {tombstones.FENCE},
+ready AS (
+    SELECT FROM allowed WHERE %(source)s::text IS NULL OR EXISTS (
         SELECT FROM checkpoints
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND checkpoint_id = %(source)s
     )
@@ -92,12 +94,37 @@ new_messages AS (
     FROM ready CROSS JOIN unnest(
         %(channels)s::text[], %(positions)s::int[], %(message_ids)s::text[], %(kinds)s::text[], %(contents)s::text[]
     ) AS m(channel, position, message_id, kind, content)
+),
+stored AS (
+    INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(base)s, %(checkpoint)s, %(metadata)s
+    FROM ready
+    ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
+    DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
+    RETURNING checkpoint_id
 )
-INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(parent_id)s, %(checkpoint)s, %(metadata)s
-FROM ready
-ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
-DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
-RETURNING checkpoint_id
+SELECT EXISTS (SELECT FROM stored) AS stored, {tombstones.ANSWER}
+"""  # noqa: S608  # constants
+"""Nothing is stored if the checkpoint whose rows are reused (`source`) is gone meanwhile, or the thread was deleted."""
+
+_PUT_WRITES = """
+WITH {fence},
+stored AS (
+    INSERT INTO checkpoint_writes
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, %(base)s, %(task_id)s, %(task_path)s, w.idx, w.channel, w.type, w.blob
+    FROM allowed CROSS JOIN unnest(
+        %(idxs)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)s::bytea[]
+    ) AS w(idx, channel, type, blob)
+    ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) {conflict}
+)
+SELECT {answer}
 """
-"""Nothing is stored, and no row returned, if the checkpoint whose rows are reused (`source`) is gone meanwhile."""
+INSERT_WRITES = _PUT_WRITES.format(fence=tombstones.FENCE, answer=tombstones.ANSWER, conflict="DO NOTHING")
+"""A task's outputs. Those that are there stay."""
+UPSERT_WRITES = _PUT_WRITES.format(
+    fence=tombstones.FENCE,
+    answer=tombstones.ANSWER,
+    conflict="DO UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob",
+)
+"""What has a slot of its own, an error or an interrupt. The newest stays."""

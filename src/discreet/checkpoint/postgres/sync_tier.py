@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ from discreet.checkpoint.postgres.message_rows import take_rows
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
 from discreet.locks import sync_setup_lock
 
 T = TypeVar("T")
@@ -85,11 +87,12 @@ class PostgresTier(PostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store a task's writes, all or none."""
-        self._run(partial(super().put_writes, config, writes, task_id, task_path))
+        put = partial(self._rows.put_writes, self.serde, config, writes, task_id, task_path)
+        self._run(partial(self._drive, put))
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread."""
-        self._run(partial(self._execute, deletions.delete_threads([thread_id])))
+        self._run(partial(self._drive, partial(deletions.delete_threads, [thread_id])))
         self._rows.cache.forget([str(thread_id)])
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -106,14 +109,25 @@ class PostgresTier(PostgresSaver):
         copy = deletions.copy_thread(source_thread_id, target_thread_id)
         check_copied(self._run(partial(self._execute, copy)))
 
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete the history of threads, or all of them; see `AsyncPostgresTier.aprune`."""
-        if strategy == "delete" and not isinstance(thread_ids, str):
-            self._run(partial(self._execute, deletions.delete_threads(thread_ids)))
-        else:
-            self._run(partial(super().prune, thread_ids, strategy=strategy))
-            self._run(partial(self._execute, deletions.forget_unused(thread_ids)))
-        self._rows.cache.forget([*map(str, thread_ids)])
+    def prune(
+        self,
+        thread_ids: Sequence[str],
+        *,
+        strategy: str = KEEP_LATEST,
+        turns: int | None = None,
+        before: datetime | None = None,
+        keeps: Callable[[str], bool] = is_root,
+    ) -> None:
+        """Delete of threads what the options say; see `AsyncPostgresTier.aprune`."""
+        pruning = Pruning(strategy=strategy, turns=turns, before=before, keeps=keeps)
+        threads = as_list(thread_ids)
+        self._run(partial(self._drive, partial(deletions.prune, threads, pruning)))
+        self._rows.cache.forget(threads)
+
+    def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+        """Return when these threads were last deleted, those that were not long ago."""
+        found = self._run(partial(self._execute, deletions.last_deletions(thread_ids)))
+        return {row["thread_id"]: row["deleted_at"] for row in found}
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -130,7 +144,8 @@ class PostgresTier(PostgresSaver):
 
     def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         rows = take_rows(value)
-        return self._rows.load(super()._load_checkpoint_tuple(value), rows)
+        deleted_at = value.pop("deleted_at")
+        return self._rows.load(super()._load_checkpoint_tuple(value), rows, deleted_at)
 
     def _run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, after more attempts if need be."""
@@ -151,7 +166,7 @@ class PostgresTier(PostgresSaver):
             failure, cause = translate(error)
         raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
 
-    def _drive(self, start: Callable[[], Steps]) -> RunnableConfig:
+    def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()
         try:
             statement = next(steps)

@@ -8,7 +8,9 @@ import psycopg
 import pytest
 from psycopg.rows import tuple_row
 
+from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.postgres import CONNECTION, deletions
+from discreet.checkpoint.pruning import Row
 from discreet.errors import CheckpointError
 
 CONTENTS = "SELECT thread_id, content FROM checkpoint_messages ORDER BY 1, position"
@@ -191,6 +193,7 @@ FILL = (
     SELECT 'thread-' || t, '', 'c' || c, 'task', 0, 'log', 'msgpack', ''
     FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
+    "INSERT INTO checkpoint_tombstones SELECT 'thread-' || t, now() FROM generate_series(1, 20000) t",
     "ANALYZE",
 )
 
@@ -202,7 +205,7 @@ def filled(dsn):
         for statement in FILL:
             connection.execute(statement)
         yield connection
-        connection.execute(f"TRUNCATE {', '.join(TABLES)}")
+        connection.execute(f"TRUNCATE {', '.join(TABLES)}, checkpoint_tombstones")
         connection.execute("ANALYZE")
 
 
@@ -212,8 +215,8 @@ def test_no_statement_reads_a_whole_table(filled, another):
     statements = {
         "select": (another.SELECT_SQL + where, {"id": "thread-7"}),
         "delete_for_runs": deletions.delete_for_runs(["run-7-3", "run-9-3"])[:2],
-        "delete_threads": deletions.delete_threads(["thread-7"])[:2],
-        "forget_unused": deletions.forget_unused(["thread-7"])[:2],
+        "delete_threads": next(deletions.delete_threads(["thread-7"]))[:2],
+        "prune_rows": deletions.prune_rows(["thread-7"], [Row("thread-7", CheckpointRef("", "c2"), None)])[:2],
         "copy_thread": deletions.copy_thread("thread-7", "copy")[:2],
     }
     plans = {

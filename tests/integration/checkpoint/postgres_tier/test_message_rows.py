@@ -107,8 +107,8 @@ async def test_a_put_that_is_repeated_changes_nothing(tier, another, start, say,
 
 async def test_messages_come_back_whole_though_another_process_deleted_their_parent(tier, another, start, say, rows):
     thread = start(tier)
-    await thread.put(base := say("a", "b"))
-    await another.adelete_thread("1")
+    await thread.put(base := say("a", "b"), run_id=(run := str(uuid4())))
+    await another.adelete_for_runs([run])
     await thread.put(value := [*base, *say("c")])
     assert await thread.read() == value
     assert rows(COUNT) == [3]

@@ -1,0 +1,177 @@
+"""What a run may still write once its thread was deleted: nothing. A run that begins later may use the thread's id.
+
+Every deletion has a time, of the database's clock where the durable tier is ours, else of this process's. A run is known
+by the object that LangGraph hands to all calls of it and of its subgraphs, and begins with a read: deletions after that
+make it late. No I/O: the savers say what they read.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from langchain_core.runnables import RunnableConfig
+
+from discreet import metrics
+from discreet.checkpoint.checkpoint_ref import RUNTIME, locate
+from discreet.checkpoint.filter import find_run_id
+from discreet.checkpoint.postgres.puts import SINCE
+from discreet.checkpoint.postgres.tombstones import ALWAYS, NEVER
+from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.write_plan import DurablePut
+from discreet.errors import ThreadDeletedError
+
+logger = logging.getLogger(__name__)
+
+REMEMBERED = 100_000
+"""Runs, deleted runs and deleted threads kept in mind, each. What falls out is only known to the database, if to it."""
+
+NO_DELETION = datetime.min.replace(tzinfo=UTC)
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_dropped = metrics.dropped_writes.labels(kind="deleted")
+
+
+@dataclass
+class _Run:
+    """A run that is, or was, under way."""
+
+    control: Any
+    """What it is known by. Held, so that its id is not given to another."""
+    thread_id: str
+    since: datetime
+    """The last deletion before it began."""
+    dead: bool = False
+
+
+class LateWrites:
+    """Runs, and deletions that this process knows of."""
+
+    def __init__(self, scratch: Scratch, *, timed_by_database: bool) -> None:
+        """Forget in `scratch` what deleted threads leave. `timed_by_database`: else deletions get a time here."""
+        self._scratch = scratch
+        self.timed_by_database = timed_by_database
+        self._deleted: OrderedDict[str, datetime] = OrderedDict()
+        self._deleted_runs: OrderedDict[str, None] = OrderedDict()
+        self._runs: OrderedDict[tuple[int, str], _Run] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def last(self, config: RunnableConfig) -> datetime:
+        """Return when the thread was last deleted, as far as is known here. Ask before you read it."""
+        with self._lock:
+            return self._deleted.get(locate(config)[0], NO_DELETION)
+
+    def observe(self, found: Mapping[str, datetime | None]) -> None:
+        """Take note of what the database says of when threads were deleted: what RAM has of an earlier time goes."""
+        for thread_id, deleted_at in found.items():
+            with self._lock:
+                news = deleted_at is not None and deleted_at > self._deleted.get(thread_id, NO_DELETION)
+                if news and deleted_at is not None:
+                    _remember(self._deleted, thread_id, deleted_at)
+            if news:
+                self._scratch.drop(thread_id)
+
+    def delete(self, thread_ids: Iterable[str]) -> None:
+        """Take note that these threads are being deleted, or were: before and after, where nobody else tells the time."""
+        if not self.timed_by_database:
+            for thread_id in thread_ids:
+                with self._lock:
+                    earlier = self._deleted.get(thread_id, NO_DELETION)
+                self.observe({thread_id: max(datetime.now(UTC), earlier + timedelta(microseconds=1))})
+
+    def delete_runs(self, run_ids: Iterable[str]) -> None:
+        """Take note that what these runs left was deleted."""
+        with self._lock:
+            for run_id in run_ids:
+                _remember(self._deleted_runs, run_id, None)
+
+    def begin(self, config: RunnableConfig, since: datetime) -> None:
+        """Take note of a run that has read the newest state of its thread. `since`: the last deletion before."""
+        if (key := _key(config)) is None:
+            return
+        _, place = locate(config)
+        with self._lock:
+            if place.ns == "" or key not in self._runs:  # a subgraph's read is not the beginning
+                _remember(self._runs, key, _Run(_control(config), key[1], since))
+
+    def since(self, put: DurablePut, config: RunnableConfig) -> DurablePut:
+        """Return `put` with what the database is to know of its run; `config` is that which LangGraph put with."""
+        if not self.timed_by_database:
+            return put
+        run = self._run(config)
+        if run is not None:
+            since = NEVER if run.since == NO_DELETION else run.since.isoformat()
+        else:
+            since = NEVER if locate(config)[1].checkpoint_id else ALWAYS
+        return put._replace(config={"configurable": {**put.config["configurable"], SINCE: since}})
+
+    def check(self, config: RunnableConfig, *, orphan: bool = False) -> None:
+        """Look whether what LangGraph writes with `config` belongs to what was deleted.
+
+        `orphan`: it goes on from a checkpoint that is in neither tier.
+
+        Raises:
+            ThreadDeletedError: It does.
+        """
+        if self.is_late(config, orphan=orphan):
+            raise ThreadDeletedError(self.last(config))
+
+    def is_late(self, config: RunnableConfig, *, orphan: bool = False) -> bool:
+        """Return what `check` looks for."""
+        run, deleted_at = self._run(config), self.last(config)
+        if run is None:
+            return orphan and deleted_at > NO_DELETION
+        return run.dead or run.since < deleted_at or find_run_id(config, {}) in self._deleted_runs
+
+    @contextmanager
+    def dropped(self, config: RunnableConfig) -> Iterator[None]:
+        """Drop what turns out to be late: the run goes on, and nothing of it is kept."""
+        try:
+            yield
+        except ThreadDeletedError as error:
+            self._refuse(config, error.deleted_at)
+
+    def _refuse(self, config: RunnableConfig, deleted_at: datetime | None) -> None:
+        thread_id, _ = locate(config)
+        _dropped.inc()
+        run = self._run(config)
+        if run is None or not run.dead:
+            logger.info("write_after_deletion", extra={"thread_id": thread_id})
+        of_newest = run is not None and not run.dead and run.since >= self.last(config)
+        self.observe({thread_id: deleted_at if self.timed_by_database else None})
+        if run is not None:
+            run.dead = True
+        if of_newest:  # else RAM holds what a later run does
+            self._scratch.drop(thread_id)
+
+    def _run(self, config: RunnableConfig) -> _Run | None:
+        key = _key(config)
+        with self._lock:
+            if key is None or key not in self._runs:
+                return None
+            self._runs.move_to_end(key)
+            return self._runs[key]
+
+
+def _control(config: RunnableConfig) -> Any:
+    return getattr(config["configurable"].get(RUNTIME), "control", None)
+
+
+def _key(config: RunnableConfig) -> tuple[int, str] | None:
+    control = _control(config)
+    return None if control is None else (id(control), locate(config)[0])
+
+
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
