@@ -193,6 +193,18 @@ async def test_pruning_a_pruned_thread_writes_nothing(rows, monkeypatch):
     assert await rows.threads() == {"1"}
 
 
+async def test_pruning_to_turns_keeps_what_they_say(rows):
+    places = [await rows.put("1", source="input")]
+    for source in ("loop", "input", "loop"):
+        places.append(await rows.put("1", source=source, parent=places[-1]))
+    before = told(await rows.rows("1"))
+    await rows.call(rows.maintenance, "prune", ["1"], turns=1)
+    kept = told(await rows.rows("1"))
+    assert [item[0][1] for item in kept] == [places[3], places[2]]
+    assert [item[3] for item in kept] == [("", places[2]), None]
+    assert [item[4] for item in kept] == [item[4] for item in before[:2]]
+
+
 async def test_pruning_to_nothing_deletes_the_thread(rows):
     await rows.put("1")
     await rows.put("1", ns="node")

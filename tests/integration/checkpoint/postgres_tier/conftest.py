@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
@@ -51,19 +51,24 @@ class Thread:
         self.tier = tier
         self.config: dict[str, Any] = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
         self.latest = dict(self.config)
+        self.extra: dict[str, Any] = {}
+        """More keys of its next checkpoints."""
+        self.metadata: dict[str, Any] = {}
+        """More keys of their metadata."""
         self.last: tuple[Any, ...] = ()
         """The arguments of the last put."""
 
     async def put(
         self, messages: Any = None, *, run_id: str | None = None, tier: Any = None, **values: Any
     ) -> Checkpoint:
-        made = empty_checkpoint()
+        made = cast("Checkpoint", {**empty_checkpoint(), **self.extra})
         if messages is not None or not values:
             values["messages"] = messages
         made["channel_values"] = values
         new = {channel: str(uuid4()) for channel in values}
         made["channel_versions"] = {**new}
-        self.last = (self.config, made, {"source": "loop", "step": 1, **({"run_id": run_id} if run_id else {})}, new)
+        metadata = {"source": "loop", "step": 1, **({"run_id": run_id} if run_id else {}), **self.metadata}
+        self.last = (self.config, made, metadata, new)
         self.config = await (tier or self.tier).aput(*self.last)
         return made
 

@@ -150,6 +150,53 @@ async def test_pruning_to_the_latest_keeps_its_messages_alone(tier, start, say, 
     assert await thread.read() == longer
 
 
+async def test_after_pruning_a_thread_whose_head_is_ours_nothing_of_a_stock_saver_is_left(tier, start, say, rows, left):
+    """Whatever namespaces it used, with the writes and blobs that no checkpoint has."""
+    thread, sub, call = start(tier), start(tier, ns="node"), start(tier, ns="tools:7")
+    await thread.put(first := say("a"), note=["old"])
+    await tier.aput_writes(thread.config, [("note", ["y"])], "task")
+    await sub.put(first, note=["z"])
+    await call.put(first, note=["z"])
+    rows(
+        "INSERT INTO checkpoint_blobs VALUES ('1', '', 'note', 'lost', 'msgpack', 'x'), ('1', 'gone', 'n', '1', 'm', 'x')"
+    )
+    rows(
+        "INSERT INTO checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob)"
+        " VALUES ('1', '', '00000000-lost', 't', 0, 'note', 'x')"
+    )
+    thread.extra = {"redacted": True}
+    await thread.put(latest := say("b"), note=["new"])
+    await tier.aprune(["1"])
+    assert left("1") == [1, 1, 0, 1]
+    assert rows("SELECT content FROM checkpoint_messages") == ["b"]
+    found = await thread.load()
+    assert (found.checkpoint["channel_values"]["messages"], found.parent_config) == (latest, None)
+
+
+async def test_namespaces_that_are_stored_stay_with_the_newest_of_each(tier, start, say, rows):
+    thread, sub = start(tier), start(tier, ns="node")
+    thread.extra = sub.extra = {"redacted": True}
+    for text in "ab":
+        await sub.put(say(text))
+        await thread.put(say(text))
+    await tier.aprune(["1"], keeps=lambda ns: ns in ("", "node"))
+    assert rows("SELECT checkpoint_ns, content FROM checkpoint_messages ORDER BY 1") == [("", "b"), ("node", "b")]
+
+
+async def test_a_delta_channel_whose_value_is_its_history_is_not_pruned(tier, start, say, left):
+    stock, ours = start(tier, "1"), start(tier, "2")
+    ours.extra = {"redacted": True}
+    for thread in (stock, ours):
+        await thread.put(say("a"))
+        thread.metadata = {"counters_since_delta_snapshot": {"log": [1, 1]}}
+        await thread.put(say("b"))
+    with pytest.raises(NotImplementedError):
+        await tier.aprune(["2", "1"])
+    assert (left("1")[0], left("2")[0]) == (2, 2)
+    await tier.aprune(["2"])
+    assert left("2") == [1, 0, 0, 1]
+
+
 async def test_pruning_by_deletion_leaves_nothing(tier, start, say, left):
     for name in ("1", "2", "3"):
         await start(tier, name).put(say("a"), note=["x"])

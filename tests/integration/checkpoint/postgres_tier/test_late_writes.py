@@ -7,7 +7,6 @@ import random
 
 import pytest
 from langgraph.checkpoint.base import empty_checkpoint
-from psycopg import AsyncConnection
 
 from discreet.checkpoint.postgres.puts import SINCE, MessageRows
 from discreet.checkpoint.postgres.tombstones import NEVER
@@ -72,7 +71,9 @@ async def test_the_second_deletion_counts(tier, another, start, say, left):
     assert left("1") == [0, 0, 0, 0]
 
 
-async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_nothing(tier, another, start, say, left):
+async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_nothing(
+    tier, another, start, say, left
+):
     await start(tier, "1").put(value := say("a"))
     await start(tier, "2").put(say("b"))
     await another.adelete_thread("2")
@@ -129,7 +130,7 @@ async def test_nothing_is_left_wherever_deletion_and_writes_meet(open_tier, star
 
 
 @pytest.mark.parametrize("what", ["first", "child", "writes"])
-async def test_a_deletion_waits_for_a_write_that_is_under_way(dsn, open_tier, start, say, left, what):
+async def test_a_deletion_waits_for_a_write_that_is_under_way(open_tier, start, say, left, what):
     writing, deleting = await open_tier(), await open_tier()
     thread = start(writing)
     if what != "first":
@@ -142,13 +143,12 @@ async def test_a_deletion_waits_for_a_write_that_is_under_way(dsn, open_tier, st
     if what == "writes":
         steps = rows.put_writes(writing.serde, thread.config, [("note", ["x"])], "task", "")
     statement = next(steps)
-    async with await AsyncConnection.connect(dsn) as connection:
+    async with writing.conn.connection() as connection, connection.transaction():
         await connection.execute(statement.sql, statement.params)
         deletion = asyncio.create_task(deleting.adelete_thread("1"))
         await asyncio.sleep(0.2)
         assert not deletion.done()
-        await connection.commit()
-        await deletion
+    await deletion
     assert left("1") == [0, 0, 0, 0]
 
 

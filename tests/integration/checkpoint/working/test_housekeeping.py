@@ -1,5 +1,6 @@
 """Copying, pruning and deleting threads, in both tiers."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -66,6 +67,50 @@ async def test_pruning_keeps_the_newest_state(rows, saver, shop):
     await talk.invoke(shop.say("and now"))
     assert await talk.texts() == [*before, "h:and now", "a:answer to"]
     assert await rows.talk(shop.loop).texts() == await talk.texts()
+
+
+@pytest.mark.parametrize("turns", [1, 2, 9])
+async def test_pruning_keeps_so_many_turns(rows, saver, shop, durability, turns):
+    talk = rows.talk(shop.loop, saver)
+    for turn in range(3):
+        await talk.invoke(shop.say(f"turn {turn} use:note"), **durability)
+    before, history = await talk.texts(), await talk.history()
+    await rows.on_saver(saver, "prune")(["1"], turns=turns)
+    assert await talk.texts() == before
+    kept = await talk.history()
+    a_turn = len(history) // 3
+    assert [state.config for state in kept] == [state.config for state in history[: a_turn * turns]]
+    assert (kept[-1].parent_config is None) or turns == 9
+    for state, whole in zip(kept, history, strict=False):
+        assert state.values == whole.values
+    await talk.invoke(shop.say("and now"), **durability)
+    assert await rows.talk(shop.loop).texts() == [*before, "h:and now", "a:answer to"]
+
+
+async def test_pruning_drops_what_is_older(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    for turn in range(3):
+        await talk.invoke(shop.say(f"turn {turn} use:note"))
+    before, history = await talk.texts(), await talk.history()
+    await rows.on_saver(saver, "prune")(["1"], before=datetime.fromisoformat(history[2].created_at))
+    assert [state.config for state in await talk.history()] == [state.config for state in history[:3]]
+    await rows.on_saver(saver, "prune")(["1"], before=datetime.now(UTC))
+    assert [state.config for state in await talk.history()] == [history[0].config]
+    assert await talk.texts() == before
+
+
+async def test_options_that_cannot_be_meant_prune_nothing(rows, saver, shop):
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"))
+    history = len(await talk.history())
+    prune = rows.on_saver(saver, "prune")
+    no_zone = {"before": datetime.now(UTC).replace(tzinfo=None)}
+    for options in ({"turns": 0}, no_zone, {"strategy": "all"}, {"strategy": "delete", "turns": 1}):
+        with pytest.raises(ValueError, match=r"turn|time zone|strategy"):
+            await prune(["1"], **options)
+    with pytest.raises(TypeError):
+        await prune("1")
+    assert len(await talk.history()) == history
 
 
 async def test_pruning_a_pause_leaves_it_answerable(rows, saver, shop):
