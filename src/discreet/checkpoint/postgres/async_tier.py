@@ -26,7 +26,7 @@ from psycopg_pool import AsyncConnectionPool
 from tenacity import AsyncRetrying
 
 from discreet.checkpoint.connections import own_connection
-from discreet.checkpoint.postgres import deletions, schema
+from discreet.checkpoint.postgres import deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import CONNECTION
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
 from discreet.checkpoint.postgres.message_rows import take_rows
@@ -142,7 +142,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """
         pruning = Pruning(strategy=strategy, turns=turns, before=before, keeps=keeps)
         threads = as_list(thread_ids)
-        await self._run(partial(self._drive, partial(deletions.prune, threads, pruning)))
+        await self._run(partial(self._drive, partial(prunes.prune, threads, pruning)))
         self._rows.cache.forget(threads)
 
     async def alast_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:

@@ -25,7 +25,7 @@ from psycopg_pool import ConnectionPool
 from tenacity import Retrying
 
 from discreet.checkpoint.connections import own_sync_connection
-from discreet.checkpoint.postgres import deletions, schema
+from discreet.checkpoint.postgres import deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import CONNECTION
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
 from discreet.checkpoint.postgres.message_rows import take_rows
@@ -121,7 +121,7 @@ class PostgresTier(PostgresSaver):
         """Delete of threads what the options say; see `AsyncPostgresTier.aprune`."""
         pruning = Pruning(strategy=strategy, turns=turns, before=before, keeps=keeps)
         threads = as_list(thread_ids)
-        self._run(partial(self._drive, partial(deletions.prune, threads, pruning)))
+        self._run(partial(self._drive, partial(prunes.prune, threads, pruning)))
         self._rows.cache.forget(threads)
 
     def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:

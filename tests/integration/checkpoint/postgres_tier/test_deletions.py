@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import tuple_row
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
-from discreet.checkpoint.postgres import CONNECTION, deletions
+from discreet.checkpoint.postgres import CONNECTION, deletions, prunes
 from discreet.checkpoint.pruning import Row
 from discreet.errors import CheckpointError
 
@@ -263,7 +263,7 @@ def test_no_statement_reads_a_whole_table(filled, another):
         "select": (another.SELECT_SQL + where, {"id": "thread-7"}),
         "delete_for_runs": deletions.delete_for_runs(["run-7-3", "run-9-3"])[:2],
         "delete_threads": next(deletions.delete_threads(["thread-7"]))[:2],
-        "prune_rows": deletions.prune_rows(["thread-7"], [Row("thread-7", CheckpointRef("", "c2"), None)])[:2],
+        "prune_rows": prunes.prune_rows(["thread-7"], [Row("thread-7", CheckpointRef("", "c2"), None)])[:2],
         "copy_thread": deletions.copy_thread("thread-7", "copy")[:2],
     }
     plans = {

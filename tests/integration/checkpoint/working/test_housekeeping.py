@@ -1,5 +1,6 @@
 """Copying, pruning and deleting threads, in both tiers."""
 
+import asyncio
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -85,6 +86,18 @@ async def test_pruning_keeps_so_many_turns(rows, saver, shop, durability, turns)
         assert state.values == whole.values
     await talk.invoke(shop.say("and now"), **durability)
     assert await rows.talk(shop.loop).texts() == [*before, "h:and now", "a:answer to"]
+
+
+async def test_the_async_savers_blocking_methods_do_the_same(asynchronous, shop):
+    saver = asynchronous.open()
+    talk = asynchronous.talk(shop.loop, saver)
+    for turn in range(2):
+        await talk.invoke(shop.say(f"turn {turn} use:note"))
+    await asyncio.to_thread(saver.prune, ["1"], turns=1)
+    assert len(await talk.history()) == 2
+    await asyncio.to_thread(saver.delete_thread, "1")
+    assert await asyncio.to_thread(talk.graph.invoke, shop.say("anew here"), talk.config)
+    assert await talk.texts() == ["h:anew here", "a:answer to"]
 
 
 async def test_pruning_drops_what_is_older(rows, saver, shop):
