@@ -70,6 +70,12 @@ class Settings(BaseSettings):
     spill: bool = Field(
         default=False, description="Keep paused turns encrypted in the database, so that another process can resume."
     )
+    keep_closed: int = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description="Finished turns of a thread that stay whole in RAM, to fork; `discreet dev`: 20.",
+    )
     pause_seconds: float = Field(
         default=3600,
         ge=60,

@@ -173,7 +173,7 @@ class AsyncApi(TwoTierSaver):
             for waiting in self._tiers.confirm(plan):
                 await self._durable.aput_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
-                await self._astore(pause)
+                await self._astore(config, pause)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._aspill):
                 await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 

@@ -16,7 +16,6 @@ from discreet.checkpoint.late_writes import LateWrites
 from discreet.checkpoint.maintenance import Maintenance
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
-from discreet.checkpoint.pruning import is_root
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
@@ -82,7 +81,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
 
     def _pruning(self, **options: Any) -> dict[str, Any]:
         """Return all options of a pruning."""
-        return {**options, "keeps": getattr(self.policy, "keeps", is_root)}
+        return {**options, "keeps": self.policy.keeps}
 
 
 def durable_tier(inner: BaseCheckpointSaver[Any], policy: CheckpointPolicy) -> BaseCheckpointSaver[Any]:

@@ -19,10 +19,12 @@ class ScratchLimits:
 
     ttl_seconds: float = field(default_factory=lambda: load_settings().pause_seconds)
     """How long a turn may stay untouched: the time a person may take to answer an interrupt. Default: DISCREET_PAUSE_SECONDS."""
+    keep_closed: int = field(default_factory=lambda: load_settings().keep_closed)
+    """How many turns of a thread stay whole when they are over, to look at and to fork. Default: DISCREET_KEEP_CLOSED."""
     max_threads: int = 10_000
     """Threads remembered at most; a closed turn leaves about 1 kB."""
     max_bytes: int = 256 * 2**20
-    """Serialized size of all open turns. The thread in use is never evicted, even if it alone is larger."""
+    """Serialized size of all turns here. The thread in use is never evicted, even if it alone is larger."""
 
 
 class Scratch:
@@ -38,6 +40,11 @@ class Scratch:
         self._threads: OrderedDict[str, ThreadScratch] = OrderedDict()
         self._bytes = 0
         self._lock = threading.RLock()
+
+    @property
+    def keep_closed(self) -> int:
+        """How many turns of a thread stay when they are over."""
+        return self._limits.keep_closed
 
     @contextmanager
     def thread(self, thread_id: str) -> Iterator[ThreadScratch]:

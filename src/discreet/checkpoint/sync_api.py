@@ -171,7 +171,7 @@ class SyncApi(TwoTierSaver):
             for waiting in self._tiers.confirm(plan):
                 self._durable.put_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
-                self._store(pause)
+                self._store(config, pause)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._spill):
                 spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 

@@ -138,6 +138,8 @@ class ThreadScratch:
     """Messages that are stored, and what has been rebuilt of the others."""
     spilled: Version | None = None
     """Which version of the paused turn was last written to, or read from, the spill."""
+    ends: list[str] = field(default_factory=list)
+    """The checkpoints that closed the turns which are kept, oldest first."""
     closed: dict[str, str] = field(default_factory=dict)
     """The checkpoint that closed the last turn, by namespace."""
     touched: float = math.inf
@@ -153,12 +155,19 @@ class ThreadScratch:
         return self.turn
 
     def holds(self, place: CheckpointRef) -> bool:
-        """Return whether the open turn has this checkpoint."""
+        """Return whether this checkpoint is here: of the open turn, or of one that is over and kept."""
         return place.checkpoint_id in self.turn.storage.get(self.thread_id, {}).get(place.ns, {})
 
-    def head(self, ns: str) -> str | None:
-        """Return the newest checkpoint of the open turn in `ns`."""
-        return max(self.turn.storage.get(self.thread_id, {}).get(ns, {}), default=None)
+    def head(self, ns: str, *, ended: bool = False) -> str | None:
+        """Return the newest checkpoint in `ns` of the open turn, or, if `ended`, of turns that are over and kept too."""
+        newest = max(self.turn.storage.get(self.thread_id, {}).get(ns, {}), default="")
+        # A namespace with a task's id is of one turn alone.
+        over = "" if ended or ":" in ns else max(self.closed.get(ns, ""), self.closed.get("", ""))
+        return newest if newest > over else None
+
+    def is_open(self, place: CheckpointRef) -> bool:
+        """Return whether the open turn has this checkpoint."""
+        return self.holds(place) and place.checkpoint_id > self.closed.get("", "")
 
     def get(self, place: CheckpointRef, serde: SerializerProtocol) -> CheckpointTuple | None:
         """Return a checkpoint of the open turn."""
@@ -248,39 +257,65 @@ class ThreadScratch:
         self.anchors[place] = place.checkpoint_id
         self.stored[place] = versions
 
-    def close(self, place: CheckpointRef) -> None:
-        """Drop the turn that ends with `place`: all of it with the root's, else the one of that namespace."""
+    def close(self, place: CheckpointRef, keep: int = 0) -> None:
+        """End the turn with `place`: all of it with the root's, else the one of that namespace. Keep the last `keep` turns."""
+        self.closed[place.ns] = place.checkpoint_id
         if place.ns == "":
-            self.turn = InMemorySaver()
-            self.anchors.clear()
-            self.stored.clear()
-            self.overtaken.clear()
-            self.paused.clear()
-            self.asked.clear()
-            self.started.clear()
-            self.alone.clear()
-            self.openings.clear()
-            self.runs.clear()
-            self.begun.clear()
-            self.unfinished.clear()
-            self.whole.clear()
-            self.came_in.clear()
-            self.read.clear()
-            self.began.clear()
-            self.foreign.clear()
-            self.foreign_versions.clear()
-            self.said.clear()
-            self.ended.clear()
-            self.seeds.clear()
-            self.known.clear()
-        else:
+            self.ends.append(place.checkpoint_id)
+            self._drop_upto(self.ends.pop(0) if len(self.ends) > keep else "")
+            for ended in self._of_open_turn():
+                ended.clear()
+            if not keep:
+                self._forget_all()
+        elif not keep:
             self.turn.storage[self.thread_id].pop(place.ns, None)
             for written in [key for key in self.turn.writes if key[1] == place.ns]:
                 del self.turn.writes[written]
             for blob in [key for key in self.turn.blobs if key[1] == place.ns]:
                 del self.turn.blobs[blob]
         self.measure()
-        self.closed[place.ns] = place.checkpoint_id
+
+    def _of_open_turn(self) -> list[Any]:
+        """Return what says something of the open turn alone."""
+        return [
+            *(self.overtaken, self.paused, self.asked, self.alone, self.begun, self.unfinished),
+            *(self.said, self.ended, self.read, self.began),
+        ]
+
+    def _of_places(self) -> list[set[CheckpointRef] | dict[CheckpointRef, Any]]:
+        """Return what says something of single checkpoints."""
+        return [
+            *(self.anchors, self.stored, self.started, self.openings, self.runs, self.whole, self.foreign, self.seeds)
+        ]
+
+    def _forget_all(self) -> None:
+        self.turn = InMemorySaver()
+        for of_places in self._of_places():
+            of_places.clear()
+        self.ends.clear()
+        self.came_in.clear()
+        self.foreign_versions.clear()
+        self.known.clear()
+
+    def _drop_upto(self, oldest: str) -> None:
+        """Drop the turns that ended with the checkpoint `oldest` or before."""
+        turn = self.turn
+        for ns, checkpoints in turn.storage.get(self.thread_id, {}).items():
+            for old in [checkpoint_id for checkpoint_id in checkpoints if checkpoint_id <= oldest]:
+                del checkpoints[old]
+                turn.writes.pop((self.thread_id, ns, old), None)
+        for of_places in self._of_places():
+            for place in [place for place in of_places if place.checkpoint_id <= oldest]:
+                of_places.pop(place) if isinstance(of_places, dict) else of_places.discard(place)
+        if oldest and turn.storage.get(self.thread_id):
+            used = {
+                (self.thread_id, ns, *version)
+                for ns, checkpoints in turn.storage[self.thread_id].items()
+                for checkpoint, _, _ in checkpoints.values()
+                for version in turn.serde.loads_typed(checkpoint)["channel_versions"].items()
+            }
+            for blob in turn.blobs.keys() - used:
+                del turn.blobs[blob]
 
     def size(self) -> int:
         """Return its size in bytes."""
@@ -329,6 +364,7 @@ class ThreadScratch:
             refused=False,
             seeds=dict(self.seeds),
             known=KnownMessages(),
+            ends=list(self.ends),
             closed=dict(self.closed),
             spilled=None,
             touched=math.inf,

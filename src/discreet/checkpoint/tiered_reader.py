@@ -12,7 +12,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import NextVersion, disarmed
-from discreet.checkpoint.checkpoint_ref import CheckpointRef, in_run, locate
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.durable_form import PART, REDACTED
 from discreet.checkpoint.messages import dangling, without_dead_calls
 from discreet.checkpoint.policy import CheckpointPolicy
@@ -49,7 +49,8 @@ class TieredReader:
         thread_id, place = locate(config)
         if not place.checkpoint_id:
             with self._scratch.reading(thread_id) as thread:
-                head = thread.head(place.ns) if thread else None
+                ended = not in_run(config) and not self._policy.keeps(place.ns)
+                head = thread.head(place.ns, ended=ended) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
                     return self._newest(thread, CheckpointRef(place.ns, head), starting=in_run(config), stored=stored)
                 if head and place.ns == "":
@@ -103,6 +104,9 @@ class TieredReader:
         with self._scratch.reading(thread_id) as thread:
             written = thread.writes(place, self._serde) if thread else []
             here = thread is not None and thread.holds(place)
+            parent = thread.parent(place) if thread is not None and here else None
+        if parent is not None:  # in RAM, of a turn that is kept
+            stored = stored._replace(parent_config=bare(thread_id, *parent))
         tasks = {task_id for task_id, _, _ in written}
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
         asks = any(channel == INTERRUPT for _, channel, _ in kept)

@@ -73,7 +73,7 @@ class Tiers:
         if found is None and place.checkpoint_id and place.ns == "":
             raise TransientStateLostError
         with self.scratch.thread(thread_id) as thread:
-            held = thread.holds(place)
+            held = thread.is_open(place) or (thread.holds(place) and not (found and REDACTED in found.checkpoint))
             if place.ns == "":
                 thread.refused = False
                 thread.begun.add(place)
@@ -244,7 +244,10 @@ class Tiers:
         with self.scratch.thread(thread_id) as thread:
             waiting = thread.overtaken.pop(place, [])
             if plan.closing is not None:
-                thread.close(place)
+                if keep := self.scratch.keep_closed:
+                    _, parent = locate(plan.closing.config)
+                    self._keep(thread, place, plan.closing, thread.anchors.get(parent))
+                thread.close(place, keep)
             thread.note_stored(place, value_versions(plan.durable.checkpoint))
             thread.seeds[place] = self._deltas.seeds(plan.durable.checkpoint)
         return waiting
@@ -290,7 +293,8 @@ class Tiers:
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
             self._note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
-            if place.checkpoint_id >= thread.closed.get(place.ns, ""):  # else late: its turn is over
+            over = place.checkpoint_id < thread.closed.get(place.ns, "")
+            if not over or thread.holds(place):
                 thread.put_writes(place, writes, task_id, task_path, self._serde)
             if not self._policy.keeps(place.ns):
                 return None

@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
 
 _TOMBSTONES = """
 CREATE TABLE IF NOT EXISTS checkpoint_tombstones (
-    thread_id TEXT PRIMARY KEY,
+    digest BYTEA PRIMARY KEY,
     deleted_at TIMESTAMPTZ NOT NULL
 )
 """

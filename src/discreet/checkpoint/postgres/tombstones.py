@@ -8,6 +8,8 @@ stores may have begun before the deletion was committed, and can't see it, both 
 * Who stores the first checkpoint of a thread has no such row. It locks the thread's tombstone, or inserts one whose time
   is over already: a deletion waits for it, and it for a deletion.
 
+It has a digest of the thread's id: who deletes a thread leaves not even its name.
+
 What was stored while a deletion waited is deleted by the deletion's next statements; see `deletions.delete_threads`.
 """
 
@@ -26,14 +28,15 @@ ALWAYS = "infinity"
 NEVER = "-infinity"
 """Of a write that goes on from something else, or of a run that began before any deletion."""
 
+_OWN = "sha256(convert_to(%(thread_id)s, 'UTF8'))"
 _LIFE = f"interval '{LIFE.total_seconds():.0f} seconds'"
 _OVER = f"deleted_at <= now() - {_LIFE}"
 _LIVE = f"deleted_at > now() - {_LIFE}"
 
 SWEEP = f"""
-    DELETE FROM checkpoint_tombstones WHERE thread_id = ANY (ARRAY(
-        SELECT thread_id FROM checkpoint_tombstones
-        WHERE {_OVER} AND thread_id <> ALL(%(thread_ids)s)
+    DELETE FROM checkpoint_tombstones WHERE digest = ANY (ARRAY(
+        SELECT digest FROM checkpoint_tombstones
+        WHERE {_OVER}
         ORDER BY deleted_at
         LIMIT {SWEEP_LIMIT}
         FOR UPDATE SKIP LOCKED
@@ -48,20 +51,20 @@ base AS MATERIALIZED (
 ),
 tombstone AS MATERIALIZED (
     SELECT deleted_at FROM checkpoint_tombstones
-    WHERE thread_id = %(thread_id)s AND NOT EXISTS (SELECT FROM base)
+    WHERE digest = {_OWN} AND NOT EXISTS (SELECT FROM base)
     FOR SHARE
 ),
 locked AS (
-    INSERT INTO checkpoint_tombstones (thread_id, deleted_at)
-    SELECT %(thread_id)s, '-infinity'
+    INSERT INTO checkpoint_tombstones (digest, deleted_at)
+    SELECT {_OWN}, '-infinity'
     WHERE NOT EXISTS (SELECT FROM base) AND NOT EXISTS (SELECT FROM tombstone)
-    ON CONFLICT (thread_id) DO NOTHING
-    RETURNING thread_id
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING digest
 ),
 swept AS (
-    DELETE FROM checkpoint_tombstones WHERE thread_id = ANY (ARRAY(
-        SELECT thread_id FROM checkpoint_tombstones
-        WHERE {_OVER} AND thread_id <> %(thread_id)s AND EXISTS (SELECT FROM locked)
+    DELETE FROM checkpoint_tombstones WHERE digest = ANY (ARRAY(
+        SELECT digest FROM checkpoint_tombstones
+        WHERE {_OVER} AND digest <> {_OWN} AND EXISTS (SELECT FROM locked)
         ORDER BY deleted_at
         LIMIT {SWEEP_LIMIT}
         FOR UPDATE SKIP LOCKED
@@ -87,19 +90,24 @@ ANSWER = f"""
 
 LAST_DELETION = f"""(
     SELECT deleted_at FROM checkpoint_tombstones
-    WHERE thread_id = checkpoints.thread_id AND {_LIVE}
+    WHERE digest = sha256(convert_to(checkpoints.thread_id, 'UTF8')) AND {_LIVE}
 ) AS deleted_at"""  # noqa: S608  # constants
 """A column of what is read from `checkpoints`."""
 
 LAST_DELETIONS = f"""
-SELECT thread_id, deleted_at FROM checkpoint_tombstones WHERE thread_id = ANY(%(thread_ids)s) AND {_LIVE}
+SELECT d.thread_id, t.deleted_at FROM unnest(%(thread_ids)s::text[]) AS d(thread_id)
+JOIN checkpoint_tombstones t ON t.digest = sha256(convert_to(d.thread_id, 'UTF8'))
+WHERE {_LIVE}
 """  # noqa: S608  # constants
 
 BURY = """
-    INSERT INTO checkpoint_tombstones AS t (thread_id, deleted_at)
-    SELECT DISTINCT thread_id, clock_timestamp() FROM unnest(%(thread_ids)s::text[]) AS d(thread_id)
-    ORDER BY thread_id
-    ON CONFLICT (thread_id)
+    INSERT INTO checkpoint_tombstones AS t (digest, deleted_at)
+    SELECT digest, clock_timestamp() FROM (
+        SELECT DISTINCT sha256(convert_to(thread_id, 'UTF8')) AS digest
+        FROM unnest(%(thread_ids)s::text[]) AS d(thread_id)
+    ) AS dead
+    ORDER BY digest
+    ON CONFLICT (digest)
     DO UPDATE SET deleted_at = GREATEST(EXCLUDED.deleted_at, t.deleted_at + interval '1 microsecond')
 """
 """Leave a tombstone for each thread, later than any that was there."""

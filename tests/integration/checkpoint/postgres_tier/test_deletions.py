@@ -240,7 +240,7 @@ FILL = (
     SELECT 'thread-' || t, '', 'c' || c, 'task', 0, 'log', 'msgpack', ''
     FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
-    "INSERT INTO checkpoint_tombstones SELECT 'thread-' || t, now() FROM generate_series(1, 20000) t",
+    "INSERT INTO checkpoint_tombstones SELECT sha256(convert_to('thread-' || t, 'UTF8')), now() FROM generate_series(1, 20000) t",
     "ANALYZE",
 )
 
