@@ -40,6 +40,7 @@ DiscreetError
 │   └── TransientStateLostError   a paused turn whose state lived in a process that is gone
 ├── StorageError
 │   ├── StorageUnavailableError   the database can't be reached
+│   │   └── StorageBusyError      too many wait for a connection already
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
 │   ├── EmbeddedServerError       the bundled server can't be started
@@ -383,6 +384,19 @@ class StorageUnavailableError(StorageError):
     """The database can't be reached. Check DISCREET_POSTGRES_DSN, or unset it to use the embedded server."""
 
     code = "storage_unavailable"
+
+
+class StorageBusyError(StorageUnavailableError):
+    """Too many callers wait for a database connection already."""
+
+    code = "storage_busy"
+
+    def __init__(self, waiting: int) -> None:
+        self.waiting = waiting
+        super().__init__(
+            f"{waiting:,} callers wait for a database connection already. Try again in a moment; should this last, add "
+            "processes, or raise DISCREET_POOL_SIZE as far as the server's connections go (DISCREET_MAX_WAITING bounds the line)."
+        )
 
 
 class UnsupportedServerError(StorageError):

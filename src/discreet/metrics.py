@@ -28,6 +28,11 @@ redactions = Counter("discreet_redactions_total", "Values replaced by placeholde
 dropped_writes = Counter(
     "discreet_dropped_writes_total", "Channel values and task writes that were left out of what was stored.", ["kind"]
 )
+pool_waiting = Gauge("discreet_pool_waiting", "Callers in line for a database connection.")
+pool_wait_seconds = Histogram(
+    "discreet_pool_wait_seconds",
+    "Time that callers stood in line for a database connection; who did not have to is not counted.",
+)
 spill_unreadable = Counter(
     "discreet_spill_unreadable_total", "Paused turns in the database that could not be opened, by cause.", ["cause"]
 )

@@ -48,6 +48,13 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default=Path(".discreet"), description="Folder of the embedded server's data and keys.")
     postgres_version: int = Field(default=18, description="Major version of the embedded server: 16 or 18.")
     pool_size: int = Field(default=6, ge=1, le=100, description="Database connections a process may hold.")
+    max_waiting: int = Field(
+        default=1_000, ge=0, description="Callers that may wait for a database connection; one more is refused at once."
+    )
+    prepared_statements: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Whether statements are prepared on the server: off behind a pooler in transaction mode, which auto notices.",
+    )
     encryption_keys: SecretStr | None = Field(
         default=None, description="Keys as id:base64 of 32 bytes, comma-separated; the first seals, all open."
     )
