@@ -21,6 +21,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from testkit import pooler
 from testkit.ports import free_port
 
 if TYPE_CHECKING:
@@ -146,6 +147,15 @@ def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def pooled_database(empty_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the DSN of a new database without any table, through PgBouncer in transaction mode."""
+    if not pooler.installed():
+        pytest.skip("pgbouncer is not installed (Debian: apt-get install pgbouncer)")
+    with pooler.pooled(empty_database, tmp_path_factory.mktemp("pooler")) as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,8 @@ DiscreetError
 ├── CheckpointError
 │   ├── LeakBlockedError          something raw was about to be written; it was not
 │   ├── ThreadDeletedError        the thread of what was about to be stored was deleted meanwhile
-│   └── TransientStateLostError   a paused turn whose state lived in a process that is gone
+│   └── TransientStateLostError   a checkpoint, or a paused turn, that lived in a process that is gone
+│       └── PauseExpiredError     a paused turn that waited longer than it could
 ├── StorageError
 │   ├── StorageUnavailableError   the database can't be reached
 │   │   └── StorageBusyError      too many wait for a connection already
@@ -369,9 +370,22 @@ class ThreadDeletedError(CheckpointError):
 
 
 class TransientStateLostError(CheckpointError):
-    """The paused turn can't be resumed: it is over, or lived only in a process that is gone. Send the message again."""
+    """The checkpoint or paused turn is not there: it is over, or lived only in a process that is gone. Send the message again."""
 
     code = "transient_state_lost"
+
+
+class PauseExpiredError(TransientStateLostError):
+    """The paused turn waited longer than pause_seconds (DISCREET_PAUSE_SECONDS) allows. Send the message again."""
+
+    code = "pause_expired"
+
+    def __init__(self, until: str) -> None:
+        self.until = until
+        super().__init__(
+            f"The paused turn could be answered until {until}. Send the message again, or let turns wait longer: "
+            "pause_seconds=… of the saver, or DISCREET_PAUSE_SECONDS."
+        )
 
 
 class StorageError(DiscreetError):

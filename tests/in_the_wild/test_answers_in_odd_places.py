@@ -71,6 +71,7 @@ async def test_the_last_closed_turns_stay_whole_in_the_process_that_ran_them(bar
     async with AsyncPostgresSaver.from_conn_string(house.dsn) as stock:
         await stock.setup()
         saver = RedactingSaver(stock, scratch=Scratch(ScratchLimits(keep_closed=1)))
+        await saver.setup()
         for what in ("one", "two"):
             turn = [called(house, ""), [house.answer(f"re{what}")]]
             await run(graph(saver, turn), {"messages": [house.user(what)]}, house.config)

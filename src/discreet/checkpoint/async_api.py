@@ -32,7 +32,11 @@ class AsyncApi(TwoTierSaver):
             stored = await self._durable.aget_tuple(strip(config))
             since = max(since, await self._alast_deletion(config, stored))
             await self._arejoin(config, stored)
+            if stored is None and self._interrupts.missing_ended(config):
+                await self._atake_history(config)
             found = self._reader.held(config) or self._reader.settle(config, stored)
+            if found is None and self._reader.may_be_traced(config):
+                found = await self._atraced_step(config)
         if in_run(config):
             self._tiers.begin(config, found)
             self._late.begin(config, since)
@@ -47,6 +51,8 @@ class AsyncApi(TwoTierSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
+        if config is not None:
+            await self._atake_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):
             for item in listing.upto(stored):
@@ -174,6 +180,9 @@ class AsyncApi(TwoTierSaver):
                 await self._durable.aput_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 await self._astore(config, pause)
+            if plan.closing and self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
+                ended = self._interrupts.ended(plan.config)
+                await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._aspill):
                 await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
@@ -187,6 +196,21 @@ class AsyncApi(TwoTierSaver):
             return
         if (spilled := await spill.load(thread_id)) is not None:
             self._interrupts.returning(config, spilled)
+
+    async def _atraced_step(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a step of a turn that is over from the checkpoint that closed it, the first one after the step."""
+        thread_id, place = locate(config)
+        closing: CheckpointTuple | None = None
+        async for stored in self._durable.alist(bare(thread_id, place.ns, None)):
+            if stored.checkpoint["id"] < place.checkpoint_id:
+                break
+            closing = stored
+        return self._reader.traced_step(config, closing)
+
+    async def _atake_history(self, config: RunnableConfig) -> None:
+        """Take in the turns of the thread that are over and kept, by whichever process."""
+        if self._history_ttl and (spill := self._aspill) is not None:
+            self._interrupts.returning_ended(config, await spill.ended(locate(config)[0]))
 
     async def _aspill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""

@@ -16,11 +16,12 @@ from discreet.checkpoint.late_writes import LateWrites
 from discreet.checkpoint.maintenance import Maintenance
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
-from discreet.checkpoint.scratch import Scratch
+from discreet.checkpoint.scratch import Scratch, ScratchLimits, limits_of
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
+from discreet.errors import ConfigurationError
 
 
 class TwoTierSaver(BaseCheckpointSaver[Any]):
@@ -31,21 +32,39 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         inner: BaseCheckpointSaver[Any],
         *,
         policy: CheckpointPolicy | None = None,
-        scratch: Scratch | None = None,
+        scratch: Scratch | ScratchLimits | None = None,
         spill: SpillStore | SyncSpillStore | None = None,
+        schema: str | None = None,
+        pause_seconds: float | None = None,
+        history_ttl: float | None = None,
     ) -> None:
         """Store in `inner` what `policy` allows, and keep open turns in `scratch`.
 
         `inner` is left as it is: it is written through a copy with a tripwire. `scratch` is this saver's own. `spill`
         holds turns that wait for a person, so that another process can resume them; its API is the saver's, async or
-        blocking.
+        blocking. `schema` says where LangGraph's tables are, if `inner` has any.
+
+        `pause_seconds`: how long a person may take to answer, in RAM and in the spill; default DISCREET_PAUSE_SECONDS.
+        `history_ttl`: seconds for which turns that are over stay whole in the spill, so that any process can fork them.
+
+        Raises:
+            ConfigurationError: There is a `history_ttl` and no spill to keep turns in.
         """
+        if history_ttl and spill is None:
+            raise ConfigurationError(
+                "history_ttl keeps finished turns sealed in the spill: give keys=…, or set DISCREET_SPILL and "
+                "DISCREET_ENCRYPTION_KEYS (`discreet key` makes one)."
+            )
         super().__init__(serde=inner.serde)
         self.inner = inner
         self.policy = policy or CheckpointPolicy()
-        self._durable = durable_tier(inner, self.policy)
+        self._schema = schema
+        self._durable = durable_tier(inner, self.policy, schema)
         self._maintenance = Maintenance(self._durable)
-        self._scratch = scratch or Scratch()
+        self._scratch = (
+            scratch if isinstance(scratch, Scratch) else Scratch(limits_of(scratch, pause_seconds, history_ttl))
+        )
+        self._history_ttl = history_ttl
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
         self._late = LateWrites(self._scratch, timed_by_database=by_row)
@@ -67,7 +86,14 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         inner = self.inner.with_allowlist(extra_allowlist)
         if inner is self.inner:
             return self
-        saver = type(self)(inner, policy=self.policy, scratch=self._scratch, spill=self.spill)
+        saver = type(self)(
+            inner,
+            policy=self.policy,
+            scratch=self._scratch,
+            spill=self.spill,
+            schema=self._schema,
+            history_ttl=self._history_ttl,
+        )
         saver._late = self._late  # noqa: SLF001  # of its own class
         return saver
 
@@ -84,13 +110,15 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         return {**options, "keeps": self.policy.keeps}
 
 
-def durable_tier(inner: BaseCheckpointSaver[Any], policy: CheckpointPolicy) -> BaseCheckpointSaver[Any]:
+def durable_tier(
+    inner: BaseCheckpointSaver[Any], policy: CheckpointPolicy, schema: str | None = None
+) -> BaseCheckpointSaver[Any]:
     """Return a saver over the rows of `inner` that refuses to write what the filter should have kept out."""
     tier: BaseCheckpointSaver[Any]
     if type(inner) is AsyncPostgresSaver:
-        tier = AsyncPostgresTier(inner, message_channels=policy.messages)
+        tier = AsyncPostgresTier(inner, message_channels=policy.messages, schema=schema)
     elif type(inner) is PostgresSaver:
-        tier = PostgresTier(inner, message_channels=policy.messages)
+        tier = PostgresTier(inner, message_channels=policy.messages, schema=schema)
     else:
         tier = copy.copy(inner)
     tier.serde = TripwireSerializer(inner.serde)

@@ -22,7 +22,16 @@ JOIN = "join:"
 BUMPS = "__snapshot_bumps__"
 """Lists, as `<node>|<channel>`, what LangGraph says was seen because it has stored a delta channel anew."""
 
-NO_NODES = frozenset({INTERRUPT, "__input__", BUMPS})
+MARKS = "__redacted__"
+"""Lists, by a checkpoint's id, that this saver wrote it and all that it refers to, and whether a run could go on from it.
+
+It is where LangGraph lists nodes, because every saver keeps that whole. What LangGraph makes of the checkpoint has another id,
+so it is not marked.
+"""
+WHOLE, PART = "whole", "part"
+"""Marks: nothing that a run needs to go on from it was dropped, or something was."""
+
+NO_NODES = frozenset({INTERRUPT, "__input__", BUMPS, MARKS})
 """What LangGraph lists among the nodes that have seen channels, and is none."""
 
 NO_WRITES = "__no_writes__"
@@ -33,6 +42,17 @@ NO_TASK = "00000000-0000-0000-0000-000000000000"
 
 CONTROL = frozenset({ERROR, INTERRUPT, RESUME, "__error_source_node__"})
 """Writes that say what happened to a task. Every other write is output, and one output means the task is finished."""
+
+
+def mark_of(checkpoint: Checkpoint) -> str | None:
+    """Return the mark of a checkpoint; None if another saver wrote it."""
+    mark = checkpoint["versions_seen"].get(MARKS, {}).get(checkpoint["id"])
+    return None if mark is None else str(mark)
+
+
+def marked(checkpoint: Checkpoint, mark: str) -> Checkpoint:
+    """Return `checkpoint` with a mark."""
+    return {**checkpoint, "versions_seen": {**checkpoint["versions_seen"], MARKS: {checkpoint["id"]: mark}}}
 
 
 def is_engine_channel(channel: str) -> bool:

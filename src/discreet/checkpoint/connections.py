@@ -1,4 +1,4 @@
-"""A connection of one's own, beside a pool: advisory locks belong to the session that took them."""
+"""A connection of one's own, beside those in use: a lock is held on one while another works."""
 
 from __future__ import annotations
 
@@ -6,22 +6,40 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, ConnectionInfo
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+"""Nothing is done twice on such a connection, and there may be a pooler in between."""
 
 
 @asynccontextmanager
-async def own_connection(pool: AsyncConnectionPool[Any], **options: Any) -> AsyncIterator[AsyncConnection[Any]]:
-    """Yield a new connection to where `pool` leads, in autocommit, with `options` over those of the pool."""
-    given = await pool._resolve_kwargs()  # noqa: SLF001  # they may come from a callable, and only this calls it
-    conninfo = await pool._resolve_conninfo()  # noqa: SLF001  # as above
-    async with await AsyncConnection.connect(conninfo, **{**given, "autocommit": True, **options}) as own:
+async def own_connection(
+    source: AsyncConnection[Any] | AsyncConnectionPool[Any],
+) -> AsyncIterator[AsyncConnection[Any]]:
+    """Yield a new connection to where `source` leads, in autocommit."""
+    given: dict[str, Any] = {}
+    if isinstance(source, AsyncConnection):
+        conninfo = _conninfo(source.info)
+    else:
+        conninfo = await source._resolve_conninfo()  # noqa: SLF001  # it may come from a callable, and only this calls it
+        given = await source._resolve_kwargs()  # noqa: SLF001  # as above
+    async with await AsyncConnection.connect(conninfo, **{**given, **_OPTIONS}) as own:
         yield own
 
 
 @contextmanager
-def own_sync_connection(pool: ConnectionPool[Any], **options: Any) -> Iterator[Connection[Any]]:
+def own_sync_connection(source: Connection[Any] | ConnectionPool[Any]) -> Iterator[Connection[Any]]:
     """Do what `own_connection` does, blocking."""
-    given = {**pool._resolve_kwargs(), "autocommit": True, **options}  # noqa: SLF001  # as above
-    with Connection.connect(pool._resolve_conninfo(), **given) as own:  # noqa: SLF001  # as above
+    given: dict[str, Any] = {}
+    if isinstance(source, Connection):
+        conninfo = _conninfo(source.info)
+    else:
+        conninfo, given = source._resolve_conninfo(), source._resolve_kwargs()  # noqa: SLF001  # as above
+    with Connection.connect(conninfo, **{**given, **_OPTIONS}) as own:
         yield own
+
+
+def _conninfo(info: ConnectionInfo) -> str:
+    return make_conninfo(**info.get_parameters(), password=info.password or None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 
 from discreet import metrics
 from discreet.checkpoint.answers import is_answer
-from discreet.checkpoint.channels import START, NextVersion, disarmed
+from discreet.checkpoint.channels import PART, START, WHOLE, NextVersion, disarmed, marked
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
 from discreet.checkpoint.messages import Chosen, Said, Turn, fold, said_last
@@ -17,13 +18,11 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.write_plan import DurablePut, Stored
 
+ANSWER_BY = "answer_by"
+"""In a pause's metadata: until when (ISO 8601) its question can be answered."""
+
 UNFINISHED = "unfinished"
 """A mark in a checkpoint's metadata: it is of the middle of a turn, of which it holds a part."""
-
-REDACTED = "redacted"
-"""A mark in a checkpoint: this saver wrote it, and all that it refers to. Other savers make a new one of each that they read."""
-WHOLE, PART = "whole", "part"
-"""Its values: nothing that a run needs to go on from it was dropped, or something was."""
 
 _dropped_values = metrics.dropped_writes.labels(kind="channel")
 
@@ -31,8 +30,11 @@ _dropped_values = metrics.dropped_writes.labels(kind="channel")
 class DurableForm:
     """Makes what is stored of a policy's checkpoints."""
 
-    def __init__(self, policy: CheckpointPolicy, next_version: NextVersion, *, by_row: bool) -> None:
+    def __init__(
+        self, policy: CheckpointPolicy, next_version: NextVersion, *, by_row: bool, pause_seconds: float
+    ) -> None:
         self._policy = policy
+        self._pause_seconds = pause_seconds
         self._next_version = next_version
         self._by_row = by_row
 
@@ -114,7 +116,7 @@ class DurableForm:
             filtered = self.filtered(thread, place, whole, Turn.PAUSED)
             if filtered.complete:
                 return Stored(self.build(thread, place, filtered), whole=True)
-        return self.stub(thread, place, whole, Turn.PAUSED)
+        return self.stub(thread, place, whole, Turn.PAUSED)._replace(asked=True)
 
     def stub(self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn) -> Stored:
         """Return what is stored of the middle of a turn, so that another process finds the user's message.
@@ -141,7 +143,10 @@ class DurableForm:
         thread.overtaken.setdefault(place, [])
         if stored.unfinished:
             metadata = cast("CheckpointMetadata", {**metadata, UNFINISHED: True})
-        checkpoint = cast("Checkpoint", {**stored.checkpoint, REDACTED: WHOLE if stored.whole else PART})
+        if stored.asked:
+            until = datetime.now(UTC) + timedelta(seconds=self._pause_seconds)
+            metadata = cast("CheckpointMetadata", {**metadata, ANSWER_BY: until.isoformat(timespec="seconds")})
+        checkpoint = marked(stored.checkpoint, WHOLE if stored.whole else PART)
         values = checkpoint["channel_values"]
         for channel in self._policy.messages if not self._by_row else ():
             if channel in values:

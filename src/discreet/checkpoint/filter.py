@@ -210,7 +210,11 @@ def _replaced(messages: Sequence[Any], before: Chosen | None, said: Said) -> Cho
 def _filter_plain(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | None:
     if is_trigger(channel):
         return _as_is(value) if is_engine_data(channel, value) else None
-    return _by_rule(policy.channels.get(channel), value, policy)
+    rule = policy.channels.get(channel)
+    kept = _by_rule(rule, value, policy)
+    if rule is not None and kept is None:
+        policy.tell_dropped(channel, type(value).__name__)
+    return kept
 
 
 def _filter_control(channel: str, value: Any, policy: CheckpointPolicy) -> Kept | None:

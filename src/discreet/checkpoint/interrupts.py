@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
@@ -64,6 +65,29 @@ class Interrupts:
             thread.spilled = spilled.version
             self._scratch.replace(thread)
             logger.info("turn_taken_over", extra={"thread_id": thread_id})
+
+    def ended(self, config: RunnableConfig) -> Spilled:
+        """Return the turn that has just ended, to be kept for a while."""
+        thread_id, place = locate(config)
+        with self._scratch.thread(thread_id) as thread:
+            return Spilled.now(
+                place.checkpoint_id, serialize(thread, self._serde, upto=place.checkpoint_id), ended=True
+            )
+
+    def missing_ended(self, config: RunnableConfig) -> bool:
+        """Return whether a checkpoint that `config` names may be one of a turn that is over, and not here."""
+        thread_id, place = locate(config)
+        with self._scratch.reading(thread_id) as thread:
+            return bool(place.checkpoint_id) and not (thread is not None and thread.holds(place))
+
+    def returning_ended(self, config: RunnableConfig, kept: Sequence[Spilled]) -> None:
+        """Take in turns that are over, from whichever process kept them."""
+        thread_id, _ = locate(config)
+        for spilled in kept:
+            turn = deserialize(spilled.payload, thread_id, self._serde)
+            with self._scratch.thread(thread_id) as thread:
+                if turn is not None and spilled.head not in thread.ends:
+                    thread.add_ended(turn, spilled.head)
 
     def over(self, config: RunnableConfig) -> bool:
         """Return whether the thread's turn had been spilled, now that it is over; forget that it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -13,6 +14,8 @@ from discreet.checkpoint.channels import is_engine_channel
 from discreet.checkpoint.message_ids import safe_id
 from discreet.errors import ConfigurationError
 from discreet.ports import TextRedactor, of_thread
+
+logger = logging.getLogger(__name__)
 
 
 class Rule(Enum):
@@ -73,6 +76,10 @@ class CheckpointPolicy:
 
     One that has `for_thread`, as that has, tells the values of a thread apart.
     """
+    trace: bool = False
+    """Whether the steps of a turn that is over can be looked at: names, order, times and sizes, and no content."""
+    told: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Channels of which it was logged that they can't be stored. Whoever makes a policy leaves it out."""
     thread_id: str | None = None
     """The thread that is stored. Whoever makes a policy leaves it out."""
 
@@ -100,6 +107,12 @@ class CheckpointPolicy:
     def safe_id(self, message_id: str | None) -> str | None:
         """Return a message's id as it may be stored."""
         return safe_id(message_id, self._bound_redactor().redact)
+
+    def tell_dropped(self, channel: str, kind: str) -> None:
+        """Log, once a channel, that a value of it was not stored though a rule names it, because it is no plain data."""
+        if channel not in self.told:
+            self.told.add(channel)
+            logger.warning("channel_not_stored", extra={"channel": channel, "type": kind})
 
     def redact(self, text: str) -> str:
         """Return `text` as it may be stored."""

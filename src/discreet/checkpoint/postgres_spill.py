@@ -1,4 +1,6 @@
-"""The spill in PostgreSQL: one sealed row a paused thread, in a table that never reaches the write-ahead log.
+"""The spill in PostgreSQL: a sealed row a paused thread, in a table that never reaches the write-ahead log.
+
+Turns that are over have rows there too, if `history_ttl` says so.
 
 An UNLOGGED table is emptied when the server crashes, and a standby has none of it: its turns are then lost, as they would
 be without a spill. The server sees thread ids, checkpoint ids and ciphertext; keys stay in the process.
@@ -7,20 +9,25 @@ be without a spill. The server sees thread ids, checkpoint ids and ciphertext; k
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
-from psycopg.rows import tuple_row
+from psycopg.rows import dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
-from discreet.checkpoint.connections import own_connection, own_sync_connection
+from discreet.checkpoint.postgres.cursors import AsyncTableCursor, TableCursor, sync_table_cursor, table_cursor
+from discreet.checkpoint.postgres.names import Tables
+from discreet.checkpoint.postgres.schema import Found, Step, missing_schema
+from discreet.checkpoint.postgres.setting_up import look, set_up, sync_look, sync_set_up
+from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
 from discreet.encryption import associate, seal, unseal
 from discreet.errors import EncryptionError
-from discreet.locks import setup_lock, sync_setup_lock
+from discreet.leases import lease, sync_lease
 from discreet.ports import KeyProvider
 from discreet.settings import load_settings
 
@@ -28,19 +35,22 @@ logger = logging.getLogger(__name__)
 
 CREATE_TABLE = """
 CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
-    thread_id TEXT PRIMARY KEY,
+    thread_id TEXT NOT NULL,
+    ended TEXT NOT NULL DEFAULT '',
     head TEXT NOT NULL,
     generation UUID NOT NULL,
     expires_at timestamptz NOT NULL,
-    sealed BYTEA NOT NULL
+    sealed BYTEA NOT NULL,
+    PRIMARY KEY (thread_id, ended)
 )
 """
-CREATE_INDEX = "CREATE INDEX IF NOT EXISTS checkpoint_spill_expires_at ON checkpoint_spill (expires_at)"
+INDEX = "checkpoint_spill_expires_at"
+CREATE_INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX} ON checkpoint_spill (expires_at)"
 
 SAVE = """
-INSERT INTO checkpoint_spill AS kept (thread_id, head, generation, expires_at, sealed)
-VALUES (%(thread_id)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s)
-ON CONFLICT (thread_id) DO UPDATE
+INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed)
+VALUES (%(thread_id)s, %(ended)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s)
+ON CONFLICT (thread_id, ended) DO UPDATE
 SET head = EXCLUDED.head, generation = EXCLUDED.generation, expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
     OR kept.expires_at <= now()
@@ -49,8 +59,8 @@ WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EX
 
 SWEEP = """
 DELETE FROM checkpoint_spill
-WHERE thread_id = ANY(ARRAY(
-    SELECT thread_id FROM checkpoint_spill
+WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM checkpoint_spill
     WHERE expires_at <= now()
     ORDER BY expires_at
     LIMIT %(limit)s
@@ -63,35 +73,51 @@ SWEEP_LIMIT = 100
 
 LOAD = """
 SELECT head, generation::text, sealed FROM checkpoint_spill
-WHERE thread_id = %(thread_id)s AND expires_at > now()
+WHERE thread_id = %(thread_id)s AND ended = '' AND expires_at > now()
+"""
+
+LOAD_ENDED = """
+SELECT head, generation::text, sealed FROM checkpoint_spill
+WHERE thread_id = %(thread_id)s AND ended <> '' AND expires_at > now()
+ORDER BY ended COLLATE "C"
 """
 
 GENERATION = """
 SELECT head, generation::text FROM checkpoint_spill
-WHERE thread_id = %(thread_id)s AND expires_at > now()
+WHERE thread_id = %(thread_id)s AND ended = '' AND expires_at > now()
 """
 
 DROP = """
 DELETE FROM checkpoint_spill
-WHERE thread_id = ANY(%(thread_ids)s) AND (%(upto)s::text IS NULL OR head COLLATE "C" <= %(upto)s::text)
+WHERE thread_id = ANY(%(thread_ids)s)
+    AND (%(upto)s::text IS NULL OR (ended = '' AND head COLLATE "C" <= %(upto)s::text))
 """
+
+
+def missing(there: Found) -> list[Step]:
+    """Return what to do until a schema has the spill."""
+    if "checkpoint_spill" in there.tables and INDEX in there.indexes:
+        return []
+    return [*missing_schema(there), Step("checkpoint_spill", [Statement(CREATE_TABLE), Statement(CREATE_INDEX)])]
 
 
 class _SealedRows:
     """What both faces share: everything but the calls."""
 
-    def __init__(self, keys: KeyProvider, ttl_seconds: float | None) -> None:
+    def __init__(self, keys: KeyProvider, ttl_seconds: float | None, schema: str | None) -> None:
+        self._tables = Tables(schema)
         self._keys = keys
         self._ttl_seconds = load_settings().pause_seconds if ttl_seconds is None else ttl_seconds
 
-    def _seal(self, thread_id: str, spilled: Spilled) -> dict[str, Any]:
+    def _seal(self, thread_id: str, spilled: Spilled, ttl_seconds: float | None) -> dict[str, Any]:
         """Return the row of `spilled`."""
         sealed = seal(spilled.payload, _belongs_to(thread_id, spilled.version), self._keys)
         return {
             "thread_id": thread_id,
+            "ended": spilled.head if spilled.ended else "",
             "head": spilled.head,
             "generation": spilled.generation,
-            "ttl_seconds": self._ttl_seconds,
+            "ttl_seconds": self._ttl_seconds if ttl_seconds is None else ttl_seconds,
             "sealed": sealed,
         }
 
@@ -117,102 +143,132 @@ class PostgresSpill(_SealedRows):
     """
 
     def __init__(
-        self, pool: AsyncConnectionPool[AsyncConnection[Any]], keys: KeyProvider, *, ttl_seconds: float | None = None
+        self,
+        pool: AsyncConnectionPool[AsyncConnection[Any]],
+        keys: KeyProvider,
+        *,
+        ttl_seconds: float | None = None,
+        schema: str | None = None,
     ) -> None:
         """Work on connections of `pool`, which stays the caller's. Call `setup` once.
 
         `ttl_seconds`: how long a person may take to answer. Default: DISCREET_PAUSE_SECONDS.
+        `schema`: where the table is. Default: beside LangGraph's tables, else where it is in sight.
         """
-        super().__init__(keys, ttl_seconds)
+        super().__init__(keys, ttl_seconds, schema)
         self._pool = pool
 
     async def setup(self) -> None:
-        """Create the table, one process at a time. Looks at the database every time.
+        """Create the table, one process at a time, if it is missing. Looks at the database every time.
 
         Raises:
-            MigrationError: Another process held the lock for a minute.
+            MigrationError: Another process held the lock for a minute, or this role may not create it.
             StorageError: The table could not be created.
         """
         with storage_errors():
-            async with own_connection(self._pool) as conn, setup_lock(conn):
-                await conn.execute(CREATE_TABLE)
-                await conn.execute(CREATE_INDEX)
+            async with self._cursor(dict_row) as cursor:
+                there = await look(cursor)
+            await set_up(self._pool, there.schema, there, missing)
 
-    async def save(self, thread_id: str, spilled: Spilled) -> bool:
+    async def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
-        row = self._seal(thread_id, spilled)
+        row = self._seal(thread_id, spilled, ttl_seconds)
         with storage_errors():
-            async with self._pool.connection() as conn:
-                saved = await conn.execute(SAVE, row)
-                await conn.execute(SWEEP, {"limit": SWEEP_LIMIT})
-                return saved.rowcount == 1
+            async with self._cursor() as cursor:
+                saved = (await cursor.execute(SAVE, row)).rowcount == 1
+                await cursor.execute(SWEEP, {"limit": SWEEP_LIMIT})
+        return saved
 
     async def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
         with storage_errors():
-            async with self._pool.connection() as conn:
-                cursor = conn.cursor(row_factory=tuple_row, binary=True)
+            async with self._cursor() as cursor:
                 row = await (await cursor.execute(LOAD, {"thread_id": thread_id})).fetchone()
         return self._open(thread_id, row)
+
+    async def ended(self, thread_id: str) -> list[Spilled]:
+        """Return the turns that are over and still kept, oldest first, those that can be opened."""
+        with storage_errors():
+            async with self._cursor() as cursor:
+                rows = await (await cursor.execute(LOAD_ENDED, {"thread_id": thread_id})).fetchall()
+        return [spilled for row in rows if (spilled := self._open(thread_id, row))]
 
     async def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
         with storage_errors():
-            async with self._pool.connection() as conn:
-                cursor = conn.cursor(row_factory=tuple_row)
+            async with self._cursor() as cursor:
                 row = await (await cursor.execute(GENERATION, {"thread_id": thread_id})).fetchone()
         return Version(*row) if row else None
 
     async def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
         with storage_errors():
-            async with self._pool.connection() as conn:
-                await conn.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+            async with self._cursor() as cursor:
+                await cursor.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+
+    @asynccontextmanager
+    async def _cursor(self, row_factory: Any = tuple_row) -> AsyncIterator[AsyncTableCursor]:
+        async with lease(self._pool) as conn, await table_cursor(conn, self._tables, row_factory=row_factory) as cursor:
+            yield cursor
 
 
 class SyncPostgresSpill(_SealedRows):
     """Spill store for the sync saver, over the same rows."""
 
     def __init__(
-        self, pool: ConnectionPool[Connection[Any]], keys: KeyProvider, *, ttl_seconds: float | None = None
+        self,
+        pool: ConnectionPool[Connection[Any]],
+        keys: KeyProvider,
+        *,
+        ttl_seconds: float | None = None,
+        schema: str | None = None,
     ) -> None:
-        """Work on connections of `pool`, which stays the caller's. Call `setup` once.
-
-        `ttl_seconds`: how long a person may take to answer. Default: DISCREET_PAUSE_SECONDS.
-        """
-        super().__init__(keys, ttl_seconds)
+        """Work on connections of `pool`, which stays the caller's; see `PostgresSpill`."""
+        super().__init__(keys, ttl_seconds, schema)
         self._pool = pool
 
     def setup(self) -> None:
         """Create the table; see `PostgresSpill.setup`."""
-        with storage_errors(), own_sync_connection(self._pool) as conn, sync_setup_lock(conn):
-            conn.execute(CREATE_TABLE)
-            conn.execute(CREATE_INDEX)
+        with storage_errors():
+            with self._cursor(dict_row) as cursor:
+                there = sync_look(cursor)
+            sync_set_up(self._pool, there.schema, there, missing)
 
-    def save(self, thread_id: str, spilled: Spilled) -> bool:
+    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
-        row = self._seal(thread_id, spilled)
-        with storage_errors(), self._pool.connection() as conn:
-            saved = conn.execute(SAVE, row)
-            conn.execute(SWEEP, {"limit": SWEEP_LIMIT})
-            return saved.rowcount == 1
+        row = self._seal(thread_id, spilled, ttl_seconds)
+        with storage_errors(), self._cursor() as cursor:
+            saved = cursor.execute(SAVE, row).rowcount == 1
+            cursor.execute(SWEEP, {"limit": SWEEP_LIMIT})
+        return saved
 
     def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn, unless its time is over or the row can't be opened."""
-        with storage_errors(), self._pool.connection() as conn:
-            row = conn.cursor(row_factory=tuple_row, binary=True).execute(LOAD, {"thread_id": thread_id}).fetchone()
+        with storage_errors(), self._cursor() as cursor:
+            row = cursor.execute(LOAD, {"thread_id": thread_id}).fetchone()
         return self._open(thread_id, row)
+
+    def ended(self, thread_id: str) -> list[Spilled]:
+        """Return the turns that are over and still kept, oldest first, those that can be opened."""
+        with storage_errors(), self._cursor() as cursor:
+            rows = cursor.execute(LOAD_ENDED, {"thread_id": thread_id}).fetchall()
+        return [spilled for row in rows if (spilled := self._open(thread_id, row))]
 
     def generation(self, thread_id: str) -> Version | None:
         """Return the version of the paused turn. Whether the row can be opened is not looked at."""
-        with storage_errors(), self._pool.connection() as conn:
-            row = conn.cursor(row_factory=tuple_row).execute(GENERATION, {"thread_id": thread_id}).fetchone()
+        with storage_errors(), self._cursor() as cursor:
+            row = cursor.execute(GENERATION, {"thread_id": thread_id}).fetchone()
         return Version(*row) if row else None
 
     def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
-        with storage_errors(), self._pool.connection() as conn:
-            conn.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+        with storage_errors(), self._cursor() as cursor:
+            cursor.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+
+    @contextmanager
+    def _cursor(self, row_factory: Any = tuple_row) -> Iterator[TableCursor]:
+        with sync_lease(self._pool) as conn, sync_table_cursor(conn, self._tables, row_factory=row_factory) as cursor:
+            yield cursor
 
 
 def _belongs_to(thread_id: str, version: Version) -> bytes:

@@ -14,9 +14,6 @@ KEEP_LATEST = "keep_latest"
 DELETE = "delete"
 """Upstream's name for pruning a thread to nothing."""
 
-REDACTED_MARK = "redacted"
-"""A key of every checkpoint that our savers wrote. One without it is a stock saver's."""
-
 
 class Row(NamedTuple):
     """What decides about a checkpoint. Its values are not read."""

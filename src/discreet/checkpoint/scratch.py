@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.settings import load_settings
@@ -25,6 +25,14 @@ class ScratchLimits:
     """Threads remembered at most; a closed turn leaves about 1 kB."""
     max_bytes: int = 256 * 2**20
     """Serialized size of all turns here. The thread in use is never evicted, even if it alone is larger."""
+
+
+def limits_of(limits: ScratchLimits | None, pause_seconds: float | None, history_ttl: float | None) -> ScratchLimits:
+    """Return `limits` with a saver's own arguments; a turn that goes to the history is kept until it is there."""
+    limits = limits or ScratchLimits()
+    if pause_seconds is not None:
+        limits = replace(limits, ttl_seconds=pause_seconds)
+    return replace(limits, keep_closed=1) if history_ttl and not limits.keep_closed else limits
 
 
 class Scratch:
@@ -45,6 +53,11 @@ class Scratch:
     def keep_closed(self) -> int:
         """How many turns of a thread stay when they are over."""
         return self._limits.keep_closed
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long a person may take to answer."""
+        return self._limits.ttl_seconds
 
     @contextmanager
     def thread(self, thread_id: str) -> Iterator[ThreadScratch]:

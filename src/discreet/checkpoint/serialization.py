@@ -33,13 +33,16 @@ Ref = int | list[int]
 """A value: the index of an item, or those of the items of a list."""
 
 
-def serialize(thread: ThreadScratch, serde: SerializerProtocol) -> bytes:
+def serialize(thread: ThreadScratch, serde: SerializerProtocol, *, upto: str = "") -> bytes:
     """Return all of the open turn: checkpoints and writes of every namespace, and what is known to be stored.
+
+    With `upto`, of the turn that ended with that checkpoint instead.
 
     Values are read through the thread's own serializer and written plain by `serde`. The thread's id is not part of it.
     Filtered writes that wait for their checkpoint are left out: whoever takes over stores what it can itself.
     """
     items = _Items(thread.saver(serde).serde, serde)
+    thread = thread.one_turn(upto)
     turn = thread.turn
     content = {
         "format": FORMAT,

@@ -26,7 +26,7 @@ class Version(NamedTuple):
 
 
 class Spilled(NamedTuple):
-    """A paused turn."""
+    """A paused turn, or one that is over and is kept for a while."""
 
     head: str
     """The newest checkpoint of the root graph."""
@@ -34,11 +34,13 @@ class Spilled(NamedTuple):
     """See `Version`."""
     payload: bytes
     """What `serialize` made of it. In the clear: only a spill store's `save` may take it out of the process."""
+    ended: bool = False
+    """Whether it is over. A thread has one paused turn at most, and any number of these, by head."""
 
     @classmethod
-    def now(cls, head: str, payload: bytes) -> Spilled:
+    def now(cls, head: str, payload: bytes, *, ended: bool = False) -> Spilled:
         """Return `payload` as a new generation. Make it while you hold the turn, so that the order is the turn's."""
-        return cls(head, str(uuid6()), payload)
+        return cls(head, str(uuid6()), payload, ended)
 
     @property
     def version(self) -> Version:
@@ -56,8 +58,10 @@ class SpillStore(Protocol):
         """Create what is needed. Several processes may call it at once, again and again."""
         ...
 
-    async def save(self, thread_id: str, spilled: Spilled) -> bool:
+    async def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there, which stays.
+
+        `ttl_seconds`: for how long. Default: as long as a person may take to answer.
 
         Raises:
             StorageError: It is not kept.
@@ -68,12 +72,16 @@ class SpillStore(Protocol):
         """Return the paused turn, unless its time is over."""
         ...
 
+    async def ended(self, thread_id: str) -> list[Spilled]:
+        """Return the turns of a thread that are over and still kept, oldest first."""
+        ...
+
     async def generation(self, thread_id: str) -> Version | None:
         """Return what `load` would, without the payload: a process compares it with the version in its RAM."""
         ...
 
     async def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
-        """Forget these threads' turns; with `upto`, only those whose head is not newer than that checkpoint."""
+        """Forget these threads' turns; with `upto`, only paused ones whose head is not newer than that checkpoint."""
         ...
 
 
@@ -84,12 +92,16 @@ class SyncSpillStore(Protocol):
         """Create what is needed."""
         ...
 
-    def save(self, thread_id: str, spilled: Spilled) -> bool:
+    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
         ...
 
     def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn."""
+        ...
+
+    def ended(self, thread_id: str) -> list[Spilled]:
+        """Return the turns that are over and still kept."""
         ...
 
     def generation(self, thread_id: str) -> Version | None:
@@ -113,9 +125,13 @@ class BlockingSpill:
         """Create what is needed."""
         self._wait(self._spill.setup())
 
-    def save(self, thread_id: str, spilled: Spilled) -> bool:
+    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
-        return self._wait(self._spill.save(thread_id, spilled))
+        return self._wait(self._spill.save(thread_id, spilled, ttl_seconds=ttl_seconds))
+
+    def ended(self, thread_id: str) -> list[Spilled]:
+        """Return the turns that are over and still kept."""
+        return self._wait(self._spill.ended(thread_id))
 
     def load(self, thread_id: str) -> Spilled | None:
         """Return the paused turn."""

@@ -12,8 +12,9 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from discreet.checkpoint.async_api import AsyncApi
 from discreet.checkpoint.policy import CheckpointPolicy
-from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, PostgresTier
+from discreet.checkpoint.postgres import CONNECT_TIMEOUT_SECONDS, CONNECTION, PostgresTier, check_pool
 from discreet.checkpoint.postgres_spill import SyncPostgresSpill
+from discreet.checkpoint.scratch import Scratch, ScratchLimits
 from discreet.checkpoint.spill import spill_keys
 from discreet.checkpoint.sync_api import SyncApi
 from discreet.errors import StorageUnavailableError
@@ -27,11 +28,19 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
     @classmethod
     @contextmanager
     def from_conn_string(
-        cls, dsn: str, policy: CheckpointPolicy | None = None, *, keys: KeyProvider | None = None
+        cls,
+        dsn: str,
+        policy: CheckpointPolicy | None = None,
+        *,
+        keys: KeyProvider | None = None,
+        schema: str | None = None,
+        scratch: Scratch | ScratchLimits | None = None,
+        pause_seconds: float | None = None,
+        history_ttl: float | None = None,
     ) -> Iterator[Self]:
         """Yield a saver over a pool of its own, of DISCREET_POOL_SIZE connections. Call `setup` once.
 
-        `keys`: see `from_pool`.
+        For `keys` and what follows see `from_pool`.
 
         Raises:
             StorageUnavailableError: No connection in ten seconds.
@@ -50,7 +59,15 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
             pool.close()
             raise StorageUnavailableError from error
         with pool:
-            yield cls.from_pool(pool, policy, keys=keys)
+            yield cls.from_pool(
+                pool,
+                policy,
+                keys=keys,
+                schema=schema,
+                scratch=scratch,
+                pause_seconds=pause_seconds,
+                history_ttl=history_ttl,
+            )
 
     @classmethod
     def from_pool(
@@ -59,17 +76,34 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
         policy: CheckpointPolicy | None = None,
         *,
         keys: KeyProvider | None = None,
+        schema: str | None = None,
+        scratch: Scratch | ScratchLimits | None = None,
+        pause_seconds: float | None = None,
+        history_ttl: float | None = None,
     ) -> Self:
         """Return a saver over `pool`, which stays the caller's.
 
         With `keys`, or those of DISCREET_ENCRYPTION_KEYS if DISCREET_SPILL is on, paused turns are sealed and kept in the
         database, so that another process can resume them.
 
+        `schema`: where all tables are. Default: where LangGraph's are in sight of the role's search_path, else where
+        LangGraph would create them. `setup` creates it if need be.
+
         Raises:
-            ConfigurationError: DISCREET_SPILL is on and there is no key.
+            ConfigurationError: DISCREET_SPILL is on and there is no key, or `pool` is of the other face.
         """
+        check_pool(pool, ConnectionPool)
         keys = keys or spill_keys()
-        return cls(PostgresSaver(pool), policy=policy, spill=SyncPostgresSpill(pool, keys) if keys else None)
+        spill = SyncPostgresSpill(pool, keys, schema=schema, ttl_seconds=pause_seconds) if keys else None
+        return cls(
+            PostgresSaver(pool),
+            policy=policy,
+            scratch=scratch,
+            spill=spill,
+            schema=schema,
+            pause_seconds=pause_seconds,
+            history_ttl=history_ttl,
+        )
 
     def setup(self, *, guard: bool | None = None) -> None:
         """Create or upgrade the tables of the durable tier, if it has any. Several processes may call it at once.
@@ -78,8 +112,11 @@ class RedactingSyncSaver(AsyncApi, SyncApi):
         it does where this call creates them. True adds it, for new rows, where other savers have written before; they
         can't go on from then. False removes it.
 
+        Where nothing is missing it changes nothing, and a role that owns nothing may call it.
+
         Raises:
-            MigrationError: Another process has been at it for a minute.
+            MigrationError: Another process has been at it for a minute, or this role may not create what is missing.
+            ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
         """
         if isinstance(self._durable, PostgresTier):
             self._durable.setup(guard=guard)

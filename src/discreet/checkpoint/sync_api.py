@@ -32,7 +32,11 @@ class SyncApi(TwoTierSaver):
             stored = self._durable.get_tuple(strip(config))
             since = max(since, self._last_deletion(config, stored))
             self._rejoin(config, stored)
+            if stored is None and self._interrupts.missing_ended(config):
+                self._take_history(config)
             found = self._reader.held(config) or self._reader.settle(config, stored)
+            if found is None and self._reader.may_be_traced(config):
+                found = self._traced_step(config)
         if in_run(config):
             self._tiers.begin(config, found)
             self._late.begin(config, since)
@@ -47,6 +51,8 @@ class SyncApi(TwoTierSaver):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
+        if config is not None:
+            self._take_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
             yield from listing.upto(stored)
@@ -172,6 +178,9 @@ class SyncApi(TwoTierSaver):
                 self._durable.put_writes(*waiting)
             if pause := self._tiers.replan_pause(plan):
                 self._store(config, pause)
+            if plan.closing and self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
+                ended = self._interrupts.ended(plan.config)
+                spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._spill):
                 spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
@@ -185,6 +194,21 @@ class SyncApi(TwoTierSaver):
             return
         if (spilled := spill.load(thread_id)) is not None:
             self._interrupts.returning(config, spilled)
+
+    def _traced_step(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a step of a turn that is over from the checkpoint that closed it, the first one after the step."""
+        thread_id, place = locate(config)
+        closing: CheckpointTuple | None = None
+        for stored in self._durable.list(bare(thread_id, place.ns, None)):
+            if stored.checkpoint["id"] < place.checkpoint_id:
+                break
+            closing = stored
+        return self._reader.traced_step(config, closing)
+
+    def _take_history(self, config: RunnableConfig) -> None:
+        """Take in the turns of the thread that are over and kept, by whichever process."""
+        if self._history_ttl and (spill := self._spill) is not None:
+            self._interrupts.returning_ended(config, spill.ended(locate(config)[0]))
 
     def _spill_pause(self, config: RunnableConfig) -> None:
         """Leave the turn where another process finds it, if it waits for a person now."""

@@ -23,8 +23,9 @@ from langgraph.checkpoint.base import (
     empty_checkpoint,
 )
 
+from discreet.checkpoint.channels import mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
-from discreet.checkpoint.pruning import DELETE, REDACTED_MARK, Pruning, Row, as_list, moment
+from discreet.checkpoint.pruning import DELETE, Pruning, Row, as_list, moment
 
 LABEL = CheckpointRef("discreet:spare", "00000000-0000-0000-0000-000000000000")
 """Where a spare thread says what it is. No graph has such a namespace."""
@@ -68,7 +69,7 @@ def row(item: CheckpointTuple) -> Row:
         root_id=metadata.get("parents", {}).get(""),
         source=metadata.get("source"),
         unfinished=bool(metadata.get("unfinished")),
-        redacted=bool(item.checkpoint.get(REDACTED_MARK)),
+        redacted=mark_of(item.checkpoint) is not None,
         made_at=moment(item.checkpoint["ts"]),
         delta=DELTA_METADATA in metadata,
         delta_thread=DELTA_THREAD in metadata,

@@ -130,6 +130,8 @@ class ThreadScratch:
     """Checkpoints that another saver stored."""
     foreign_versions: dict[str, dict[str, set[Any]]] = field(default_factory=dict)
     """Versions, by namespace and channel, under which another saver has stored values."""
+    answer_by: str = ""
+    """Until when the question could be answered at which a stored turn paused."""
     refused: bool = False
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
     seeds: dict[CheckpointRef, dict[str, Any]] = field(default_factory=dict)
@@ -164,6 +166,20 @@ class ThreadScratch:
         # A namespace with a task's id is of one turn alone.
         over = "" if ended or ":" in ns else max(self.closed.get(ns, ""), self.closed.get("", ""))
         return newest if newest > over else None
+
+    def open_ids(self, ns: str) -> list[str]:
+        """Return the checkpoints of the open turn in `ns`, oldest first."""
+        over = self.closed.get(ns, "")
+        return sorted(each for each in self.turn.storage.get(self.thread_id, {}).get(ns, {}) if each > over)
+
+    def bytes_of(self, ns: str, channel: str, version: Any) -> int:
+        """Return the size of a value, without stored messages at its front."""
+        return len(self.turn.blobs.get((self.thread_id, ns, channel, version), ("", b""))[1])
+
+    def lost_nothing(self, ns: str) -> bool:
+        """Return whether nothing was dropped of the turn in `ns` that ended last and is kept."""
+        ended = CheckpointRef(ns, self.closed.get(ns, ""))
+        return ended in self.whole and self.head(ns, ended=True) == ended.checkpoint_id
 
     def is_open(self, place: CheckpointRef) -> bool:
         """Return whether the open turn has this checkpoint."""
@@ -275,6 +291,33 @@ class ThreadScratch:
                 del self.turn.blobs[blob]
         self.measure()
 
+    def one_turn(self, ended: str = "") -> ThreadScratch:
+        """Return the open turn by itself, or the one that ended with the checkpoint `ended`. Values are shared."""
+        before = [end for end in self.ends if not ended or end < ended]
+        if not before and not ended:
+            return self
+        copied = self.copied(self.thread_id)
+        copied.came_in = self.came_in
+        copied._drop_upto(before[-1] if before else "")  # noqa: SLF001  # of its own class
+        if ended:
+            for checkpoints in copied.turn.storage[self.thread_id].values():
+                for later in [checkpoint_id for checkpoint_id in checkpoints if checkpoint_id > ended]:
+                    del checkpoints[later]
+        return copied
+
+    def add_ended(self, turn: ThreadScratch, ended: str) -> None:
+        """Take in a turn that ended with the checkpoint `ended`."""
+        for ns, checkpoints in turn.turn.storage.get(self.thread_id, {}).items():
+            self.turn.storage[self.thread_id][ns].update(checkpoints)
+        self.turn.writes.update(turn.turn.writes)
+        self.turn.blobs.update(turn.turn.blobs)
+        for mine, theirs in zip(self._of_places(), turn._of_places(), strict=True):  # of its own class
+            mine.update(theirs)  # type: ignore[arg-type]  # of the same kind each
+        self.known.ids.update(turn.known.ids)
+        self.ends = sorted({*self.ends, ended})
+        self.closed[""] = max(self.closed.get("", ""), ended)
+        self.measure()
+
     def _of_open_turn(self) -> list[Any]:
         """Return what says something of the open turn alone."""
         return [
@@ -361,6 +404,7 @@ class ThreadScratch:
             began=dict(self.began),
             foreign=set(self.foreign),
             foreign_versions={ns: {c: set(v) for c, v in of.items()} for ns, of in self.foreign_versions.items()},
+            answer_by="",
             refused=False,
             seeds=dict(self.seeds),
             known=KnownMessages(),

@@ -11,14 +11,14 @@ from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
-from discreet.checkpoint.channels import NextVersion, disarmed
+from discreet.checkpoint.channels import PART, NextVersion, disarmed, mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
-from discreet.checkpoint.durable_form import PART, REDACTED
 from discreet.checkpoint.messages import dangling, without_dead_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.checkpoint.trace import traced
 
 logger = logging.getLogger(__name__)
 
@@ -44,16 +44,17 @@ class TieredReader:
         """Return what `config` names, given what the durable tier has of it.
 
         Where it names the newest checkpoint, that is the scratch tier's head unless the durable tier's is newer. Then
-        another process has moved the thread on, and the turn in RAM is dropped.
+        another process has moved the thread on, and the turn in RAM is dropped. A run goes on from what is stored of a turn
+        that is over, though it may be kept whole to look at, unless that is the same.
         """
         thread_id, place = locate(config)
         if not place.checkpoint_id:
+            starting = in_run(config)
             with self._scratch.reading(thread_id) as thread:
-                ended = not in_run(config) and not self._policy.keeps(place.ns)
-                head = thread.head(place.ns, ended=ended) if thread else None
+                head = thread.head(place.ns, ended=not starting or thread.lost_nothing(place.ns)) if thread else None
                 if thread and head and (stored is None or head >= stored.checkpoint["id"]):
-                    return self._newest(thread, CheckpointRef(place.ns, head), starting=in_run(config), stored=stored)
-                if head and place.ns == "":
+                    return self._newest(thread, CheckpointRef(place.ns, head), starting=starting, stored=stored)
+                if thread and thread.head(place.ns) and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)
         return self.overlay(stored) if stored else None
@@ -94,6 +95,17 @@ class TieredReader:
             dangling(values[channel]) for channel in self._policy.messages if isinstance(values.get(channel), list)
         )
 
+    def may_be_traced(self, config: RunnableConfig) -> bool:
+        """Return whether a checkpoint that `config` names, and that nobody has, may be a step of a turn that is over."""
+        _, place = locate(config)
+        return self._policy.trace and place.ns == "" and bool(place.checkpoint_id)
+
+    def traced_step(self, config: RunnableConfig, closing: CheckpointTuple | None) -> CheckpointTuple | None:
+        """Return the step that `config` names, given the checkpoint that may list it."""
+        _, place = locate(config)
+        steps = traced(closing) if closing else []
+        return next((step for step in steps if step.checkpoint["id"] == place.checkpoint_id), None)
+
     def overlay(self, stored: CheckpointTuple) -> CheckpointTuple:
         """Return `stored` with whole writes where the scratch tier has them.
 
@@ -110,7 +122,7 @@ class TieredReader:
         tasks = {task_id for task_id, _, _ in written}
         kept = [write for write in stored.pending_writes or [] if write[0] not in tasks]
         asks = any(channel == INTERRUPT for _, channel, _ in kept)
-        if asks and not here and stored.checkpoint.get(REDACTED) == PART:
+        if asks and not here and mark_of(stored.checkpoint) == PART:
             stored = stored._replace(checkpoint=disarmed(stored.checkpoint, self._next_version))
         return stored._replace(pending_writes=[*kept, *written])
 
@@ -131,16 +143,20 @@ class TieredReader:
                 if thread is not None:
                     found += thread.saver(self._serde).list(where, filter=filter, before=before, limit=limit)
         found.sort(key=lambda item: item.checkpoint["id"], reverse=True)
-        return Listing(found, self, limit)
+        return Listing(found, self, limit, steps=not filter)
 
 
 class Listing:
     """Merges a listing of the durable tier into the scratch tier's, newest first, at most `limit` in all."""
 
-    def __init__(self, held: list[CheckpointTuple], reads: TieredReader, limit: int | None) -> None:
+    def __init__(
+        self, held: list[CheckpointTuple], reader: TieredReader, limit: int | None, *, steps: bool = False
+    ) -> None:
+        """`steps`: yield those of turns that are over, where they are listed, too."""
         self._held = held
         self._known = {locate(item.config) for item in held}
-        self._reader = reads
+        self._reader = reader
+        self._steps = steps
         self._left = limit
 
     def upto(self, stored: CheckpointTuple) -> Iterator[CheckpointTuple]:
@@ -149,6 +165,9 @@ class Listing:
             yield from self._take(self._held.pop(0))
         if locate(stored.config) not in self._known:
             yield from self._take(self._reader.overlay(stored))
+        for step in traced(stored) if self._steps else ():
+            if locate(step.config) not in self._known:
+                yield from self._take(step)
 
     def rest(self) -> Iterator[CheckpointTuple]:
         """Yield what is older than everything stored."""

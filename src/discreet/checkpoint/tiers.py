@@ -9,7 +9,8 @@ that one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple
@@ -17,10 +18,19 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from discreet import metrics
-from discreet.checkpoint.channels import CONTROL, NO_TASK, START, NextVersion, is_quiescent, started_by_value
+from discreet.checkpoint.channels import (
+    CONTROL,
+    NO_TASK,
+    START,
+    WHOLE,
+    NextVersion,
+    is_quiescent,
+    mark_of,
+    started_by_value,
+)
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate, saves_once
 from discreet.checkpoint.deltas import Deltas
-from discreet.checkpoint.durable_form import REDACTED, UNFINISHED, WHOLE, DurableForm, value_versions
+from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED, DurableForm, value_versions
 from discreet.checkpoint.filter import filter_metadata, filter_writes, find_run_id, is_harmless
 from discreet.checkpoint.message_ids import take_ids
 from discreet.checkpoint.messages import Said, Turn
@@ -28,9 +38,10 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
+from discreet.checkpoint.trace import TRACE, is_traced, trace_of
 from discreet.checkpoint.user_input import UserInput, as_messages, came_first
 from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
-from discreet.errors import CheckpointError, TransientStateLostError
+from discreet.errors import CheckpointError, PauseExpiredError, TransientStateLostError
 
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
 
@@ -52,7 +63,7 @@ class Tiers:
         self.scratch = scratch
         self._serde = serde
         self._deltas = Deltas(policy, serde)
-        self._form = DurableForm(policy, next_version, by_row=by_row)
+        self._form = DurableForm(policy, next_version, by_row=by_row, pause_seconds=scratch.pause_seconds)
 
     def unknown(self, config: RunnableConfig) -> RunnableConfig | None:
         """Return where to look up the checkpoint that `config` names, if nobody knows whether it is stored."""
@@ -70,10 +81,10 @@ class Tiers:
             TransientStateLostError: It is named and nowhere any more. LangGraph would begin an empty thread.
         """
         thread_id, place = locate(found.config if found else config)
-        if found is None and place.checkpoint_id and place.ns == "":
+        if (found is None and place.checkpoint_id and place.ns == "") or (found is not None and is_traced(found)):
             raise TransientStateLostError
         with self.scratch.thread(thread_id) as thread:
-            held = thread.is_open(place) or (thread.holds(place) and not (found and REDACTED in found.checkpoint))
+            held = thread.is_open(place) or (thread.holds(place) and not (found and mark_of(found.checkpoint)))
             if place.ns == "":
                 thread.refused = False
                 thread.begun.add(place)
@@ -95,13 +106,14 @@ class Tiers:
             return
         thread_id, place = locate(found.config)
         values = found.checkpoint["channel_values"]
-        mark = found.checkpoint.get(REDACTED)
+        mark = mark_of(found.checkpoint)
         with self.scratch.thread(thread_id) as thread:
             thread.note_stored(place, value_versions(found.checkpoint) if mark else {})
             thread.seeds[place] = self._deltas.seeds(found.checkpoint)
             asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
             if mark and (found.metadata.get(UNFINISHED) or (asked and mark != WHOLE and not thread.asks(place))):
                 thread.unfinished.add(place)
+                thread.answer_by = str(found.metadata.get(ANSWER_BY, ""))
             if mark == WHOLE:
                 thread.whole.add(place)
             if not is_quiescent(values):
@@ -131,7 +143,7 @@ class Tiers:
         """
         thread_id, place = locate(found.config)
         written = found.pending_writes or []
-        if found.checkpoint.get(REDACTED, WHOLE) != WHOLE or (
+        if (mark_of(found.checkpoint) or WHOLE) != WHOLE or (
             not written and is_quiescent(found.checkpoint["channel_values"])
         ):
             return
@@ -153,20 +165,13 @@ class Tiers:
         """
         thread_id, parent = locate(config)
         place = CheckpointRef(parent.ns, checkpoint["id"])
-        if node := started_by_value(checkpoint):
-            raise CheckpointError(
-                f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
-                "its turn is over can't be told, so nothing can be stored. Use StateGraph or @entrypoint."
-            )
+        _refuse_pregel(checkpoint)
         kept = self._policy.keeps(place.ns)
         source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
         opening = source == "input"
         closing = kept and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
         with self.scratch.thread(thread_id) as thread:
-            if source == "update" and parent.checkpoint_id and parent.ns == "" and parent not in thread.anchors:
-                raise TransientStateLostError
-            if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
-                raise TransientStateLostError
+            _refuse_lost(thread, config, parent, source)
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
             if kept:
                 self._note_input(thread, config, parent, whole, source)
@@ -185,6 +190,8 @@ class Tiers:
             if stored.whole:
                 thread.whole.add(place)
             stored_metadata = filter_metadata(config, metadata, self._policy.for_thread(thread.thread_id))
+            if closing and self._policy.trace and place.ns == "":
+                stored_metadata = cast("CheckpointMetadata", {**stored_metadata, TRACE: trace_of(thread, self._serde)})
             return plan._replace(durable=self._form.put(thread, place, anchor, stored, stored_metadata))
 
     def plan_pause(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]]) -> PutPlan | None:
@@ -281,7 +288,7 @@ class Tiers:
             answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
             thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
             if thread.refused and in_run(config):
-                raise TransientStateLostError
+                raise _lost(thread)
 
     def plan_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -413,6 +420,27 @@ class Tiers:
         thread.alone.add(place)
         stored = self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
         return stored if stored.whole else self._form.stub(thread, place, whole, Turn.OPEN)
+
+
+def _refuse_pregel(checkpoint: Checkpoint) -> None:
+    if node := started_by_value(checkpoint):
+        raise CheckpointError(
+            f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
+            "its turn is over can't be told, so nothing can be stored. Use StateGraph or @entrypoint."
+        )
+
+
+def _refuse_lost(thread: ThreadScratch, config: RunnableConfig, parent: CheckpointRef, source: str | None) -> None:
+    if source == "update" and parent.checkpoint_id and parent.ns == "" and parent not in thread.anchors:
+        raise TransientStateLostError
+    if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
+        raise _lost(thread)
+
+
+def _lost(thread: ThreadScratch) -> TransientStateLostError:
+    """Return why an answer finds nothing."""
+    expired = thread.answer_by and datetime.fromisoformat(thread.answer_by) <= datetime.now(UTC)
+    return PauseExpiredError(thread.answer_by) if expired else TransientStateLostError()
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -31,6 +31,8 @@ class Stored(NamedTuple):
     checkpoint: Checkpoint
     unfinished: bool = False
     """Whether it is a part of the middle of a turn, from which no node starts."""
+    asked: bool = False
+    """Whether it waits for an answer, which reaches it while its turn is in RAM or in the spill."""
     whole: bool = False
     """Whether a run could go on from it as from the original."""
 

@@ -25,6 +25,9 @@ DEFAULT_PORT = 2024
 STOP_SECONDS = 20
 """The server finishes running turns before it ends."""
 
+KEEP_CLOSED = 20
+"""Turns of a thread that the Studio can fork, unless the settings say how many."""
+
 QUIET = {
     # What the server would otherwise send out: usage figures, a version check, traces. A value set by the user wins.
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
@@ -55,6 +58,9 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     port = _chosen_port(port)
     console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
     access = _access(port, subjects, console)
+    settings = load_settings()
+    if "keep_closed" not in settings.model_fields_set:
+        access |= {"DISCREET_KEEP_CLOSED": str(KEEP_CLOSED)}
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
     command += ["--no-reload", "--host", HOST, "--port", str(port)]
     try:

@@ -82,7 +82,7 @@ async def test_nothing_of_what_a_stock_saver_wrote_outlives_a_turn_and_pruning(e
         assert len((await graph.aget_state(thread("1"))).values["messages"]) == 4
         await ours.aprune(["1"])
     dump = str([rows(empty_database, f"SELECT {table}::text FROM {table}") for table in TABLES])
-    assert "and now" in dump
+    assert b"and now".hex() in dump
     raw = ("rawmodel", "rawname", "rawnote")
     assert [word for word in raw if word in dump or word.encode().hex() in dump] == []
 

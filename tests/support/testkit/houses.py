@@ -18,11 +18,16 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from discreet.checkpoint import RedactingSaver
 from discreet.testing.chat_models import Response, ScriptedChatModel
 
-CARD = "4111 1111 1111 1111"
-"""A number of the payment networks' test range."""
-
 STARTS = re.compile(rb"(?:(?:raw|keep)[a-z]+|anna\.)\Z")
 """What stands before a seal."""
+
+
+def card_number() -> str:
+    """Return a number that looks like a card's: its last digit is right (ISO/IEC 7812-1, Luhn)."""
+    digits = [4, 1, 1, 1, *(secrets.randbelow(10) for _ in range(11))]
+    doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[::2]) + sum(digits[1::2])
+    text = "".join(map(str, [*digits, -doubled % 10]))
+    return " ".join(text[at : at + 4] for at in range(0, 16, 4))
 
 
 class House:
@@ -37,6 +42,7 @@ class House:
         self.clients_dsn = dsn
         """Where savers connect to: a pooler, or as another role."""
         self.seal = "".join(secrets.choice(string.ascii_lowercase) for _ in range(12))
+        self.card = card_number()
         self.thread = str(uuid4())
         self._server = server
         self._before = self._stamps()
@@ -63,7 +69,7 @@ class House:
 
     def text(self, what: str) -> str:
         """Return what people write: a word to keep among personal data."""
-        return f"It is {self.keep(what)}, write to {self.email}, my card is {CARD}."
+        return f"It is {self.keep(what)}, write to {self.email}, my card is {self.card}."
 
     def user(self, what: str, **fields: Any) -> HumanMessage:
         """Return a message of the user's."""
@@ -106,7 +112,7 @@ class House:
 
         The e-mail address and the card number are looked for too.
         """
-        known = [word.encode() if isinstance(word, str) else word for word in (*further, CARD)]
+        known = [word.encode() if isinstance(word, str) else word for word in (*further, self.card)]
         found: set[str] = set()
         for haystack in self._rows() + (self._changed_files() if files else []):
             found.update(self._planted_in(haystack))

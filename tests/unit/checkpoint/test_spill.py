@@ -182,6 +182,7 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
         "begun",  # as below
         "read",  # noted by each run as it begins
         "unfinished",  # learned again from the durable tier
+        "answer_by",  # as above
         "refused",  # is about a run of this process
         "spilled",  # noted by whoever loads it
         "touched",  # the time since then belongs to this process

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -25,16 +25,18 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 from tenacity import AsyncRetrying
 
-from discreet.checkpoint.connections import own_connection
 from discreet.checkpoint.postgres import deletions, prunes, schema
-from discreet.checkpoint.postgres.connecting import CONNECTION
+from discreet.checkpoint.postgres.connecting import check_autocommit
+from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
 from discreet.checkpoint.postgres.message_rows import take_rows
+from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
+from discreet.checkpoint.postgres.setting_up import look, set_up
 from discreet.checkpoint.postgres.statements import SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
-from discreet.locks import setup_lock
+from discreet.leases import check_prepared, lease
 
 T = TypeVar("T")
 
@@ -48,12 +50,24 @@ class AsyncPostgresTier(AsyncPostgresSaver):
 
     SELECT_SQL = SELECT
 
-    def __init__(self, saver: AsyncPostgresSaver, *, message_channels: Sequence[str] = MESSAGE_CHANNELS) -> None:
-        """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message."""
+    def __init__(
+        self,
+        saver: AsyncPostgresSaver,
+        *,
+        message_channels: Sequence[str] = MESSAGE_CHANNELS,
+        schema: str | None = None,
+    ) -> None:
+        """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message.
+
+        `schema`: where the tables are. Default: where LangGraph's are in sight, else where it would create them.
+
+        Raises:
+            ConfigurationError: A single connection is not in autocommit, so that nothing would be kept.
+        """
         super().__init__(saver.conn, saver.pipe, saver.serde)
-        # Upstream takes one lock even over a pool, where each call has a connection of its own. Without it
-        # 1,102 puts a second instead of 108, with 10 connections and 40 threads.
-        self.lock = nullcontext() if isinstance(saver.conn, AsyncConnectionPool) else saver.lock  # type: ignore[assignment]  # all that is used of it is `async with`
+        check_autocommit(saver.conn)
+        self.lock = saver.lock
+        self._tables = Tables(schema)
         self._rows = MessageRows(message_channels)
         self._retrying = AsyncRetrying(**retry_options(saver.conn))
 
@@ -65,8 +79,12 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         too: rows from before stay, and a stock saver that shares the tables can't store such values any more. False
         takes them away.
 
+        A role that owns nothing may call it too, where nothing is missing.
+
         Raises:
-            MigrationError: Another process held the lock for a minute.
+            MigrationError: Another process held the lock for a minute, or something is missing that this role may not
+                create.
+            ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
         """
         await self._translated(partial(self._set_up, guard))
 
@@ -235,37 +253,34 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             return await cur.fetchall() if statement.returns else []
 
     async def _set_up(self, guard: bool | None) -> None:
-        async with _direct(self.conn) as conn, setup_lock(conn):
-            await _change(conn, schema.first_statements(await _look(conn), guard))
-            await AsyncPostgresSaver(conn).setup()
-            found = await _look(conn)
-            for statement in schema.last_statements(found):
-                await conn.execute(statement.sql, statement.params)
-            await _change(conn, schema.guard_statements(found, guard))
+        async with self._cursor() as cur:
+            there = await look(cur)
+        await set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
+        self._rows.shared = None
 
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncTableCursor]:
+        """Yield a cursor in the schema of the tables; all statements, upstream's too, go through it."""
+        async with AsyncExitStack() as stack:
+            conn = await stack.enter_async_context(self._connection())
+            cur = await stack.enter_async_context(await table_cursor(conn, self._tables))
+            if pipeline and self.pipe:
+                stack.push_async_callback(self.pipe.sync)
+            elif pipeline:
+                await stack.enter_async_context(conn.pipeline() if self.supports_pipeline else conn.transaction())
+            yield cur
 
-@asynccontextmanager
-async def _direct(
-    conn: AsyncConnection[DictRow] | AsyncConnectionPool[AsyncConnection[DictRow]],
-) -> AsyncIterator[AsyncConnection[DictRow]]:
-    """Yield a connection that keeps its session: the saver's only one, or a new one beside a pool."""
-    if isinstance(conn, AsyncConnection):
-        yield conn
-    else:
-        async with own_connection(conn, **CONNECTION) as own:
-            yield own
-
-
-async def _look(conn: AsyncConnection[DictRow]) -> DictRow:
-    found = await (await conn.execute(schema.LOOK.sql, schema.LOOK.params)).fetchone()
-    assert found is not None  # it has no FROM
-    return found
-
-
-async def _change(conn: AsyncConnection[DictRow], statements: Sequence[Statement]) -> None:
-    async with conn.transaction():
-        for statement in statements:
-            await conn.execute(statement.sql, statement.params)
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+        # Upstream takes one lock even over a pool, where each call has a connection of its own. Without it
+        # 1,102 puts a second instead of 108, with 10 connections and 40 threads.
+        if isinstance(self.conn, AsyncConnectionPool):
+            async with lease(self.conn) as conn:
+                yield conn
+        else:
+            async with self.lock:
+                await check_prepared(self.conn)
+                yield self.conn
 
 
 async def _collect(listing: Callable[[], AsyncIterator[CheckpointTuple]]) -> list[CheckpointTuple]:

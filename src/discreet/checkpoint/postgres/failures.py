@@ -81,6 +81,11 @@ def translate(error: Error) -> tuple[DiscreetError, Error | None]:
         return StorageError(
             "The checkpointer's tables are not there. Call its setup() once, before the first run."
         ), None
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StorageError(
+            "This role may not work on the checkpointer's tables. Have their owner GRANT it USAGE on their schema and SELECT, "
+            "INSERT, UPDATE, DELETE on all tables in it."
+        ), None
     return StorageError(f"PostgreSQL refused the work on a checkpoint ({state})."), None
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from langgraph.checkpoint.serde.types import TASKS
 
+from discreet.checkpoint.channels import MARKS
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.postgres.deletions import IS_KEPT, KEPT_ROWS, delete_threads
 from discreet.checkpoint.postgres.puts import Steps
 from discreet.checkpoint.postgres.statements import Statement
-from discreet.checkpoint.pruning import DELETE, REDACTED_MARK, Pruning, Row, moment
+from discreet.checkpoint.pruning import DELETE, Pruning, Row, moment
 
 _PRUNE_ROWS = f"""
 WITH chosen AS (
@@ -73,7 +74,7 @@ SELECT
     metadata -> 'parents' ->> '' AS root_id,
     metadata ->> 'source' AS source,
     COALESCE(metadata -> 'unfinished' = 'true', false) AS unfinished,
-    COALESCE(checkpoint -> '{REDACTED_MARK}' = 'true', false) AS redacted,
+    checkpoint #>> ARRAY['versions_seen', '{MARKS}', checkpoint_id] IS NOT NULL AS redacted,
     COALESCE(checkpoint ->> 'ts', '') AS made_at,
     metadata ? 'counters_since_delta_snapshot' AS delta,
     metadata ? 'delta_writes_versioned' AS delta_thread,

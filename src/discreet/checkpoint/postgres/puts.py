@@ -22,8 +22,9 @@ from psycopg.types.json import Jsonb
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
+from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
-from discreet.checkpoint.postgres.statements import INSERT_WRITES, PUT, READ_ROWS, UPSERT_WRITES, Statement
+from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
 from discreet.checkpoint.postgres.tombstones import ALWAYS, NEVER
 from discreet.errors import CheckpointError, ThreadDeletedError
 
@@ -55,6 +56,9 @@ class MessageRows:
     def __init__(self, channels: Sequence[str]) -> None:
         self.channels = tuple(channels)
         self.cache = RowCache()
+        self.shared: bool | None = None
+        """Whether other savers may use these tables, so that they have to find messages where they store them themselves: in
+        a blob that holds the whole conversation. None until the database was asked."""
 
     def load(self, item: CheckpointTuple, rows: Mapping[str, Rows], deleted_at: datetime | None) -> Loaded:
         """Add messages to a checkpoint that was read, and remember where they are."""
@@ -95,6 +99,10 @@ class MessageRows:
         stored_metadata = Jsonb(get_serializable_checkpoint_metadata(config, metadata))
         source: str | None = parent.checkpoint_id or None
         known = self.cache.get(thread_id, parent) if source else {}
+        if self.shared is None:
+            self.shared = bool(
+                ((yield Statement(IS_SHARED, {"schema": OWN_SCHEMA}, returns=True)) or [{}])[0]["shared"]
+            )
         for _ in range(ATTEMPTS):
             if known is None:
                 answer = yield Statement(READ_ROWS, {**where, "channels": list(self.channels)}, returns=True)
@@ -156,7 +164,7 @@ class MessageRows:
     def _plan(self, values: Mapping[str, Any], known: Mapping[str, Rows]) -> tuple[dict[str, Rows], list[NewRow]]:
         kept: dict[str, Rows] = {}
         new: list[NewRow] = []
-        for channel in self.channels:
+        for channel in self.channels if not self.shared else ():
             if planned := plan_rows(channel, values.get(channel), known.get(channel, NO_ROWS)):
                 kept[channel] = planned[0]
                 new += planned[1]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 
 from discreet.checkpoint.postgres.guard import GUARDS, add_guards, drop_guards
+from discreet.checkpoint.postgres.names import quoted
 from discreet.checkpoint.postgres.statements import Statement
+from discreet.errors import MigrationError
 
 _MESSAGES = """
 CREATE TABLE IF NOT EXISTS checkpoint_messages (
@@ -33,7 +35,12 @@ CREATE TABLE IF NOT EXISTS checkpoint_tombstones (
 _CREATE_TOMBSTONE_INDEX = (
     "CREATE INDEX IF NOT EXISTS checkpoint_tombstones_deleted_at ON checkpoint_tombstones (deleted_at)"
 )
-_OWN_TABLES = (_MESSAGES, _TOMBSTONES, _CREATE_TOMBSTONE_INDEX)
+
+OWN_TABLES: Mapping[str, Sequence[str]] = {
+    "checkpoint_messages": (_MESSAGES,),
+    "checkpoint_tombstones": (_TOMBSTONES, _CREATE_TOMBSTONE_INDEX),
+}
+"""What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
 
 RUN_INDEX = "checkpoints_run_id_idx"
 _CREATE_RUN_INDEX = f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {RUN_INDEX} ON checkpoints ((metadata ->> 'run_id'))"
@@ -42,54 +49,120 @@ _DROP_RUN_INDEX = f"DROP INDEX CONCURRENTLY IF EXISTS {RUN_INDEX}"
 _LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
 """Whoever waits to change a table keeps everybody else waiting, so behind a backup better give up."""
 
-LOOK = Statement(
+_RECORD = "INSERT INTO checkpoint_migrations (v) VALUES (%(v)s) ON CONFLICT DO NOTHING"
+
+LOOK = """
+SELECT
+    n.oid IS NOT NULL AS here,
+    ARRAY(SELECT relname::text FROM pg_class WHERE relnamespace = n.oid AND relkind IN ('r', 'p')) AS tables,
+    ARRAY(
+        SELECT ARRAY[c.relname::text, i.indisvalid::text] FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE c.relnamespace = n.oid AND c.relname LIKE 'checkpoint%%'
+    ) AS indexes,
+    ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards
+FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
+"""
+VERSION = "SELECT COALESCE(max(v), -1) AS version FROM checkpoint_migrations"
+
+
+class Found(NamedTuple):
+    """What a schema has."""
+
+    schema: str
+    here: bool
+    """Whether the schema itself is there."""
+    tables: frozenset[str]
+    indexes: Mapping[str, bool]
+    """Whether each is valid. One whose building was broken off is not, and nothing uses it."""
+    guards: frozenset[str]
+    version: int = -1
+    """The last of LangGraph's migrations that has run."""
+
+
+class Step(NamedTuple):
+    """One thing to create."""
+
+    what: str
+    """Its name, to be told to whoever may not."""
+    statements: Sequence[Statement]
+    whole: bool = True
+    """All in one transaction; else one by one."""
+
+
+Plan = Callable[[Found], Sequence[Step]]
+
+
+def looks(schema: str) -> Statement:
+    """Return what finds out what `schema` has."""
+    return Statement(LOOK, {"schema": schema, "guards": list(GUARDS.values())}, returns=True)
+
+
+def found(schema: str, row: Mapping[str, Any]) -> Found:
+    """Return what the row of `looks` says."""
+    indexes = {name: valid == "true" for name, valid in row["indexes"]}
+    return Found(schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]))
+
+
+def missing(there: Found, guard: bool | None = None) -> list[Step]:
+    """Return what to do, in this order, until a schema has all that the durable tier needs, and the guards as they are to be.
+
+    In a schema without LangGraph's tables the first step is the beginning of its migrations, up to the indexes that
+    PostgreSQL builds outside transactions only: so whoever finds the tables finds them guarded, even if this process is
+    ended half-way.
     """
-    SELECT
-        to_regclass('checkpoints') IS NOT NULL AS stock,
-        to_regclass('checkpoint_messages') IS NOT NULL AND to_regclass('checkpoint_tombstones') IS NOT NULL AS own,
-        (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%(run_index)s)) AS run_index,
-        ARRAY(
-            SELECT conname::text FROM pg_constraint
-            WHERE conrelid IN (to_regclass('checkpoint_blobs'), to_regclass('checkpoint_writes'))
-                AND conname = ANY(%(guards)s)
-        ) AS guards
-    """,
-    {"run_index": RUN_INDEX, "guards": list(GUARDS.values())},
-    returns=True,
-)
+    if "checkpoints" in there.tables:
+        begin, done, guarding = [], there.version + 1, _guards(there, guard)
+    else:
+        done = next(v for v, sql in enumerate(BasePostgresSaver.MIGRATIONS) if "CONCURRENTLY" in sql)
+        begin, guarding = [Step("LangGraph's tables", _begin(done, there, guard))], []
+    migrations = [
+        Step(f"LangGraph's migration {v}", _migration(v), whole="CONCURRENTLY" not in sql)
+        for v, sql in enumerate(BasePostgresSaver.MIGRATIONS)
+        if v >= done
+    ]
+    own = [
+        Step(name, [*map(Statement, creating)])
+        for name, creating in OWN_TABLES.items()
+        if name not in there.tables and not begin
+    ]
+    return [*missing_schema(there), *begin, *migrations, *own, *_run_index(there), *guarding]
 
 
-def first_statements(found: Mapping[str, Any], guard: bool | None) -> list[Statement]:
-    """Return what to run in one transaction, before LangGraph's own migrations, in a database without its tables.
+def missing_schema(there: Found) -> list[Step]:
+    """Return what creates the schema itself, if need be."""
+    create = Statement(f"CREATE SCHEMA IF NOT EXISTS {quoted(there.schema)}")
+    return [] if there.here else [Step(f"the schema {quoted(there.schema)}", [create])]
 
-    That is their beginning, up to the indexes that PostgreSQL builds outside transactions only: so whoever finds the
-    tables finds them guarded, even if this process is ended half-way.
-    """
-    if found["stock"]:
+
+def refused(schema: str, steps: Sequence[Step]) -> MigrationError:
+    """Return what to tell a role that may not do `steps`."""
+    name = quoted(schema)
+    return MigrationError(
+        f"The checkpointer needs {', '.join(step.what for step in steps)} in the schema {name}, and this role may not create "
+        "or change that. Have the owner of the tables, or whoever may create them, call setup() once, and then run "
+        f"GRANT USAGE ON SCHEMA {name} TO this role; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO "
+        "this role. From then on setup() changes nothing."
+    )
+
+
+def _begin(count: int, there: Found, guard: bool | None) -> list[Statement]:
+    guards = [] if guard is False else add_guards(whole=True, there=there.guards)
+    migrations = [statement for v in range(count) for statement in _migration(v)]
+    own = [Statement(sql) for creating in OWN_TABLES.values() for sql in creating]
+    return [*migrations, *own, *guards]
+
+
+def _migration(version: int) -> list[Statement]:
+    return [Statement(BasePostgresSaver.MIGRATIONS[version]), Statement(_RECORD, {"v": version})]
+
+
+def _run_index(there: Found) -> list[Step]:
+    if there.indexes.get(RUN_INDEX):
         return []
-    statements = []
-    for version, migration in enumerate(BasePostgresSaver.MIGRATIONS):
-        if "CONCURRENTLY" in migration:
-            break
-        statements += [
-            Statement(migration),
-            Statement("INSERT INTO checkpoint_migrations (v) VALUES (%(v)s) ON CONFLICT DO NOTHING", {"v": version}),
-        ]
-    return [*statements, *map(Statement, _OWN_TABLES), *([] if guard is False else add_guards(whole=True))]
+    rebuilt = [Statement(_DROP_RUN_INDEX)] if RUN_INDEX in there.indexes else []
+    return [Step(f"the index {RUN_INDEX}", [*rebuilt, Statement(_CREATE_RUN_INDEX)], whole=False)]
 
 
-def last_statements(found: Mapping[str, Any]) -> list[Statement]:
-    """Return what to run one by one after LangGraph's own migrations."""
-    statements = [] if found["own"] else [*map(Statement, _OWN_TABLES)]
-    if found["run_index"] is None:
-        statements.append(Statement(_CREATE_RUN_INDEX))
-    elif not found["run_index"]:  # a build that was broken off leaves an index that nothing uses
-        statements += [Statement(_DROP_RUN_INDEX), Statement(_CREATE_RUN_INDEX)]
-    return statements
-
-
-def guard_statements(found: Mapping[str, Any], guard: bool | None) -> list[Statement]:
-    """Return what to run in one transaction to add or drop the guards of tables that were there."""
-    there = frozenset(found["guards"])
-    changes = {None: [], True: add_guards(whole=False, there=there), False: drop_guards(there)}[guard]
-    return [Statement(_LOCK_TIMEOUT), *changes] if changes else []
+def _guards(there: Found, guard: bool | None) -> list[Step]:
+    changes = {None: [], True: add_guards(whole=False, there=there.guards), False: drop_guards(there.guards)}[guard]
+    return [Step("the guards", [Statement(_LOCK_TIMEOUT), *changes])] if changes else []

@@ -45,6 +45,14 @@ _COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints "
 SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS},\n    {tombstones.LAST_DELETION}\n{_FROM}"
 """Upstream's, the messages, and when the thread was last deleted. Its callers append a WHERE clause."""
 
+IS_SHARED = """
+SELECT NOT EXISTS (
+    SELECT FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
+    WHERE c.conname = 'checkpoint_blobs_guard' AND n.nspname = %(schema)s
+) AS shared
+"""
+"""Whether other savers may use these tables too: a guard would refuse what they write."""
+
 READ_ROWS = f"""
 SELECT
     found.checkpoint_id,

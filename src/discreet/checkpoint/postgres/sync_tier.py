@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -24,16 +24,18 @@ from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 from tenacity import Retrying
 
-from discreet.checkpoint.connections import own_sync_connection
 from discreet.checkpoint.postgres import deletions, prunes, schema
-from discreet.checkpoint.postgres.connecting import CONNECTION
+from discreet.checkpoint.postgres.connecting import check_autocommit
+from discreet.checkpoint.postgres.cursors import TableCursor, sync_table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
 from discreet.checkpoint.postgres.message_rows import take_rows
+from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
+from discreet.checkpoint.postgres.setting_up import sync_look, sync_set_up
 from discreet.checkpoint.postgres.statements import SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
-from discreet.locks import sync_setup_lock
+from discreet.leases import sync_check_prepared, sync_lease
 
 T = TypeVar("T")
 
@@ -43,10 +45,18 @@ class PostgresTier(PostgresSaver):
 
     SELECT_SQL = SELECT
 
-    def __init__(self, saver: PostgresSaver, *, message_channels: Sequence[str] = MESSAGE_CHANNELS) -> None:
-        """Work on the connections of `saver`. Channels of `message_channels` are stored as one row a message."""
+    def __init__(
+        self,
+        saver: PostgresSaver,
+        *,
+        message_channels: Sequence[str] = MESSAGE_CHANNELS,
+        schema: str | None = None,
+    ) -> None:
+        """Work on the connections of `saver`; see `AsyncPostgresTier`."""
         super().__init__(saver.conn, saver.pipe, saver.serde)
-        self.lock = nullcontext() if isinstance(saver.conn, ConnectionPool) else saver.lock  # type: ignore[assignment]  # all that is used of it is `with`
+        check_autocommit(saver.conn)
+        self.lock = saver.lock
+        self._tables = Tables(schema)
         self._rows = MessageRows(message_channels)
         self._retrying = Retrying(**retry_options(saver.conn))
 
@@ -185,34 +195,31 @@ class PostgresTier(PostgresSaver):
             return cur.fetchall() if statement.returns else []
 
     def _set_up(self, guard: bool | None) -> None:
-        with _direct(self.conn) as conn, sync_setup_lock(conn):
-            _change(conn, schema.first_statements(_look(conn), guard))
-            PostgresSaver(conn).setup()
-            found = _look(conn)
-            for statement in schema.last_statements(found):
-                conn.execute(statement.sql, statement.params)
-            _change(conn, schema.guard_statements(found, guard))
+        with self._cursor() as cur:
+            there = sync_look(cur)
+        sync_set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
+        self._rows.shared = None
 
+    @contextmanager
+    def _cursor(self, *, pipeline: bool = False) -> Iterator[TableCursor]:
+        with ExitStack() as stack:
+            conn = stack.enter_context(self._connection())
+            cur = stack.enter_context(sync_table_cursor(conn, self._tables))
+            if pipeline and self.pipe:
+                stack.callback(self.pipe.sync)
+            elif pipeline:
+                stack.enter_context(conn.pipeline() if self.supports_pipeline else conn.transaction())
+            yield cur
 
-@contextmanager
-def _direct(conn: Connection[DictRow] | ConnectionPool[Connection[DictRow]]) -> Iterator[Connection[DictRow]]:
-    if isinstance(conn, Connection):
-        yield conn
-    else:
-        with own_sync_connection(conn, **CONNECTION) as own:
-            yield own
-
-
-def _look(conn: Connection[DictRow]) -> DictRow:
-    found = conn.execute(schema.LOOK.sql, schema.LOOK.params).fetchone()
-    assert found is not None  # it has no FROM
-    return found
-
-
-def _change(conn: Connection[DictRow], statements: Sequence[Statement]) -> None:
-    with conn.transaction():
-        for statement in statements:
-            conn.execute(statement.sql, statement.params)
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[DictRow]]:
+        if isinstance(self.conn, ConnectionPool):
+            with sync_lease(self.conn) as conn:
+                yield conn
+        else:
+            with self.lock:
+                sync_check_prepared(self.conn)
+                yield self.conn
 
 
 def _collect(listing: Callable[[], Iterator[CheckpointTuple]]) -> Sequence[CheckpointTuple]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -17,6 +17,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Connection
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from discreet.checkpoint.channels import PART, marked
 from discreet.checkpoint.postgres import CONNECTION, AsyncPostgresTier, PostgresTier
 
 KINDS = ["async pool", "async connection", "async pipeline", "sync pool", "sync pipeline"]
@@ -51,8 +52,8 @@ class Thread:
         self.tier = tier
         self.config: dict[str, Any] = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ns}}
         self.latest = dict(self.config)
-        self.extra: dict[str, Any] = {}
-        """More keys of its next checkpoints."""
+        self.ours = False
+        """Whether its next checkpoints are marked as our savers mark theirs."""
         self.metadata: dict[str, Any] = {}
         """More keys of their metadata."""
         self.last: tuple[Any, ...] = ()
@@ -61,7 +62,8 @@ class Thread:
     async def put(
         self, messages: Any = None, *, run_id: str | None = None, tier: Any = None, **values: Any
     ) -> Checkpoint:
-        made = cast("Checkpoint", {**empty_checkpoint(), **self.extra})
+        made = empty_checkpoint()
+        made = marked(made, PART) if self.ours else made
         if messages is not None or not values:
             values["messages"] = messages
         made["channel_values"] = values

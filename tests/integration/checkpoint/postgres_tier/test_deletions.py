@@ -164,7 +164,7 @@ async def test_after_pruning_a_thread_whose_head_is_ours_nothing_of_a_stock_save
         "INSERT INTO checkpoint_writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, blob)"
         " VALUES ('1', '', '00000000-lost', 't', 0, 'note', 'x')"
     )
-    thread.extra = {"redacted": True}
+    thread.ours = True
     await thread.put(latest := say("b"), note=["new"])
     await tier.aprune(["1"])
     assert left("1") == [1, 1, 0, 1]
@@ -175,7 +175,7 @@ async def test_after_pruning_a_thread_whose_head_is_ours_nothing_of_a_stock_save
 
 async def test_namespaces_that_are_stored_stay_with_the_newest_of_each(tier, start, say, rows):
     thread, sub = start(tier), start(tier, ns="node")
-    thread.extra = sub.extra = {"redacted": True}
+    thread.ours = sub.ours = True
     for text in "ab":
         await sub.put(say(text))
         await thread.put(say(text))
@@ -185,7 +185,7 @@ async def test_namespaces_that_are_stored_stay_with_the_newest_of_each(tier, sta
 
 async def test_a_delta_channel_whose_value_is_its_history_is_not_pruned(tier, start, say, left):
     stock, ours = start(tier, "1"), start(tier, "2")
-    ours.extra = {"redacted": True}
+    ours.ours = True
     for thread in (stock, ours):
         await thread.put(say("a"))
         thread.metadata = {"counters_since_delta_snapshot": {"log": [1, 1]}}

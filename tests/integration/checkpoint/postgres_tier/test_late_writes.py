@@ -138,6 +138,7 @@ async def test_a_deletion_waits_for_a_write_that_is_under_way(open_tier, start, 
         await thread.put(say("a"))
     made = {**empty_checkpoint(), "channel_values": {"messages": say("b")}, "channel_versions": {"messages": "2"}}
     rows = MessageRows(("messages",))
+    rows.shared = False
     steps = rows.put(writing.serde, begun_before(thread).config, made, {}, {"messages": "2"})
     if what == "child":
         steps = writing._rows.put(writing.serde, thread.config, made, {}, {"messages": "2"})

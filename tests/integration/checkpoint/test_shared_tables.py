@@ -1,0 +1,117 @@
+"""A stock saver and ours over the same tables, turn by turn: a rolling deployment, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+
+from discreet.checkpoint import RedactingSaver
+
+THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
+IMAGE = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,cmF3"}}]
+THINKING = [{"type": "thinking", "thinking": "raw thought", "signature": "x"}, {"type": "text", "text": "thought over"}]
+CALLS = [{"name": "look_up", "args": {"query": "raw"}, "id": "c1"}]
+SHAPES: dict[str, tuple[Any, list[BaseMessage]]] = {
+    "plain text": ("I am anna@example.com", [AIMessage("Hello anna@example.com")]),
+    "tool calls": (
+        "look",
+        [AIMessage("raw plan", tool_calls=CALLS), ToolMessage("raw result", tool_call_id="c1"), AIMessage("found")],
+    ),
+    "a system message": ("hello", [SystemMessage("raw prompt"), AIMessage("hi")]),
+    "an image": (IMAGE, [AIMessage("a picture")]),
+    "thinking": ("think", [AIMessage(THINKING)]),  # type: ignore[arg-type]  # blocks as Anthropic has them
+    "metadata": ("hello", [AIMessage("hi", response_metadata={"model": "raw model"}, name="raw name")]),
+}
+
+
+def graph(saver: Any, said: list[BaseMessage], seen: list[str]) -> Any:
+    def answer(state: MessagesState) -> Any:
+        seen[:] = [
+            f"{message.type}: {message.text}" for message in state["messages"] if message.type in {"human", "ai"}
+        ]
+        return {"messages": said}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    return builder.compile(checkpointer=saver)
+
+
+def dump(dsn: str) -> str:
+    """Return all rows, what is in blobs too."""
+    with psycopg.connect(dsn) as connection:
+        tables = [row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
+        rows = [str(row) for table in tables for row in connection.execute(f"SELECT * FROM {table}").fetchall()]
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_turns_of_a_stock_saver_and_of_ours_are_one_conversation(empty_database, shape, durability):
+    given, said = SHAPES[shape]
+    seen: list[str] = []
+    async with (
+        AsyncPostgresSaver.from_conn_string(empty_database) as stock,
+        RedactingSaver.from_conn_string(empty_database) as ours,
+    ):
+        await stock.setup()
+        await ours.setup()
+        for number, saver in enumerate([stock, ours, stock, ours]):
+            answers = [m.model_copy(update={"id": f"{number}-{at}"}) for at, m in enumerate(said)]
+            await graph(saver, answers, seen).ainvoke(
+                {"messages": [HumanMessage(given)]}, THREAD, durability=durability
+            )
+            humans = [line for line in seen if line.startswith("human")]
+            assert len(humans) == number + 1, f"turn {number} sees those before it"
+        assert len((await graph(ours, [], seen).aget_state(THREAD)).values["messages"]) == 8
+        await ours.aprune(["1"])
+    assert "raw" not in dump(empty_database)
+    assert "anna@example.com" not in dump(empty_database)
+
+
+async def test_a_pause_of_a_stock_saver_is_answered_under_ours(empty_database):
+    def ask(state: MessagesState) -> Any:
+        return {"messages": [AIMessage(f"you said {interrupt('raw question')}")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("ask", ask)
+    builder.add_edge(START, "ask")
+    async with (
+        AsyncPostgresSaver.from_conn_string(empty_database) as stock,
+        RedactingSaver.from_conn_string(empty_database) as ours,
+    ):
+        await stock.setup()
+        await ours.setup()
+        await builder.compile(checkpointer=stock).ainvoke({"messages": [HumanMessage("hello")]}, THREAD)
+        out = await builder.compile(checkpointer=ours).ainvoke(Command(resume="yes"), THREAD)
+        assert [m.text for m in out["messages"]] == ["hello", "you said yes"]
+        await ours.aprune(["1"])
+    assert "raw question" not in dump(empty_database)
+
+
+async def test_with_the_guard_a_thread_is_stored_by_row_and_a_stock_saver_refused(empty_database):
+    seen: list[str] = []
+    tools = SHAPES["tool calls"][1]
+    async with (
+        AsyncPostgresSaver.from_conn_string(empty_database) as stock,
+        RedactingSaver.from_conn_string(empty_database) as ours,
+    ):
+        await stock.setup()
+        await ours.setup()
+        for text in ("one", "two"):
+            await graph(ours, [AIMessage(f"re{text}")], seen).ainvoke({"messages": [HumanMessage(text)]}, THREAD)
+        with psycopg.connect(empty_database) as connection:
+            assert connection.execute("SELECT count(*) FROM checkpoint_messages").fetchone() == (0,)
+        await ours.setup(guard=True)
+        await graph(ours, [AIMessage("rethree")], seen).ainvoke({"messages": [HumanMessage("three")]}, THREAD)
+        with psycopg.connect(empty_database) as connection:
+            stored = connection.execute("SELECT content FROM checkpoint_messages ORDER BY position").fetchall()
+        assert [content for (content,) in stored] == ["one", "reone", "two", "retwo", "three", "rethree"]
+        with pytest.raises(psycopg.errors.CheckViolation):
+            await graph(stock, tools, seen).ainvoke({"messages": [HumanMessage("four")]}, THREAD)
