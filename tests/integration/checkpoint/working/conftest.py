@@ -21,7 +21,7 @@ from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
+from discreet.checkpoint import CheckpointPolicy, RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.postgres import CONNECTION
 from discreet.state.conversation import InputState
 from discreet.testing import StrictChatModel
@@ -111,15 +111,18 @@ class Shop:
         self.word = uuid4().hex[16:].translate(str.maketrans("0123456789", "ghijklmnop"))
         """In every user's message, once; of letters alone and too short for a vendor's key (`dapi…`), so that it stays."""
         self.email = f"anna.{self.word[::-1]}@example.com"
+        self.plan = f"plan {self.word}"
+        """What the model says beside a call of a tool: stored if the turn pauses, since the user has read it then."""
 
     def _answer(self, messages: list[BaseMessage]) -> AIMessage:
         asked = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
+        said = messages[asked].text.split()
         orders = ORDER.findall(messages[asked].text)
         given = [message for message in messages[asked:] if isinstance(message, ToolMessage)]
         if orders and not given:
             calls = [{"name": name, "args": {"query": "raw query"}, "id": f"call-{uuid4().hex}"} for name in orders]
-            return AIMessage("raw plan", tool_calls=calls)
-        return AIMessage(f"answer to {' '.join(messages[asked].text.split()[:2])} after {len(given)} results")
+            return AIMessage(f"let me plan {' '.join(said[2:3])}", tool_calls=calls)
+        return AIMessage(f"answer to {' '.join(said[:2])} after {len(given)} results")
 
     @property
     def tools(self) -> list[BaseTool]:
@@ -270,10 +273,13 @@ class Rows:
     open: Callable[..., Any]
     """Takes a policy, or none."""
     sync: bool
+    policy: CheckpointPolicy | None = None
+    """Of the savers that a talk opens itself."""
 
     def talk(self, make: Callable[..., Any], saver: Any = None, **options: Any) -> Talk:
         """Return a talk to a graph of `make`, over a new saver unless one is given."""
-        return Talk(make(saver or self.open(), **options), self.sync)
+        saver = saver or (self.open(self.policy) if self.policy else self.open())
+        return Talk(make(saver, **options), self.sync)
 
     def on_saver(self, saver: Any, name: str) -> Callable[..., Any]:
         """Return a method of `saver`, to await in either case."""

@@ -62,7 +62,7 @@ async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, words
     shop.in_tool = lambda: None
     relay.up()
     await talk.invoke(shop.say("and now"), **durability)
-    assert words_on_disk({shop.email, "raw result", "raw plan", "raw query"}) == set()
+    assert words_on_disk({shop.email, "raw result", shop.plan, "raw query"}) == set()
 
 
 async def test_an_outage_that_ends_within_the_turn_is_not_noticed(rows, relay, shop):

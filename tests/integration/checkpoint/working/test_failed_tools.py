@@ -240,9 +240,13 @@ async def test_of_parallel_sends_a_retry_runs_only_the_one_that_failed(rows, sho
     with pytest.raises(LookupError):
         await watch(talk.stream(shop.say("hello there"), stream_mode=WATCHED, **durability), "work", 2, others_done)
     broken.clear()
-    await talk.invoke(None, **durability)
+    result = await talk.invoke(None, **durability)
     assert sorted(runs) == [0, 1, 2]
-    assert sorted(await talk.texts())[1:] == ["h:hello there", "h:part 0", "h:part 1", "h:part 2"]
+    given, *parts, answer = [message.text for message in result["messages"]]
+    assert (given.split()[:2], sorted(parts)) == (["hello", "there"], ["part 0", "part 1", "part 2"])
+    stored = (await talk.state()).values["messages"]
+    assert [(message.type, message.text) for message in stored[1:]] == [("ai", answer)], "the parts are not the user's"
+    assert await talk.texts() == ["h:hello there", "a:answer to"]
 
 
 async def test_stock_refuses_the_new_message_that_ours_answers(stock, shop):

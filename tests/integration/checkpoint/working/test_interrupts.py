@@ -117,7 +117,7 @@ async def test_a_new_message_on_another_replica_is_answered(rows, shop, durabili
     talk = rows.talk(shop.loop)
     await talk.invoke(shop.say("something else"), **durability)
     assert (shop.model.refused, shop.runs) == (0, [])
-    assert await talk.texts() == ["h:use:ask one", "h:something else", "a:answer to"]
+    assert await talk.texts() == ["h:use:ask one", "a:let me", "h:something else", "a:answer to"]
     assert (await talk.state()).interrupts == ()
 
 

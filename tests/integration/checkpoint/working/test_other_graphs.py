@@ -91,7 +91,7 @@ async def test_the_functional_api_has_its_previous_value_if_the_policy_names_it(
 
         return flow
 
-    policy = CheckpointPolicy(channels={"__previous__": REDACT} if allowed else {})
+    policy = CheckpointPolicy(messages=("messages",), channels={"__previous__": REDACT} if allowed else {})
     saver = rows.open(policy)
     for word, kept in (("one", saver), ("two", saver), ("three", rows.open(policy))):
         assert await rows.talk(make, kept).invoke(word, **durability) == word
@@ -161,7 +161,7 @@ async def test_a_command_goes_and_updates(rows, shop, durability):
         "route",
         lambda state: Command(
             goto=[Send("part", {"number": number}) for number in range(3)],
-            update={"messages": [AIMessage("raw plan")]},
+            update={"messages": [AIMessage("raw plan", tool_calls=[{"name": "part", "args": {}, "id": "call"}])]},
         ),
         destinations=("part",),
     )

@@ -1,6 +1,7 @@
 """Subgraphs: those with a state of their own keep it, those that live for one call lose nothing within a turn."""
 
 import operator
+from dataclasses import replace
 from typing import Annotated
 
 import pytest
@@ -12,7 +13,13 @@ from discreet.checkpoint import REDACT, CheckpointPolicy
 from discreet.errors import TransientStateLostError
 from discreet.state.conversation import InputState
 
-POLICY = CheckpointPolicy(channels={"seen": REDACT})
+UNNAMED = CheckpointPolicy(channels={"seen": REDACT})
+POLICY = replace(UNNAMED, subgraphs=("inner",))
+
+OWN = pytest.mark.parametrize(
+    ("own", "policy"), [(None, POLICY), (True, UNNAMED), (True, POLICY)], ids=["call", "unnamed", "stateful"]
+)
+"""A subgraph of one call, one with a state of its own that ends with the turn, and one whose state the policy keeps."""
 
 
 class Own(InputState):
@@ -76,6 +83,7 @@ async def test_a_stateful_subgraph_keeps_its_state_over_turns_and_replicas(rows,
 
 async def test_a_stateful_subgraphs_conversation_is_read_back_redacted(rows, shop, durability):
     make = parent(shop.loop(True))
+    rows.policy = POLICY
     await rows.talk(make).invoke(shop.say("use:note one"), **durability)
     await rows.talk(make).invoke(shop.say("second one"), **durability)
     assert shop.model.refused == 0
@@ -85,16 +93,36 @@ async def test_a_stateful_subgraphs_conversation_is_read_back_redacted(rows, sho
     assert [" ".join(m.text.split()[:2]) for m in last if isinstance(m, HumanMessage)] == ["use:note one", "second one"]
 
 
-async def test_a_call_scoped_subgraph_begins_anew_each_turn(rows, shop, durability):
-    talk = rows.talk(parent(counting(shop, checkpointer=None)))
+@pytest.mark.parametrize("own", [None, True], ids=["call", "unnamed"])
+async def test_a_subgraph_that_no_policy_names_begins_anew_each_turn(rows, shop, durability, own):
+    talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(UNNAMED))
     for number in range(2):
         await talk.invoke(shop.say(f"turn {number}"), **durability)
     assert [attempt for attempt in shop.attempts if attempt != "noted"] == ["turn 0", "turn 1"]
 
 
-@pytest.mark.parametrize("own", [None, True], ids=["call", "stateful"])
-async def test_a_pause_in_a_subgraph_resumes_where_it_was(rows, shop, durability, own):
-    talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(POLICY))
+@pytest.mark.parametrize("rows", ["postgres:async", "postgres:sync"], indirect=True)
+@pytest.mark.parametrize("policy", [UNNAMED, POLICY], ids=["unnamed", "named"])
+async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop, durability, policy, words_on_disk):
+    def act(state):
+        return {"seen": [interrupt("raw question")]} if "pause" in state["messages"][-1].text else {}
+
+    builder = StateGraph(Own)
+    builder.add_node("note", lambda _: {"seen": [f"inside {shop.word}"]})
+    builder.add_node("act", act)
+    builder.add_edge(START, "note")
+    builder.add_edge("note", "act")
+    talk = rows.talk(parent(builder.compile(checkpointer=True)), rows.open(policy))
+    await talk.invoke(shop.say("first one"), **durability)
+    await talk.invoke(shop.say("pause here"), **durability)
+    inside = {f"inside {shop.word}"}
+    assert words_on_disk({*inside, "raw question", shop.email}) == (inside if policy is POLICY else set())
+
+
+@OWN
+async def test_a_pause_in_a_subgraph_resumes_where_it_was(rows, shop, durability, own, policy):
+    talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(policy))
+    kept = own and policy is POLICY
     await talk.invoke(shop.say("first one"), **durability)
     await talk.invoke(shop.say("pause here"), **durability)
     state = await talk.state(subgraphs=True)
@@ -102,31 +130,31 @@ async def test_a_pause_in_a_subgraph_resumes_where_it_was(rows, shop, durability
     await talk.invoke(Command(resume="yes"), **durability)
     assert "pause yes" in shop.runs
     assert shop.attempts.count("noted") == 2
-    assert shop.attempts[-1] == ("first one | pause here" if own else "pause here")
+    assert shop.attempts[-1] == ("first one | pause here" if kept else "pause here")
     assert (await talk.texts())[-2] == "h:pause here"
     await talk.invoke(shop.say("third one"), **durability)
-    assert shop.attempts[-1] == ("first one | pause here | third one" if own else "third one")
+    assert shop.attempts[-1] == ("first one | pause here | third one" if kept else "third one")
 
 
-@pytest.mark.parametrize("own", [None, True], ids=["call", "stateful"])
-async def test_after_a_lost_pause_a_subgraph_goes_on(rows, shop, durability, own):
+@OWN
+async def test_after_a_lost_pause_a_subgraph_goes_on(rows, shop, durability, own, policy):
     make = parent(counting(shop, checkpointer=own))
-    await rows.talk(make, rows.open(POLICY)).invoke(shop.say("first one"), **durability)
-    await rows.talk(make, rows.open(POLICY)).invoke(shop.say("pause here"), **durability)
-    there = rows.talk(make, rows.open(POLICY))
+    rows.policy = policy
+    await rows.talk(make).invoke(shop.say("first one"), **durability)
+    await rows.talk(make).invoke(shop.say("pause here"), **durability)
+    there = rows.talk(make)
     with pytest.raises(TransientStateLostError):
         await there.invoke(Command(resume="yes"), **durability)
     await there.invoke(shop.say("third one"), **durability)
     assert "pause yes" not in shop.runs
     assert shop.attempts[-1].endswith("third one")
-    if own:
-        assert shop.attempts[-1].startswith("first one")
+    assert shop.attempts[-1].startswith("first one" if own and policy is POLICY else "third one")
     assert [text for text in await there.texts() if text[0] == "h"] == ["h:first one", "h:pause here", "h:third one"]
 
 
-@pytest.mark.parametrize("own", [None, True], ids=["call", "stateful"])
-async def test_in_a_subgraph_only_the_node_that_failed_runs_again(rows, shop, durability, own):
-    talk = rows.talk(parent(counting(shop, checkpointer=own)))
+@OWN
+async def test_in_a_subgraph_only_the_node_that_failed_runs_again(rows, shop, durability, own, policy):
+    talk = rows.talk(parent(counting(shop, checkpointer=own)), rows.open(policy))
     with pytest.raises(LookupError):
         await talk.invoke(shop.say("fail here"), **durability)
     shop.broken = False
@@ -135,9 +163,9 @@ async def test_in_a_subgraph_only_the_node_that_failed_runs_again(rows, shop, du
     assert await talk.texts() == ["h:fail here", "a:1 messages"]
 
 
-@pytest.mark.parametrize("own", [None, True], ids=["call", "stateful"])
-async def test_a_new_message_after_a_tool_failed_in_a_subgraph_is_answered(rows, shop, durability, own):
-    talk = rows.talk(parent(shop.loop(own)))
+@OWN
+async def test_a_new_message_after_a_tool_failed_in_a_subgraph_is_answered(rows, shop, durability, own, policy):
+    talk = rows.talk(parent(shop.loop(own)), rows.open(policy))
     with pytest.raises(LookupError):
         await talk.invoke(shop.say("use:fail one"), **durability)
     await talk.invoke(shop.say("never mind"), **durability)
@@ -145,9 +173,9 @@ async def test_a_new_message_after_a_tool_failed_in_a_subgraph_is_answered(rows,
     assert [text for text in await talk.texts() if text[0] == "h"] == ["h:use:fail one", "h:never mind"]
 
 
-@pytest.mark.parametrize("own", [None, True], ids=["call", "stateful"])
-async def test_a_tool_that_failed_in_a_subgraph_is_retried_alone(rows, shop, durability, own):
-    talk = rows.talk(parent(shop.loop(own)))
+@OWN
+async def test_a_tool_that_failed_in_a_subgraph_is_retried_alone(rows, shop, durability, own, policy):
+    talk = rows.talk(parent(shop.loop(own)), rows.open(policy))
     with pytest.raises(LookupError):
         await talk.invoke(shop.say("use:fail one"), **durability)
     shop.broken = False
@@ -168,7 +196,7 @@ async def test_a_paused_subgraphs_state_can_be_updated(rows, shop):
 async def test_a_subgraph_hands_over_to_its_parent(rows, shop, durability):
     def hand_over(state):
         shop.attempts.append("handed")
-        return Command(graph=Command.PARENT, goto="expert", update={"messages": [AIMessage("raw handover")]})
+        return Command(graph=Command.PARENT, goto="expert", update={"messages": [AIMessage("one moment")]})
 
     inner = StateGraph(InputState)
     inner.add_node("hand_over", hand_over)
@@ -181,4 +209,4 @@ async def test_a_subgraph_hands_over_to_its_parent(rows, shop, durability):
     for _ in range(2):
         await talk.invoke(shop.say("hello there"), **durability)
     assert shop.attempts == ["handed", "handed"]
-    assert await talk.texts() == ["h:hello there", "a:expert answer"] * 2
+    assert await talk.texts() == ["h:hello there", "a:one moment", "a:expert answer"] * 2
