@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.serde.types import INTERRUPT
 
 from discreet import metrics
 from discreet.checkpoint.answers import is_answer
@@ -16,6 +17,7 @@ from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
 from discreet.checkpoint.messages import Chosen, Said, Turn, fold, said_last
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.checkpoint.user_input import Read
 from discreet.checkpoint.write_plan import DurablePut, Stored
 
 ANSWER_BY = "answer_by"
@@ -47,11 +49,20 @@ class DurableForm:
         values = checkpoint["channel_values"]
         return (values[channel] for channel in self._policy.messages if isinstance(values.get(channel), (list, tuple)))
 
-    def message_ids(self, found: CheckpointTuple) -> set[str | None]:
-        """Return the ids of the messages in a checkpoint, and of those that its tasks have written."""
+    def at_rest(self, checkpoint: Checkpoint) -> bool:
+        """Return whether all that was said has its answer, as in a chat that is made of questions.
+
+        What waits before that is an approval of something that is under way.
+        """
+        return all(not messages or is_answer(messages[-1]) for messages in self.conversations(checkpoint))
+
+    def read(self, found: CheckpointTuple) -> Read:
+        """Return what a run begins with that goes on from `found`: of its messages, and those that its tasks have written."""
         written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
         lists = [*self.conversations(found.checkpoint), *(value for value in written if isinstance(value, list))]
-        return {getattr(message, "id", None) for messages in lists for message in messages}
+        ids = {getattr(message, "id", None) for messages in lists for message in messages}
+        asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
+        return Read(ids, found.checkpoint["channel_versions"].get(START), asked)
 
     def filtered(
         self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn, *, opening: bool = False
@@ -107,12 +118,10 @@ class DurableForm:
     def paused(self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, *, answerable: bool) -> Stored:
         """Return what is stored of a turn that pauses.
 
-        If nothing had to be dropped, and an `answerable` question is all that is open, another process may go on from it: as in
-        a chat that is made of questions, where all that was said has its answer. What waits before that is an approval.
+        If nothing had to be dropped, and an `answerable` question is all that is open, another process may go on from it.
         """
         thread.ended |= self.said_in(whole)  # the user has read it, whatever becomes of the turn
-        at_rest = all(not messages or is_answer(messages[-1]) for messages in self.conversations(whole))
-        if answerable and at_rest and START not in whole["channel_values"]:
+        if answerable and self.at_rest(whole) and START not in whole["channel_values"]:
             filtered = self.filtered(thread, place, whole, Turn.PAUSED)
             if filtered.complete:
                 return Stored(self.build(thread, place, filtered), whole=True)

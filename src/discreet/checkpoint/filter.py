@@ -31,6 +31,9 @@ REDACTED = "[redacted]"
 SOURCES = frozenset({"input", "loop", "update", "fork"})
 """What LangGraph says a checkpoint comes from."""
 
+PREVIOUS = "__previous__"
+"""What an `@entrypoint` returned or saved last: anything, of which lists of messages are stored."""
+
 STRUCTURED = "structured_response"
 """Where `langchain.agents.create_agent` puts the response of an agent that was told its schema."""
 
@@ -187,7 +190,9 @@ def _filter_output(channel: str, value: Any, view: _View) -> Kept | None:
 
 def _filter_messages(channel: str, value: Any, view: _View) -> Kept | None:
     value = list(value) if isinstance(value, tuple) else value
-    if not isinstance(value, list) or (value and not any(isinstance(message, BaseMessage) for message in value)):
+    if not isinstance(value, list) or (
+        channel == PREVIOUS and not all(isinstance(each, BaseMessage) for each in value)
+    ):
         return None
     front, stored = view.known.front(value, unchanged=not view.opening)
     selection = select(value, turn=view.turn, start=stored, said=view.said)

@@ -26,7 +26,7 @@ from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
-from discreet.checkpoint.user_input import UserInput
+from discreet.checkpoint.user_input import Read, UserInput
 
 FRONT = "front"
 """Type of a value that `ScratchSerializer` made."""
@@ -122,8 +122,8 @@ class ThreadScratch:
     """Stored checkpoints of which nothing had to be dropped."""
     came_in: dict[str, UserInput] = field(default_factory=dict)
     """What callers handed over since a run began, by namespace. A namespace that is not here was not seen to begin."""
-    read: dict[str, set[str | None]] = field(default_factory=dict)
-    """Ids of the messages that a run began with, by namespace."""
+    read: dict[str, Read] = field(default_factory=dict)
+    """What a run began with, by namespace."""
     began: dict[tuple[str, str], Chosen] = field(default_factory=dict)
     """The stored messages of a namespace and channel as the open turn began."""
     foreign: set[CheckpointRef] = field(default_factory=set)

@@ -39,7 +39,7 @@ from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
-from discreet.checkpoint.user_input import UserInput, as_messages, came_first
+from discreet.checkpoint.user_input import Read, UserInput, as_messages, came_first
 from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
 from discreet.errors import CheckpointError, PauseExpiredError, TransientStateLostError
 
@@ -90,7 +90,7 @@ class Tiers:
                 thread.begun.add(place)
             seen = place.ns in thread.came_in
             came_in = thread.came_in.setdefault(place.ns, UserInput())
-            thread.read[place.ns] = self._form.message_ids(found) if found else set()
+            thread.read[place.ns] = self._form.read(found) if found else Read()
             if (
                 found is not None and held and not seen
             ):  # a copy of an open turn: of whom its messages are nothing is known
@@ -214,7 +214,7 @@ class Tiers:
                 return None
             if place in thread.openings or thread.is_foreign(place):
                 return None  # what is stored may be all there is
-            answerable = self._is_answerable(thread, place, writes)
+            answerable = self._form.at_rest(held.checkpoint) and self._is_answerable(thread, place, writes)
             if place in thread.stored and (answerable if place in thread.whole else place not in thread.alone):
                 return None
             thread.alone.discard(place)
@@ -362,8 +362,10 @@ class Tiers:
             for messages in self._form.conversations(checkpoint):
                 came_in.note_messages(message for message in messages if message.id not in before)
         elif in_run(config) and saves_once(config):
-            for messages in self._form.conversations(checkpoint):
-                came_in.note_messages(came_first(messages, thread.read.get(parent.ns, ())))
+            read = thread.read.get(parent.ns) or Read()
+            if read.asked or checkpoint["channel_versions"].get(START) != read.input_version:  # else it was tried again
+                for messages in self._form.conversations(checkpoint):
+                    came_in.note_messages(came_first(messages, read.ids))
 
     def _note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool

@@ -7,8 +7,9 @@ another. In a conversation that is stored these would be words put into the user
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 
@@ -43,6 +44,17 @@ class UserInput:
                     self.ids.add(message.id)
                 if isinstance(message, HumanMessage):
                     self.texts.add(str(message.text))
+
+
+class Read(NamedTuple):
+    """What a run has read as it began."""
+
+    ids: AbstractSet[str | None] = frozenset()
+    """Of the messages that were there."""
+    input_version: Any = None
+    """Version of LangGraph's channel of inputs: a run with a new one has another."""
+    asked: bool = False
+    """Whether a task waited for an answer."""
 
 
 def as_messages(value: Any) -> list[BaseMessage] | None:

@@ -10,7 +10,7 @@ from leak_battery.drive import make_scenes, play_all
 from leak_battery.savers import make_saver, open_pool
 from leak_battery.stories import FACES, STORIES
 
-from discreet.checkpoint import KEEP, messages, tiers, tripwire
+from discreet.checkpoint import KEEP, durable_form, message_ids, tiers, tripwire
 from discreet.checkpoint import filter as filters
 from discreet.errors import LeakBlockedError
 from discreet.redaction import ThreadRedactor
@@ -47,10 +47,10 @@ def whole_interrupt(value, policy):
 
 HOLES = {
     "redactor": (ThreadRedactor, "redact", lambda _, text: text, "pii usertext"),
-    "ids of messages": (messages, "safe_id", lambda message_id: message_id, "raw messageid"),
-    "turns that never ended": (tiers, "said_last", lambda messages: set(), "raw planner"),
+    "ids of messages": (message_ids, "_derived", lambda message_id: message_id, "raw messageid"),
+    "turns that never ended": (durable_form, "said_last", lambda messages: set(), "raw planner"),
     "metadata": (tiers, "filter_metadata", all_metadata, "raw metadata"),
-    "answers to a question": (filters, "_is_harmless", lambda answer, policy: True, "raw resumeanswer"),
+    "answers to a question": (filters, "is_harmless", lambda answer, policy: True, "raw resumeanswer"),
     "interrupts": (filters, "_filter_interrupt", whole_interrupt, "raw interruptpayload"),
     "channels": (filters, "_filter_plain", any_plain_channel, "raw strchannel"),
 }
@@ -73,7 +73,7 @@ async def test_a_hole_in_the_filter_is_found_or_refused(monkeypatch, talkative_d
 
 @pytest.mark.parametrize("face", FACES)
 async def test_without_a_filter_the_tripwire_refuses_every_turn(monkeypatch, talkative_database, plants, left_by, face):
-    monkeypatch.setattr(tiers, "filter_checkpoint", everything)
+    monkeypatch.setattr(durable_form, "filter_checkpoint", everything)
     monkeypatch.setattr(tiers, "filter_writes", every_write)
     scenes = make_scenes(plants, face, ["sync"], scenarios=["agent", "prebuilt", "subgraph", "sends", "delta"])
     async with open_pool(talkative_database, face) as pool:

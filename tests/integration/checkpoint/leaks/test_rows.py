@@ -9,7 +9,7 @@ from leak_battery.stories import DURABILITIES
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
 
 ENGINE_CHANNELS = {"__start__", "__pregel_tasks", "__interrupt__", "__resume__", "__error__", "__no_writes__"}
-METADATA = {"source", "step", "parents", "run_id", "counters_since_delta_snapshot", "unfinished"}
+METADATA = {"source", "step", "parents", "run_id", "counters_since_delta_snapshot", "unfinished", "answer_by"}
 
 CHANNELS = """
 SELECT jsonb_object_keys(checkpoint -> 'channel_values') FROM checkpoints

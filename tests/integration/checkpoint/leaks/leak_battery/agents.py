@@ -67,7 +67,7 @@ def tool_request(scene: Scene) -> AIMessage:
     calls = [{"name": "look_up", "args": arguments, "id": scene.raw("callid")}]
     broken = [{"name": "look_up", "args": scene.raw("invalidargs"), "id": scene.raw("invalidid"), "error": ""}]
     return AIMessage(
-        f"{scene.raw('plan')} {scene.email('plan')}",
+        scene.aside("plan"),
         tool_calls=calls,
         invalid_tool_calls=broken,
         additional_kwargs={"reasoning_content": scene.raw("planreasoning")},
@@ -110,7 +110,7 @@ def prebuilt_agent(scene: Scene, saver: Any) -> Any:
         if isinstance(messages[-1], ToolMessage):
             return final_answer(scene)
         call = {"name": "look_up", "args": {"query": scene.raw("toolargs")}, "id": scene.raw("callid")}
-        return AIMessage(scene.raw("plan"), tool_calls=[call])
+        return AIMessage(scene.aside("plan"), tool_calls=[call])
 
     model = ScriptedChatModel(responses=[think] * 10, strict=False)
     return create_agent(model, [look_up], system_prompt=scene.raw("systemprompt"), checkpointer=saver)
@@ -120,7 +120,7 @@ def planning_agent(scene: Scene, saver: Any) -> Any:
     """Say what will be done in a message that asks for nothing, then do it."""
 
     def plan(_: Any) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"{scene.raw('planner')} {scene.email('planner')}")]}
+        return {"messages": [AIMessage(scene.aside("planner", answer=True))]}
 
     def act(_: Any) -> dict[str, Any]:
         return {"scratch": scene.heart()}
@@ -145,7 +145,7 @@ def meddling_agent(scene: Scene, saver: Any) -> Any:
             for message in others:
                 message.additional_kwargs["note"] = scene.raw("meddledkwargs")
                 message.response_metadata["note"] = scene.raw("meddledmetadata")
-            others[0].id = scene.raw("meddledid")
+            others[0].id = scene.message_id("meddledid")
         return {"scratch": scene.raw("scratch")}
 
     builder = agent_graph(scene, run_tool(scene), second="meddle", meddle=meddle)

@@ -46,7 +46,7 @@ def pairs(scene: Scene) -> dict[str, Any]:
             {
                 "role": "user",
                 "content": scene.said(),
-                "id": f"{scene.raw('messageid')}{scene.turn}",
+                "id": scene.message_id("messageid"),
                 "name": scene.raw("messagename"),
             },
         ]

@@ -76,7 +76,9 @@ def own_interrupt(scene: Scene, saver: Any) -> Any:
     def tools(_: Any) -> dict[str, Any]:
         if scene.step == ("message", "paused"):
             question = Interrupt(
-                scene.raw("interruptpayload"), scene.raw("interruptid"), response_schema={"title": scene.raw("schema")}
+                scene.raw("interruptpayload"),
+                scene.message_id("interruptid"),
+                response_schema={"title": scene.raw("schema")},
             )
             raise GraphInterrupt((question,))
         return {"messages": [tool_message(scene, scene.raw("toolresult"))]}

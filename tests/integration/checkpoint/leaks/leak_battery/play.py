@@ -59,6 +59,8 @@ async def take(scene: Scene, scenario: Scenario, graph: Any, step: Step) -> None
     if ended == "over":
         scene.expect("answer")
         scene.kept |= scene.kept_if_over
+    if ended in {"over", "paused"} and scene.conversation:
+        scene.kept |= scene.kept_if_shown
 
 
 async def _ending(scene: Scene, graph: Any, given: Any) -> Ending:

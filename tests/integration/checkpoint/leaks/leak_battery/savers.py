@@ -19,6 +19,7 @@ from leak_battery.stories import Face
 POLICY = CheckpointPolicy(
     messages=("messages", "dialogue"),
     channels={"topic": REDACT, "locale": KEEP, "log": REDACT},
+    subgraphs=("expert",),
     deltas=deltas.CHANNELS,
 )
 

@@ -58,6 +58,10 @@ class Scene:
     """Words that must be in the rows."""
     kept_if_over: set[str] = field(default_factory=set)
     """Words that must be there once a turn was over."""
+    closed_by_hand: bool = False
+    """Whether a turn that failed is brought to its end from outside."""
+    kept_if_shown: set[str] = field(default_factory=set)
+    """Words of the model that must be there once the user has read them."""
 
     def __post_init__(self) -> None:
         self.name = f"{self.scenario_name}: {self.story_name}, {self.durability}"
@@ -89,6 +93,21 @@ class Scene:
     def said(self) -> str:
         """Return what the user says in this turn."""
         return self.text("usertext")
+
+    def aside(self, place: str, *, answer: bool = False) -> str:
+        """Return what the model says before its work is done: to keep if the user will have read it, else a secret.
+
+        Beside a call of a tool that is so where the turn pauses. An `answer` is read wherever the turn comes to its end.
+        """
+        retried = (self.step.ending, self.story[-1]) == ("raised", ("nothing", "over"))
+        if self.step.ending == "paused" or (answer and (retried or self.step.ending in {"over", "unavailable"})):
+            self.kept_if_shown.add(self.keep(place + string.ascii_lowercase[self.turn]))
+            return self.text(place)
+        return self.text(place) if self.closed_by_hand else f"{self.raw(place)} {self.email(place)}"
+
+    def message_id(self, place: str) -> str:
+        """Return an id that must not stay as it is: only safe characters do."""
+        return f"{self.raw(place)} {self.turn}"
 
     def expect(self, place: str) -> None:
         """Note that what was said at `place` in this turn must be in the rows."""
@@ -143,7 +162,7 @@ def user_message(scene: Scene) -> dict[str, Any]:
         "messages": [
             HumanMessage(
                 scene.said(),
-                id=f"{scene.raw('messageid')}{scene.turn}",
+                id=scene.message_id("messageid"),
                 name=scene.raw("messagename"),
                 additional_kwargs={"note": scene.raw("messagekwargs")},
                 response_metadata={"note": scene.raw("messagemetadata")},
@@ -168,7 +187,7 @@ def final_answer(scene: Scene) -> AIMessage:
             },
             {"type": "text", "text": scene.text("answer"), "annotations": [{"title": scene.raw("annotation")}]},
         ],
-        id=f"{scene.raw('answerid')}{scene.turn}",
+        id=scene.message_id("answerid"),
         name=scene.raw("answername"),
         additional_kwargs={"reasoning_content": scene.raw("reasoningkwargs")},
         response_metadata={"request": scene.raw("responsemetadata")},

@@ -49,6 +49,14 @@ def nested_stateful(scene: Scene, saver: Any) -> Any:
     return agent_graph(scene, worker(scene, inner, checkpointer=True)).compile(checkpointer=saver)
 
 
+def expert(scene: Scene, saver: Any) -> Any:
+    """The whole agent as one with a thread of its own, which the policy names."""
+    builder = StateGraph(AgentState)
+    builder.add_node("expert", agent_graph(scene, run_tool(scene)).compile(checkpointer=True))
+    builder.add_edge(START, "expert")
+    return builder.compile(checkpointer=saver)
+
+
 def called_by_hand(scene: Scene, saver: Any) -> Any:
     """A node that calls a graph and passes on what it makes of the result."""
     graph = worker(scene, run_tool(scene))
@@ -93,6 +101,7 @@ async def update_inside(scene: Scene, graph: Any) -> None:
 SCENARIOS = {
     "subgraph": Scenario(build=of_one_call, afterwards=update_inside),
     "stateful subgraph": Scenario(build=stateful, afterwards=update_inside),
+    "named subgraph": Scenario(build=expert),
     "nested": Scenario(build=nested),
     "nested stateful": Scenario(build=nested_stateful),
     "called by hand": Scenario(build=called_by_hand),

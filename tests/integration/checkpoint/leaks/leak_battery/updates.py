@@ -41,9 +41,16 @@ async def update(scene: Scene, graph: Any) -> None:
         await graph.aupdate_state(scene.config, None, as_node="__copy__")
 
 
+def finished_agent(scene: Scene, saver: Any) -> Any:
+    scene.closed_by_hand = True
+    return plain_agent(scene, saver)
+
+
 async def finish(scene: Scene, graph: Any) -> None:
-    """Clear what is about to run, which closes the turn from outside."""
-    values = {"messages": [tool_message(scene, scene.raw("updateresult"))]}
+    """Clear what is about to run, which closes the turn from outside. The tool that has answered is named, with no secret."""
+    message = tool_message(scene, scene.raw("updateresult"))
+    message.name = "look_up"
+    values = {"messages": [message]}
     if scene.face == "sync":
         graph.update_state(scene.config, values, as_node="tools")
         graph.update_state(scene.config, None, as_node="__end__")
@@ -54,5 +61,5 @@ async def finish(scene: Scene, graph: Any) -> None:
 
 SCENARIOS = {
     "updated": Scenario(build=plain_agent, afterwards=update),
-    "finished from outside": Scenario(build=plain_agent, afterwards=finish),
+    "finished from outside": Scenario(build=finished_agent, afterwards=finish),
 }
