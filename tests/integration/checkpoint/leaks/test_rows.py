@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from langchain_core.messages import HumanMessage
 from leak_battery.drive import make_scenes, play_all
 from leak_battery.savers import POLICY, make_saver, open_pool
 from leak_battery.stories import DURABILITIES
@@ -47,3 +48,18 @@ async def test_a_kept_channel_is_stored_as_it_is_and_another_not_at_all(agent, d
         stored = await other.aget_tuple({"configurable": {"thread_id": "1"}})
     assert agent.email in stored.checkpoint["channel_values"]["locale"]
     assert "note" not in stored.checkpoint["channel_values"]
+
+
+@pytest.mark.parametrize("given", ["m1", "msg_abc123DEF", "run--0b88f95d-1dec-566e-92e7-d9695b04cc7a"])
+async def test_a_clients_id_that_tells_nothing_stays_and_any_other_does_not(agent, database_with_tables, given):
+    """What a client sends is found again under its own id: in the rows, in the state, and by the next message of that id."""
+    config = {"configurable": {"thread_id": "1"}}
+    telling = [f"{given} of Anna", agent.email]
+    async with RedactingSaver.from_conn_string(database_with_tables) as saver:
+        for message_id in (given, given, *telling):
+            said = HumanMessage(f"hello {agent.keep('user')}", id=message_id)
+            await agent.compile(saver).ainvoke({"messages": [said]}, config)
+    stored = column(database_with_tables, "SELECT message_id FROM checkpoint_messages WHERE kind = 'human'")
+    assert given in stored
+    assert len(stored) == 3
+    assert not stored.intersection(telling)
