@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
-from langgraph.checkpoint.serde.types import INTERRUPT
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet import metrics
 from discreet.checkpoint.answers import is_answer
-from discreet.checkpoint.channels import PART, START, WHOLE, NextVersion, disarmed, marked
+from discreet.checkpoint.channels import PART, START, WHOLE, NextVersion, disarmed, is_quiescent, marked
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.filter import FilteredCheckpoint, filter_checkpoint
 from discreet.checkpoint.messages import Chosen, Said, Turn, fold, said_last
@@ -61,8 +61,9 @@ class DurableForm:
         written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
         lists = [*self.conversations(found.checkpoint), *(value for value in written if isinstance(value, list))]
         ids = {getattr(message, "id", None) for messages in lists for message in messages}
-        asked = any(channel == INTERRUPT for _, channel, _ in found.pending_writes or [])
-        return Read(ids, found.checkpoint["channel_versions"].get(START), asked)
+        happened = {channel for _, channel, _ in found.pending_writes or []}
+        open_ = ERROR in happened or not is_quiescent(found.checkpoint["channel_values"])
+        return Read(ids, found.checkpoint["channel_versions"].get(START), open_ and INTERRUPT not in happened)
 
     def filtered(
         self, thread: ThreadScratch, place: CheckpointRef, whole: Checkpoint, turn: Turn, *, opening: bool = False
@@ -120,7 +121,6 @@ class DurableForm:
 
         If nothing had to be dropped, and an `answerable` question is all that is open, another process may go on from it.
         """
-        thread.ended |= self.said_in(whole)  # the user has read it, whatever becomes of the turn
         if answerable and self.at_rest(whole) and START not in whole["channel_values"]:
             filtered = self.filtered(thread, place, whole, Turn.PAUSED)
             if filtered.complete:

@@ -214,6 +214,7 @@ class Tiers:
                 return None
             if place in thread.openings or thread.is_foreign(place):
                 return None  # what is stored may be all there is
+            thread.ended |= self._form.said_in(held.checkpoint)  # the user has read it, whatever becomes of the turn
             answerable = self._form.at_rest(held.checkpoint) and self._is_answerable(thread, place, writes)
             if place in thread.stored and (answerable if place in thread.whole else place not in thread.alone):
                 return None
@@ -276,9 +277,10 @@ class Tiers:
                 thread.ended |= self._form.said_in(plan.closing.checkpoint)
 
     def check_answer(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str) -> None:
-        """Refuse a run that brings an answer to a question which isn't here.
+        """Refuse a run that brings an answer to a question which isn't here; else note what a caller writes with it.
 
-        To be called before the first await: with durability "async" the next node starts at that one.
+        To be called before the first await: with durability "async" the next node starts at that one, and LangGraph puts the
+        checkpoint that has these writes without waiting for them.
 
         Raises:
             TransientStateLostError: `writes` are the answer, or belong to such a run.
@@ -289,6 +291,7 @@ class Tiers:
             thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
             if thread.refused and in_run(config):
                 raise _lost(thread)
+            self._note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
 
     def plan_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -299,7 +302,6 @@ class Tiers:
         """
         thread_id, place = locate(config)
         with self.scratch.thread(thread_id) as thread:
-            self._note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
             over = place.checkpoint_id < thread.closed.get(place.ns, "")
             if not over or thread.holds(place):
                 thread.put_writes(place, writes, task_id, task_path, self._serde)
@@ -354,6 +356,10 @@ class Tiers:
                     take_ids(given.get(channel), self._policy.redact)
                     came_in.note_messages(as_messages(given.get(channel)) or ())
             came_in.note(given)
+            if read := thread.read.get(parent.ns):  # a command's messages are there already, and no node has run
+                new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
+                take_ids(new, self._policy.redact)
+                came_in.note_messages(new)
         elif source == "update":
             held = thread.get(parent, self._serde)
             before = {
@@ -361,11 +367,12 @@ class Tiers:
             }
             for messages in self._form.conversations(checkpoint):
                 came_in.note_messages(message for message in messages if message.id not in before)
-        elif in_run(config) and saves_once(config):
+        elif in_run(config) and (saves_once(config) or not _is_next(thread, parent)):  # of a command no input is put
             read = thread.read.get(parent.ns) or Read()
-            if read.asked or checkpoint["channel_versions"].get(START) != read.input_version:  # else it was tried again
+            tried_again = read.unfinished and checkpoint["channel_versions"].get(START) == read.input_version
+            if not tried_again:
                 for messages in self._form.conversations(checkpoint):
-                    came_in.note_messages(came_first(messages, read.ids))
+                    came_in.note_messages(came_first(messages, read.ids | thread.known.ids | came_in.ids))
 
     def _note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool
@@ -414,14 +421,18 @@ class Tiers:
             if closing or filtered.complete:
                 return Stored(self._form.build(thread, place, filtered), whole=filtered.complete)
         if place in thread.paused:
+            thread.ended |= self._form.said_in(whole)
             return self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
-        another_run = parent in thread.alone and parent in thread.begun
-        saved_before = (thread.holds(parent) and not another_run) or parent in thread.started
-        if saved_before:
+        if _is_next(thread, parent):
             return None
-        thread.alone.add(place)
-        stored = self._form.paused(thread, place, whole, answerable=not thread.has_inside(place))
-        return stored if stored.whole else self._form.stub(thread, place, whole, Turn.OPEN)
+        thread.alone.add(place)  # with "exit" it is saved before it is known whether it asked or failed
+        return self._form.stub(thread, place, whole, Turn.OPEN)
+
+
+def _is_next(thread: ThreadScratch, parent: CheckpointRef) -> bool:
+    """Return whether what follows `parent` goes on with the turn that is here, and doesn't begin it."""
+    another_run = parent in thread.alone and parent in thread.begun
+    return (thread.holds(parent) and not another_run) or parent in thread.started
 
 
 def _refuse_pregel(checkpoint: Checkpoint) -> None:

@@ -53,8 +53,8 @@ class Read(NamedTuple):
     """Of the messages that were there."""
     input_version: Any = None
     """Version of LangGraph's channel of inputs: a run with a new one has another."""
-    asked: bool = False
-    """Whether a task waited for an answer."""
+    unfinished: bool = False
+    """Whether nodes were about to run, or had failed, and none waited for an answer."""
 
 
 def as_messages(value: Any) -> list[BaseMessage] | None:

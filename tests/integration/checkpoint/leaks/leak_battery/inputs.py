@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
+    BaseMessage,
     ChatMessage,
     FunctionMessage,
     HumanMessage,
@@ -25,17 +26,21 @@ class Confession(HumanMessage):
 
 
 def odd(scene: Scene) -> dict[str, Any]:
-    """Return a user's message among messages of rare kinds."""
-    return {
-        "messages": [
-            Confession(scene.text("confession"), secret=scene.raw("subclassfield")),
-            ChatMessage(scene.raw("chatmessage"), role=scene.raw("chatrole")),
-            FunctionMessage(scene.raw("functionmessage"), name=scene.raw("functionname")),
-            AIMessage(scene.raw("givenplan"), tool_calls=[{"name": "f", "args": {}, "id": scene.raw("givenid")}]),
-            ToolMessage(scene.raw("givenresult"), tool_call_id=scene.raw("givenid")),
-            HumanMessageChunk(scene.said(), additional_kwargs={"note": scene.raw("chunkkwargs")}),
-        ]
-    }
+    """Return a user's message among messages of rare kinds.
+
+    With durability "exit" a saver doesn't see what came in, so that a human message behind others may be a node's: there the
+    user's is the first.
+    """
+    said = HumanMessageChunk(scene.said(), additional_kwargs={"note": scene.raw("chunkkwargs")})
+    others: list[BaseMessage] = [
+        ChatMessage(scene.raw("chatmessage"), role=scene.raw("chatrole")),
+        FunctionMessage(scene.raw("functionmessage"), name=scene.raw("functionname")),
+        AIMessage(scene.raw("givenplan"), tool_calls=[{"name": "f", "args": {}, "id": scene.raw("givenid")}]),
+        ToolMessage(scene.raw("givenresult"), tool_call_id=scene.raw("givenid")),
+    ]
+    if scene.durability == "exit":
+        return {"messages": [said, *others]}
+    return {"messages": [Confession(scene.text("confession"), secret=scene.raw("subclassfield")), *others, said]}
 
 
 def pairs(scene: Scene) -> dict[str, Any]:
