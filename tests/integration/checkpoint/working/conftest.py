@@ -52,7 +52,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for fixture, face in {"asynchronous": ":async", "blocking": ":sync"}.items():
         if fixture in metafunc.fixturenames:
             kinds = [kind for kind in kinds if kind.endswith(face)]
-    given = {name for marker in metafunc.definition.iter_markers("parametrize") for name in marker.args[0].split(", ")}
+    names = [marker.args[0] for marker in metafunc.definition.iter_markers("parametrize")]
+    given = {name for item in names for name in (item.split(", ") if isinstance(item, str) else item)}
     wanted = [name for name in ("rows", "durability") if name in metafunc.fixturenames and name not in given]
     match "rows" in wanted, "durability" in wanted:
         case True, True:
