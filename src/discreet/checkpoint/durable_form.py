@@ -60,7 +60,7 @@ class DurableForm:
         """Return what a run begins with that goes on from `found`: of its messages, and those that its tasks have written."""
         written = [value for _, channel, value in found.pending_writes or [] if channel in self._policy.messages]
         lists = [*self.conversations(found.checkpoint), *(value for value in written if isinstance(value, list))]
-        ids = {getattr(message, "id", None) for messages in lists for message in messages}
+        ids = frozenset(getattr(message, "id", None) for messages in lists for message in messages)
         happened = {channel for _, channel, _ in found.pending_writes or []}
         open_ = ERROR in happened or not is_quiescent(found.checkpoint["channel_values"])
         return Read(ids, found.checkpoint["channel_versions"].get(START), open_ and INTERRUPT not in happened)

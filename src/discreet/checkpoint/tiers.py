@@ -371,8 +371,10 @@ class Tiers:
             read = thread.read.get(parent.ns) or Read()
             tried_again = read.unfinished and checkpoint["channel_versions"].get(START) == read.input_version
             if not tried_again:
+                stored = [thread.known.stored(parent.ns, channel).ids for channel in self._policy.messages]
+                there = read.ids.union(came_in.ids, *stored)
                 for messages in self._form.conversations(checkpoint):
-                    came_in.note_messages(came_first(messages, read.ids | thread.known.ids | came_in.ids))
+                    came_in.note_messages(came_first(messages, there))
 
     def _note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool

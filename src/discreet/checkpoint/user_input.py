@@ -7,7 +7,6 @@ another. In a conversation that is stored these would be words put into the user
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ class UserInput:
 class Read(NamedTuple):
     """What a run has read as it began."""
 
-    ids: AbstractSet[str | None] = frozenset()
+    ids: frozenset[str | None] = frozenset()
     """Of the messages that were there."""
     input_version: Any = None
     """Version of LangGraph's channel of inputs: a run with a new one has another."""

@@ -58,6 +58,8 @@ class Scene:
     """Words that must be in the rows."""
     kept_if_over: set[str] = field(default_factory=set)
     """Words that must be there once a turn was over."""
+    retried_turns: set[int] = field(default_factory=set)
+    """Turns that fail and then come to their end."""
     closed_by_hand: bool = False
     """Whether a turn that failed is brought to its end from outside."""
     kept_if_shown: set[str] = field(default_factory=set)
@@ -65,6 +67,8 @@ class Scene:
 
     def __post_init__(self) -> None:
         self.name = f"{self.scenario_name}: {self.story_name}, {self.durability}"
+        if self.story[-1] == ("nothing", "over"):
+            self.retried_turns.add(1)
         first, rest = divmod(self.number, 26)
         self._code = "".join(string.ascii_lowercase[index] for index in (*divmod(first, 26), rest))
 
@@ -99,7 +103,7 @@ class Scene:
 
         Beside a call of a tool that is so where the turn pauses. An `answer` is read wherever the turn comes to its end.
         """
-        retried = (self.step.ending, self.story[-1]) == ("raised", ("nothing", "over"))
+        retried = self.step.ending == "raised" and self.turn in self.retried_turns
         if self.step.ending == "paused" or (answer and (retried or self.step.ending in {"over", "unavailable"})):
             self.kept_if_shown.add(self.keep(place + string.ascii_lowercase[self.turn]))
             return self.text(place)
