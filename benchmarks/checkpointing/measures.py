@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import statistics
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
 from checkpointing.conversation import Conversation
-from checkpointing.database import OURS, SIDES, STOCK, open_saver, open_sync_saver
+from checkpointing.database import OURS, SIDES, STOCK, open_saver
 from checkpointing.meter import Meter, Spent
+from checkpointing.put_cost import A_TURN, CHARS, TOOL_CHARS, median_ms, talker, thread
 from checkpointing.replay import Calls, record, replay
-from comparing.database import Database, Footprint
+from checkpointing.settling import leave_out_the_rest, progress
+from comparing.database import Database
 from comparing.report import Group
 
-TOOL_CHARS = 20_000
-CHARS = 400
-"""Length of every other message."""
 CHUNK_TURNS = 25
 WINDOW_CHUNK_TURNS = 5
 """A thread's turns are made in chunks, by turns with those of other threads, so that all see the same machine."""
@@ -28,21 +24,6 @@ YOUNG_TURNS = 10
 """Turns of a thread with which a long one is compared."""
 LOADS = 100
 """Most of them with plans that the connections have kept, as those of a running service have."""
-PUT = "put and put_writes a turn"
-
-
-class Run(NamedTuple):
-    """What one conversation took."""
-
-    footprint: Footprint
-    turns: list[Spent]
-
-    def put_ms(self, kind: str) -> float:
-        """Return the median of the turns' milliseconds in `put` and `put_writes`; `kind` is wall or cpu."""
-        return _median_ms(self.turns, kind)
-
-
-Runs = dict[str, list[Run]]
 
 
 class _Thread(NamedTuple):
@@ -51,34 +32,6 @@ class _Thread(NamedTuple):
     database: Database
     talk: Callable[[int], Any]
     spent: list[Spent]
-
-
-async def tool_turns(admin_dsn: str, *, turns: int, repetitions: int) -> Group:
-    """Measure conversations with a tool call each turn."""
-    runs: Runs = {side: [] for side in SIDES}
-    for number in range(repetitions):
-        for side in SIDES:
-            _progress(f"{turns} turns with a tool, {number + 1} of {repetitions}: {side}")
-            with Database(admin_dsn) as database:
-                runs[side].append(await _talk(side, database, turns))
-    group = Group(f"{turns} turns, each with a tool result of {TOOL_CHARS // 1000} kB")
-    group.ratio("disk", "MB", *_each(runs, lambda run: run.footprint.disk / 1e6), at_most=1 / 100)
-    group.ratio("WAL", "MB", *_each(runs, lambda run: run.footprint.wal / 1e6), at_most=1 / 100)
-    _add_put_time(group, runs)
-    return group
-
-
-def sync_tool_turns(admin_dsn: str, *, turns: int, repetitions: int) -> Group:
-    """Measure the time of the same with the sync checkpointers."""
-    runs: Runs = {side: [] for side in SIDES}
-    for number in range(repetitions):
-        for side in SIDES:
-            _progress(f"{turns} turns with a tool, sync, {number + 1} of {repetitions}: {side}")
-            with Database(admin_dsn) as database:
-                runs[side].append(_talk_sync(side, database, turns))
-    group = Group(f"The same with the sync savers, {turns} turns")
-    _add_put_time(group, runs)
-    return group
 
 
 async def long_thread(admin_dsn: str, *, turns: int, window: int) -> Group:
@@ -94,7 +47,7 @@ async def long_thread(admin_dsn: str, *, turns: int, window: int) -> Group:
             young[side] = await stack.enter_async_context(_open_thread(admin_dsn, side))
             await young[side].talk(YOUNG_TURNS)
         for done in range(0, turns - window, CHUNK_TURNS):
-            _progress(f"a thread of {turns} turns: {done} done")
+            progress(f"a thread of {turns} turns: {done} done")
             for side in SIDES:
                 with long[side].database.writing(first=done == 0):
                     await long[side].talk(min(CHUNK_TURNS, turns - window - done))
@@ -104,19 +57,19 @@ async def long_thread(admin_dsn: str, *, turns: int, window: int) -> Group:
                     await long[side].talk(WINDOW_CHUNK_TURNS)
                 await young[side].talk(WINDOW_CHUNK_TURNS)
         footprints = [long[side].database.footprint() for side in SIDES]
-        load = {side: await _load_us(side, long[side].database, messages=2 * turns) for side in SIDES}
+        load = await _load_us({side: long[side].database for side in SIDES}, messages=2 * turns)
     group = Group(f"A thread of {turns} turns, two messages of {CHARS} characters each")
     group.ratio("disk", "MB", *([footprint.disk / 1e6] for footprint in footprints), at_most=1 / 40)
     group.ratio("WAL", "MB", *([footprint.wal / 1e6] for footprint in footprints))
     for kind in ("wall", "cpu"):
         late, early = (
-            [[_median_ms(threads[side].spent[-window:], kind)] for side in SIDES] for threads in (long, young)
+            [[median_ms(threads[side].spent[-window:], kind)] for side in SIDES] for threads in (long, young)
         )
-        group.ratio(f"{PUT}, {kind}, turns {YOUNG_TURNS}-{YOUNG_TURNS + window}", "ms", *early)
-        group.ratio(f"{PUT}, {kind}, turns {turns - window}-{turns}", "ms", *late)
+        group.ratio(f"{A_TURN}, {kind}, turns {YOUNG_TURNS}-{YOUNG_TURNS + window}", "ms", *early)
+        group.ratio(f"{A_TURN}, {kind}, turns {turns - window}-{turns}", "ms", *late)
         growth = [[after[0] / before[0]] for before, after in zip(early, late, strict=True)]
-        group.figure(f"{PUT}, {kind}, late/early", "times", *growth, at_most=1.25 if kind == "wall" else None)
-    group.figure("load, a message", "us", [load[STOCK]], [load[OURS]], at_most=15)
+        group.figure(f"{A_TURN}, {kind}, late/early", "times", *growth, at_most=1.25 if kind == "wall" else None)
+    group.ratio("load, a message", "us", load[STOCK], load[OURS], at_most=1 / 2)
     return group
 
 
@@ -127,12 +80,12 @@ async def clients(admin_dsn: str, *, count: int, turns: int, repetitions: int) -
     graphs' own work comes on top for both, and bounds the ratio.
     """
     calls = await record(Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS), turns)
-    _leave_out_the_rest()
+    leave_out_the_rest()
     alone: dict[str, list[float]] = {side: [] for side in SIDES}
     rates: dict[str, list[float]] = {side: [] for side in SIDES}
     for number in range(repetitions):
         for side in SIDES:
-            _progress(f"{count} clients, {number + 1} of {repetitions}: {side}")
+            progress(f"{count} clients, {number + 1} of {repetitions}: {side}")
             with Database(admin_dsn) as database:
                 async with open_saver(side, database.dsn) as saver:
                     alone[side].append(await _replay_rate(saver, count, calls))
@@ -149,26 +102,7 @@ async def talk_alone(admin_dsn: str, *, turns: int, tool_chars: int) -> None:
     """Hold a conversation with our saver only, for a profiler."""
     with Database(admin_dsn) as database:
         async with open_saver(OURS, database.dsn) as saver:
-            await _talker(saver, Conversation(seed=1, chars=CHARS, tool_chars=tool_chars), [])(turns)
-
-
-async def _talk(side: str, database: Database, turns: int) -> Run:
-    spent: list[Spent] = []
-    async with open_saver(side, database.dsn) as saver:
-        with database.writing():
-            await _talker(saver, Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS), spent)(turns)
-        return Run(database.footprint(), spent)
-
-
-def _talk_sync(side: str, database: Database, turns: int) -> Run:
-    spent: list[Spent] = []
-    with open_sync_saver(side, database.dsn) as saver, database.writing():
-        meter, talk = Meter(saver), Conversation(seed=1, chars=CHARS, tool_chars=TOOL_CHARS)
-        graph = talk.compile(saver)
-        for _ in range(turns):
-            with _one_turn(meter, spent):
-                graph.invoke(talk.say(), _thread(), durability="sync")
-    return Run(database.footprint(), spent)
+            await talker(saver, Conversation(seed=1, chars=CHARS, tool_chars=tool_chars), [])(turns)
 
 
 @asynccontextmanager
@@ -176,43 +110,23 @@ async def _open_thread(admin_dsn: str, side: str) -> AsyncIterator[_Thread]:
     spent: list[Spent] = []
     with Database(admin_dsn) as database:
         async with open_saver(side, database.dsn, connections=2) as saver:
-            yield _Thread(database, _talker(saver, Conversation(seed=1, chars=CHARS), spent), spent)
+            yield _Thread(database, talker(saver, Conversation(seed=1, chars=CHARS), spent), spent)
 
 
-def _talker(saver: Any, talk: Conversation, spent: list[Spent]) -> Callable[[int], Any]:
-    """Return what holds some turns of a conversation and appends to `spent` what each took."""
-    meter = Meter(saver)
-    graph = talk.compile(saver)
-    executor = meter.executor()
-
-    async def turns(count: int) -> None:
-        asyncio.get_running_loop().set_default_executor(executor)
-        for _ in range(count):
-            with _one_turn(meter, spent):
-                await graph.ainvoke(talk.say(), _thread(), durability="sync")
-
-    return turns
-
-
-@contextmanager
-def _one_turn(meter: Meter, spent: list[Spent]) -> Iterator[None]:
-    before = meter.read()
-    yield
-    spent.append(meter.read().since(before))
-
-
-async def _load_us(side: str, database: Database, *, messages: int) -> float:
-    """Return the microseconds a message to read the newest checkpoint, with a saver that has seen nothing of it."""
-    seconds: list[float] = []
-    _leave_out_the_rest()
-    async with open_saver(side, database.dsn) as saver:
+async def _load_us(databases: dict[str, Database], *, messages: int) -> dict[str, list[float]]:
+    """Return the microseconds a message to read the newest checkpoint, by turns, with savers that have seen nothing of it."""
+    found: dict[str, list[float]] = {side: [] for side in SIDES}
+    async with AsyncExitStack() as stack:
+        savers = {side: await stack.enter_async_context(open_saver(side, databases[side].dsn)) for side in SIDES}
+        leave_out_the_rest()
         for _ in range(LOADS):
-            started = time.perf_counter()
-            found = await saver.aget_tuple(_thread())
-            seconds.append(time.perf_counter() - started)
-            if found is None or len(found.checkpoint["channel_values"]["messages"]) != messages:
-                raise RuntimeError(f"{side} has not kept all {messages} messages.")
-    return 1e6 * statistics.median(seconds) / messages
+            for side in SIDES:
+                started = time.perf_counter()
+                read = await savers[side].aget_tuple(thread())
+                found[side].append(1e6 * (time.perf_counter() - started) / messages)
+                if read is None or len(read.checkpoint["channel_values"]["messages"]) != messages:
+                    raise RuntimeError(f"{side} has not kept all {messages} messages.")
+    return found
 
 
 async def _replay_rate(saver: Any, count: int, calls: Calls) -> float:
@@ -228,36 +142,8 @@ async def _rate(saver: Any, count: int, turns: int) -> float:
 
     async def client(number: int) -> None:
         for _ in range(turns):
-            await graphs[number].ainvoke(talks[number].say(), _thread(number))
+            await graphs[number].ainvoke(talks[number].say(), thread(number))
 
     started = time.perf_counter()
     await asyncio.gather(*map(client, range(count)))
-    return meter.read().checkpoints / (time.perf_counter() - started)
-
-
-def _median_ms(turns: Sequence[Spent], kind: str) -> float:
-    return 1e3 * statistics.median(getattr(turn, kind) for turn in turns)
-
-
-def _add_put_time(group: Group, runs: Runs) -> None:
-    for kind in ("wall", "cpu"):
-        group.ratio(f"{PUT}, {kind}", "ms", *_each(runs, lambda run: run.put_ms(kind)), at_most=1 / 2)  # noqa: B023  # called at once
-
-
-def _each(runs: Runs, value: Callable[[Run], float]) -> list[list[float]]:
-    """Return `value` of every run, of the stock saver's first."""
-    return [[value(run) for run in runs[side]] for side in SIDES]
-
-
-def _thread(number: int = 0) -> Any:
-    return {"configurable": {"thread_id": f"thread-{number}"}}
-
-
-def _leave_out_the_rest() -> None:
-    """Keep the garbage collector from looking through what earlier measurements and imports have left."""
-    gc.collect()
-    gc.freeze()
-
-
-def _progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    return meter.read().puts / (time.perf_counter() - started)
