@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
@@ -84,6 +85,8 @@ class CheckpointPolicy:
     """The thread that is stored. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
+        if self.thread_id is not None:
+            return  # made by `for_thread` of one that was looked at
         for name in ("messages", "subgraphs", "direct_tools"):
             if isinstance(getattr(self, name), str):
                 raise ConfigurationError(
@@ -106,7 +109,7 @@ class CheckpointPolicy:
 
     def safe_id(self, message_id: str | None) -> str | None:
         """Return a message's id as it may be stored."""
-        return safe_id(message_id, self._bound_redactor().redact)
+        return safe_id(message_id, self.redact)
 
     def tell_dropped(self, channel: str, kind: str) -> None:
         """Log, once a channel, that a value of it was not stored though a rule names it, because it is no plain data."""
@@ -116,15 +119,16 @@ class CheckpointPolicy:
 
     def redact(self, text: str) -> str:
         """Return `text` as it may be stored."""
-        return self._bound_redactor().redact(text)
+        return self._bound_redactor.redact(text)
 
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""
         # Imported here because only deployments that allow-list a channel need it.
         from discreet.redaction.walker import redact_object  # noqa: PLC0415  # see above
 
-        return redact_object(value, self._bound_redactor())
+        return redact_object(value, self._bound_redactor)
 
+    @cached_property
     def _bound_redactor(self) -> TextRedactor:
         return of_thread(self.redactor or _default_redactor(), self.thread_id)
 
