@@ -103,7 +103,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         Raises:
             ThreadDeletedError: It does.
         """
-        self._late.check(config, orphan=self._tiers.unknown(config) is not None)
+        self._late.check(config, is_orphan=self._tiers.unknown)
 
     def _pruning(self, **options: Any) -> dict[str, Any]:
         """Return all options of a pruning."""

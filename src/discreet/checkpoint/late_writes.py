@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,6 +33,9 @@ REMEMBERED = 100_000
 """Runs, deleted runs and deleted threads kept in mind, each. What falls out is only known to the database, if to it."""
 
 NO_DELETION = datetime.min.replace(tzinfo=UTC)
+
+IsOrphan = Callable[[RunnableConfig], object]
+"""Says, by what is true of its answer, whether a checkpoint is in neither tier."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -113,23 +116,24 @@ class LateWrites:
             since = NEVER if locate(config)[1].checkpoint_id else ALWAYS
         return put._replace(config={"configurable": {**put.config["configurable"], SINCE: since}})
 
-    def check(self, config: RunnableConfig, *, orphan: bool = False) -> None:
+    def check(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> None:
         """Look whether what LangGraph writes with `config` belongs to what was deleted.
 
-        `orphan`: it goes on from a checkpoint that is in neither tier.
+        `is_orphan` says whether it goes on from a checkpoint that is in neither tier.
 
         Raises:
             ThreadDeletedError: It does.
         """
-        if self.is_late(config, orphan=orphan):
+        if self.is_late(config, is_orphan=is_orphan):
             raise ThreadDeletedError(self.last(config))
 
-    def is_late(self, config: RunnableConfig, *, orphan: bool = False) -> bool:
+    def is_late(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> bool:
         """Return what `check` looks for."""
         run, deleted_at = self._run(config), self.last(config)
         if run is None:
-            return orphan and deleted_at > NO_DELETION
-        return run.dead or run.since < deleted_at or find_run_id(config, {}) in self._deleted_runs
+            return deleted_at > NO_DELETION and is_orphan is not None and bool(is_orphan(config))
+        of_deleted = bool(self._deleted_runs) and find_run_id(config, {}) in self._deleted_runs
+        return run.dead or run.since < deleted_at or of_deleted
 
     @contextmanager
     def dropped(self, config: RunnableConfig) -> Iterator[None]:
