@@ -277,11 +277,12 @@ class ThreadScratch:
         """End the turn with `place`: all of it with the root's, else the one of that namespace. Keep the last `keep` turns."""
         self.closed[place.ns] = place.checkpoint_id
         if place.ns == "":
-            self.ends.append(place.checkpoint_id)
-            self._drop_upto(self.ends.pop(0) if len(self.ends) > keep else "")
             for ended in self._of_open_turn():
                 ended.clear()
-            if not keep:
+            if keep:
+                self.ends.append(place.checkpoint_id)
+                self._drop_upto(self.ends.pop(0) if len(self.ends) > keep else "")
+            else:
                 self._forget_all()
         elif not keep:
             self.turn.storage[self.thread_id].pop(place.ns, None)
