@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -261,26 +261,28 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncTableCursor]:
         """Yield a cursor in the schema of the tables; all statements, upstream's too, go through it."""
-        async with AsyncExitStack() as stack:
-            conn = await stack.enter_async_context(self._connection())
-            cur = await stack.enter_async_context(await table_cursor(conn, self._tables))
+        async with self._connection() as conn, await table_cursor(conn, self._tables) as cur:
             if pipeline and self.pipe:
-                stack.push_async_callback(self.pipe.sync)
+                try:
+                    yield cur
+                finally:
+                    await self.pipe.sync()
             elif pipeline:
-                await stack.enter_async_context(conn.pipeline() if self.supports_pipeline else conn.transaction())
-            yield cur
+                async with conn.pipeline() if self.supports_pipeline else conn.transaction():
+                    yield cur
+            else:
+                yield cur
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection[DictRow]]:
+    def _connection(self) -> AbstractAsyncContextManager[AsyncConnection[DictRow]]:
         # Upstream takes one lock even over a pool, where each call has a connection of its own. Without it
         # 1,102 puts a second instead of 108, with 10 connections and 40 threads.
-        if isinstance(self.conn, AsyncConnectionPool):
-            async with lease(self.conn) as conn:
-                yield conn
-        else:
-            async with self.lock:
-                await check_prepared(self.conn)
-                yield self.conn
+        return lease(self.conn) if isinstance(self.conn, AsyncConnectionPool) else self._only_connection(self.conn)
+
+    @asynccontextmanager
+    async def _only_connection(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[AsyncConnection[DictRow]]:
+        async with self.lock:
+            await check_prepared(conn)
+            yield conn
 
 
 async def _collect(listing: Callable[[], AsyncIterator[CheckpointTuple]]) -> list[CheckpointTuple]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -202,24 +202,26 @@ class PostgresTier(PostgresSaver):
 
     @contextmanager
     def _cursor(self, *, pipeline: bool = False) -> Iterator[TableCursor]:
-        with ExitStack() as stack:
-            conn = stack.enter_context(self._connection())
-            cur = stack.enter_context(sync_table_cursor(conn, self._tables))
+        with self._connection() as conn, sync_table_cursor(conn, self._tables) as cur:
             if pipeline and self.pipe:
-                stack.callback(self.pipe.sync)
+                try:
+                    yield cur
+                finally:
+                    self.pipe.sync()
             elif pipeline:
-                stack.enter_context(conn.pipeline() if self.supports_pipeline else conn.transaction())
-            yield cur
+                with conn.pipeline() if self.supports_pipeline else conn.transaction():
+                    yield cur
+            else:
+                yield cur
+
+    def _connection(self) -> AbstractContextManager[Connection[DictRow]]:
+        return sync_lease(self.conn) if isinstance(self.conn, ConnectionPool) else self._only_connection(self.conn)
 
     @contextmanager
-    def _connection(self) -> Iterator[Connection[DictRow]]:
-        if isinstance(self.conn, ConnectionPool):
-            with sync_lease(self.conn) as conn:
-                yield conn
-        else:
-            with self.lock:
-                sync_check_prepared(self.conn)
-                yield self.conn
+    def _only_connection(self, conn: Connection[DictRow]) -> Iterator[Connection[DictRow]]:
+        with self.lock:
+            sync_check_prepared(conn)
+            yield conn
 
 
 def _collect(listing: Callable[[], Iterator[CheckpointTuple]]) -> Sequence[CheckpointTuple]:
