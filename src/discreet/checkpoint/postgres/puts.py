@@ -234,8 +234,9 @@ def _message_columns(new: Sequence[NewRow]) -> dict[str, Any]:
     return _columns(("channels", "positions", "message_ids", "kinds", "contents"), new)
 
 
-def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
+def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any] | None]:
+    """Return `rows` as one array a column. Of no rows it is NULL, which `unnest` takes alike and the driver for nothing."""
+    return {name: [row[index] for row in rows] or None for index, name in enumerate(names)}
 
 
 def _is_inline(value: object) -> bool:
