@@ -87,15 +87,16 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
     of_run = [found[channel] for channel, _, _ in listed]
     for packed in row.pop(MESSAGE_ROWS) or ():
         head, _, rest = packed.partition("\n")
-        number, position, kind, id_length = head.split(" ")
-        end = int(id_length or 0)
-        text = rest[end:]
-        messages, runs, _ = of_run[int(number) - 1]
-        message_id = rest[:end] if id_length else None
+        number, place, kind, id_length = head.split(" ")
+        (messages, runs, _), position = of_run[int(number) - 1], int(place)
+        message_id, text = (rest[: (end := int(id_length))], rest[end:]) if id_length else (None, rest)
         messages.append(BUILDERS[kind](message_id, text))
         messages.ids.append(message_id)
         messages.texts.append(text)
-        _append(runs, int(position))
+        if runs and runs[-1][1] + 1 == position:  # `_append`, without the call
+            runs[-1] = (runs[-1][0], position)
+        else:
+            runs.append((position, position))
     tops = {channel: max(last for name, _, last in listed if name == channel) for channel in found}
     return {channel: rows._replace(top=tops[channel]) for channel, rows in found.items()}
 
