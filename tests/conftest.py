@@ -150,11 +150,11 @@ def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def pooled_database(empty_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def pooled_database(empty_database: str) -> Iterator[str]:
     """Return the DSN of a new database without any table, through PgBouncer in transaction mode."""
     if not pooler.installed():
         pytest.skip("pgbouncer is not installed (Debian: apt-get install pgbouncer)")
-    with pooler.pooled(empty_database, tmp_path_factory.mktemp("pooler")) as dsn:
+    with pooler.pooled(empty_database) as dsn:
         yield dsn
 
 

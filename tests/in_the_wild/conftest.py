@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
-import psycopg
 import pytest
+from testkit import pooler
 from testkit.houses import House
-from testkit.ports import free_port
 
 from discreet.checkpoint import RedactingSyncSaver
 
@@ -70,40 +64,8 @@ def run(durability: Durability) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def pgbouncer(server_dsn: str) -> Iterator[str]:
-    """Return the DSN of a PgBouncer in transaction mode with four server connections a database; its path is to be replaced."""
-    binary = shutil.which("pgbouncer")
-    if binary is None:
+    """Return the DSN of a PgBouncer in transaction mode; its path is to be replaced."""
+    if not pooler.installed():
         pytest.skip("pgbouncer is not installed (Debian: apt-get install pgbouncer)")
-    server = urlsplit(server_dsn)
-    sockets = parse_qs(server.query)["host"][0]
-    owner = (
-        Path(sockets).stat().st_uid
-    )  # only that one may use the server's socket, and PgBouncer refuses to run as root
-    port = free_port()
-    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
-        settings = Path(folder, "pgbouncer.ini")
-        settings.write_text(
-            f"[databases]\n* = host={sockets} port=5432 user={server.username} password={server.password}\n"
-            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n"
-            "pool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 400\n"
-        )
-        for path in (Path(folder), settings):
-            os.chown(path, owner, -1)
-        bouncer = subprocess.Popen(
-            [binary, "-q", str(settings)], user=owner if os.geteuid() == 0 else None, stderr=subprocess.PIPE
-        )
-        try:
-            yield _answering(f"postgresql://{server.username}@127.0.0.1:{port}{server.path}", bouncer)
-        finally:
-            bouncer.terminate()
-            bouncer.communicate(timeout=10)
-
-
-def _answering(dsn: str, bouncer: subprocess.Popen[bytes]) -> str:
-    for _ in range(100):
-        if bouncer.poll() is not None:
-            raise RuntimeError(f"pgbouncer ended with {bouncer.returncode}")
-        with suppress(psycopg.OperationalError), psycopg.connect(dsn, autocommit=True, prepare_threshold=None):
-            return dsn
-        time.sleep(0.05)
-    raise RuntimeError("pgbouncer does not answer")
+    with pooler.pooled(server_dsn) as dsn:
+        yield dsn

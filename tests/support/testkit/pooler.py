@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode in front of a test's database."""
+"""PgBouncer in transaction mode in front of the tests' server."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +18,11 @@ import psycopg
 from testkit.ports import free_port
 
 SERVERS = 4
-"""Connections to the server for all clients together."""
+"""Connections to the server for all clients of a database together."""
 
 CONFIGURATION = """
 [databases]
-{database} = host={host} port={server_port} dbname={database} user={user}{password}
+* = host={host} port={server_port} user={user}{password}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -41,37 +42,38 @@ def installed() -> str | None:
 
 
 @contextmanager
-def pooled(dsn: str, folder: Path) -> Iterator[str]:
-    """Yield a DSN of the same database through a PgBouncer of our own, on loopback."""
+def pooled(dsn: str) -> Iterator[str]:
+    """Yield a DSN of the same database through a PgBouncer of our own, on loopback; it serves the server's others too."""
     where = urlsplit(dsn)
     options = {name: values[0] for name, values in parse_qs(where.query).items()}
-    host, server_port = where.hostname or options["host"], where.port or options["port"]
-    user, database, port = unquote(where.username or "postgres"), where.path.removeprefix("/"), free_port()
-    users, log, ini = folder / "users.txt", folder / "log", folder / "pgbouncer.ini"
-    users.write_text(f'"{user}" ""\n')
-    ini.write_text(
-        CONFIGURATION.format(
-            host=unquote(host),
-            server_port=server_port,
-            user=user,
-            password=f" password={unquote(where.password)}" if where.password else "",
-            database=database,
-            port=port,
-            users=users,
-            log=log,
-            servers=SERVERS,
+    host, server_port = where.hostname or options["host"], where.port or options.get("port", 5432)
+    user, port = unquote(where.username or "postgres"), free_port()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        users, log, ini = folder / "users.txt", folder / "log", folder / "pgbouncer.ini"
+        users.write_text(f'"{user}" ""\n')
+        ini.write_text(
+            CONFIGURATION.format(
+                host=unquote(host),
+                server_port=server_port,
+                user=user,
+                password=f" password={unquote(where.password)}" if where.password else "",
+                port=port,
+                users=users,
+                log=log,
+                servers=SERVERS,
+            )
         )
-    )
-    owner = _owner(Path(unquote(host)), folder)
-    command = [installed() or "pgbouncer", "--quiet", str(ini)]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=owner)
-    try:
-        through = f"postgresql://{quote(user)}@127.0.0.1:{port}/{database}"
-        _wait(server, through, log)
-        yield through
-    finally:
-        server.terminate()
-        server.wait(10)
+        owner = _owner(Path(unquote(host)), folder)
+        command = [installed() or "pgbouncer", "--quiet", str(ini)]
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=owner)
+        try:
+            through = f"postgresql://{quote(user)}@127.0.0.1:{port}{where.path}"
+            _wait(server, through, log)
+            yield through
+        finally:
+            server.terminate()
+            server.wait(10)
 
 
 def _owner(host: Path, folder: Path) -> int | None:
@@ -82,8 +84,6 @@ def _owner(host: Path, folder: Path) -> int | None:
     owner = owner or pwd.getpwnam("nobody").pw_uid
     for path in (folder, *folder.iterdir()):
         os.chown(path, owner, -1)
-    for path in (folder, *folder.parents)[:3]:
-        path.chmod(path.stat().st_mode | 0o011)  # the way to its own files
     return owner
 
 
