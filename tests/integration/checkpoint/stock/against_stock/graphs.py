@@ -82,6 +82,11 @@ def is_parallel(node: str) -> bool:
     return node.endswith(("left", "right", "work"))
 
 
+def is_inside(node: str) -> bool:
+    """Return whether `node` runs another graph."""
+    return node.startswith(("sub", "memo"))
+
+
 class Nodes:
     """The nodes of a graph by name, and where each stage begins and ends."""
 

@@ -1,22 +1,39 @@
 """What our saver must show, told by what LangGraph's own shows: the policy's rules as a projection.
 
-Once a turn is over, its messages but the user's and the answer are gone, what remains is redacted, and a channel that
+Once a turn is over, its messages but the user's and the answers are gone, what remains is redacted, and a channel that
 the policy doesn't name is empty. Until then everything is whole. A checkpoint of a turn that is over is there if it is
-an input or an end; others may be.
+an input or an end; others may be. What is stored of messages is told in `projection`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from itertools import groupby, pairwise, takewhile
-from typing import Any
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langgraph.types import StateSnapshot
 
+from against_stock.projection import (
+    TOOL_ANSWERED,
+    Known,
+    Projection,
+    Turn,
+    came_first,
+    dangles,
+    dead_calls,
+    is_answer,
+    project,
+    project_input,
+    said_last,
+)
 from against_stock.sides import Put
+from discreet.checkpoint.filter import REDACTED
+
+Pause = Literal["", "stub", "whole", "either"]
 
 SECRET = "hunter2"
 PLACEHOLDER = "[password]"
@@ -41,10 +58,12 @@ class View:
     """A value of the private channel that is gone."""
     folded: tuple[tuple[int, BaseMessage], ...] = ()
     """Messages of an input that are where its first step would write them, with their position there."""
+    made: Mapping[str | None, BaseMessage] = field(default_factory=dict)
+    """What stands in the place of a message, by its id: the text beside a call, or a line that says that a tool answered."""
 
     def messages(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return those that are there."""
-        shown = [message for message in messages if message.id not in self.dropped]
+        shown = [self.made.get(message.id, message) for message in messages if message.id not in self.dropped]
         there = {message.id for message in shown}
         for place, message in self.folded:
             if message.id not in there:
@@ -59,15 +78,16 @@ class View:
         """Return the view without these messages."""
         return replace(self, dropped=self.dropped.union(ids))
 
-    def projected(self, put: Put, kept: Collection[str]) -> View:
-        """Return the view once `put` is only in the durable tier, which has the messages `kept`."""
+    def projected(self, put: Put, of: Projection, given: Projection | None = None) -> View:
+        """Return the view once `put` is only in the durable tier, which has `of` its messages and of those of an input."""
         shown = self.messages(put.messages)
-        given = put.given if put.source == "input" else ()
+        more = [m for m in put.given if given and m.id in given.kept and m.id not in of.kept]
         return View(
-            self.dropped | {m.id for m in shown if m.id and m.id not in kept},
-            frozenset(m.id for m in (*shown, *given) if m.id),
+            self.dropped | {m.id for m in shown if m.id and m.id not in of.kept},
+            frozenset(m.id for m in (*shown, *more) if m.id),
             put.private,
-            (*self.folded, *enumerate(given, len(kept))),
+            (*self.folded, *enumerate(more, len(of.kept))),
+            {**self.made, **of.made},
         )
 
 
@@ -107,40 +127,13 @@ class Record:
     """While its turn is in RAM."""
     stored: View
     """Afterwards."""
+    entire: bool = False
+    """Whether a caller made it and it is stored as it is."""
+    pause: Pause = ""
+    """What another process finds once the turn waits for the user here: nothing to answer, or all of it.
 
-
-def project(
-    messages: Sequence[BaseMessage],
-    *,
-    closed: bool,
-    stored: Sequence[BaseMessage] = (),
-    unended: AbstractSet[str] = frozenset(),
-) -> list[str]:
-    """Return the ids of what outlives the turns of `messages`.
-
-    `stored`: with what the run began. `unended`: what the model said in turns that did not end.
+    It is either where a task beside the one that asks has ended: that may have been later.
     """
-    kept: list[str] = []
-    same = True
-    for place, message in enumerate(messages):
-        following = messages[place + 1] if place + 1 < len(messages) else None
-        last = (closed if following is None else isinstance(following, HumanMessage)) and message.id not in unended
-        answer = isinstance(message, AIMessage) and not message.tool_calls and message.text.strip()
-        same = same and place < len(stored) and (stored[place].id, stored[place].text) == (message.id, message.text)
-        if message.id and (same or isinstance(message, HumanMessage) or (last and answer)):
-            kept.append(message.id)
-    return kept
-
-
-def dangles(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether a tool call is the last thing said."""
-    return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
-
-
-def dead_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
-    """Return the ids of messages with a tool call after which the user went on to something else."""
-    pairs = pairwise(messages)
-    return frozenset(one.id for one, other in pairs if one.id and dangles([one]) and isinstance(other, HumanMessage))
 
 
 class Model:
@@ -152,10 +145,7 @@ class Model:
         self.later: dict[tuple[str, str], int] = {}
         self.extra: set[str] = set()
         self.ended: dict[str, int] = {}
-        self.said: dict[str, set[str]] = {}
-        """What the model said in turns that are open, or were given up."""
-        self.stored: dict[str, list[BaseMessage]] = {}
-        """With what open turns began."""
+        self.known: defaultdict[str, Known] = defaultdict(Known)
 
     def view(self, thread: str, stock_id: str) -> View:
         """Return how a checkpoint looks now."""
@@ -172,22 +162,31 @@ class Model:
         """Return how an update sees a checkpoint. It doesn't recognise messages that it reads from the durable tier."""
         record = self.records.get((thread, stock_id))
         if record is None or not self.held(record):
-            self.stored.pop(thread, None)
+            self.known[thread].front = ()
         return Start(stock_id, self.view(thread, stock_id))
 
     def start_from(self, thread: str, stock_id: str) -> Start:
         """Return how a run that goes on from a certain checkpoint sees it."""
-        view, record = self.view(thread, stock_id), self.records.get((thread, stock_id))
-        if record is not None and not self.held(record):
-            self.stored[thread] = view.messages(record.put.messages)
+        view, record, known = self.view(thread, stock_id), self.records.get((thread, stock_id)), self.known[thread]
+        messages = view.messages(record.put.messages) if record else []
+        held = record is not None and self.held(record)
+        if known.came is None:
+            known.came = set()
+            known.note(messages if held else ())  # a copy of an open turn: whose its messages are nobody knows
+        known.read = {message.id for message in messages}
+        if record is not None and not held:
+            known.front = messages
+            known.stored |= known.read
+            if record.pause == "whole" and record.put.source == "loop":
+                known.said |= {message.id for message in said_last(messages)}
         return Start(stock_id, view)
 
     def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
         """Return how a run that goes on from the newest checkpoint sees it."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
-        record = self.records.get((thread, stock_id))
+        start, record = self.start_from(thread, stock_id), self.records.get((thread, stock_id))
         if record is None or not self.held(record):
-            return self.start_from(thread, stock_id)
+            return start
         view, messages = record.whole, record.whole.messages(record.put.messages)
         failed = any(task.error for task in head.tasks) and not any(task.interrupts for task in head.tasks)
         dead, dangling = dead_calls(messages), failed and dangles(messages)
@@ -195,24 +194,63 @@ class Model:
             dead |= {messages[-1].id or ""}
         return Start(stock_id, view, dead, record.put.version, again=dangling and not anew, dropping=dangling and anew)
 
-    def add(self, put: Put, view: View, *, closing: bool) -> View:
-        """Note a checkpoint that a run made, seen as `view`; return how what follows it is seen."""
-        thread, shown = put.thread, view.messages(put.messages)
-        said = self.said.setdefault(thread, set())
-        unended = said - {message.id for message in shown[-1:] if closing}
-        closed, stored = closing or put.source == "input", self.stored.get(thread, ())
-        kept = project(shown, closed=closed, stored=stored, unended=unended)
-        after = view.projected(put, kept)
+    def add(self, put: Put, view: View, *, closing: bool, once: bool = False, inside: bool = False) -> View:
+        """Note a checkpoint that was made, seen as `view`; return how what follows it is seen.
+
+        `once`: by a run that saves at its end only. `inside`: which has stopped in a subgraph.
+        """
+        thread, shown, known = put.thread, view.messages(put.messages), self.known[put.thread]
+        given = None
+        if put.source == "input":
+            known.note(view.messages(put.given))
+            given = project_input(view.messages(put.given))
+        elif put.source == "update":
+            before = self.records.get((thread, put.parent))
+            there = {m.id for m in before.put.messages} if before and self.held(before) else set()
+            known.note([message for message in shown if message.id not in there])
+        elif once:
+            known.note(came_first(shown, known))
+        turn: Turn = "over" if closing else "left" if put.source == "input" else "open"
+        entire = put.source in {"update", "fork"} and not closing and self._is_entire(put, view)
+        if turn == "open" and not inside and self._lacks_nothing(put, view):
+            turn = "paused"
+        after = view.projected(put, project(shown, turn, known), given)
         ended = self.ended.get(thread, 0)
-        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after)
+        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after, entire)
         if closing:
             self.ended[thread] = ended + 1
-            said.clear()
-            self.stored.pop(thread, None)
+            self.known[thread] = Known()
         elif put.source == "loop":
-            turn = takewhile(lambda message: not isinstance(message, HumanMessage), reversed(shown))
-            said.update(message.id for message in turn if isinstance(message, AIMessage) and message.id)
+            known.said |= {message.id for message in said_last(shown)}
         return after if closing else view
+
+    def pause(self, thread: str, stock_id: str, *, inside: bool, alone: bool) -> None:
+        """Note that the turn waits for the user at a checkpoint.
+
+        `inside`: a subgraph asks; `alone`: no other task of the step has ended.
+        """
+        record = self.records[thread, stock_id]
+        put = record.put
+        if put.source == "input" or not self.held(record):
+            return
+        shown = record.whole.messages(put.messages)
+        projection = project(shown, "paused", self.known[thread])
+        pause: Pause = "whole" if alone else "either"
+        if inside or not (record.entire or self._lacks_nothing(put, record.whole)):
+            pause = "stub"
+        stored = record.stored if record.pause else record.whole.projected(put, projection)
+        self.records[thread, stock_id] = replace(record, stored=stored, pause=pause)
+
+    def _lacks_nothing(self, put: Put, view: View) -> bool:
+        """Return whether a run could go on elsewhere from what is stored of a checkpoint: all that was said has its answer."""
+        shown = view.messages(put.messages)
+        return (not shown or is_answer(shown[-1])) and self._is_entire(put, view, "paused")
+
+    def _is_entire(self, put: Put, view: View, turn: Turn = "open") -> bool:
+        """Return whether nothing of a checkpoint had to be dropped."""
+        private = put.private and put.private != view.lost
+        whole = project(view.messages(put.messages), turn, self.known[put.thread]).whole
+        return whole and not private and not put.packets
 
     def pair(self, thread: str, stock_id: str, our_id: str, later: int, *, extra: bool = False) -> None:
         """Note that a checkpoint of ours stands for one of theirs, and how many steps later it is.
@@ -230,8 +268,7 @@ class Model:
             for key in [key for key in table if key[0] == thread]:
                 del table[key]
         self.ended.pop(thread, None)
-        self.said.pop(thread, None)
-        self.stored.pop(thread, None)
+        self.known.pop(thread, None)
 
     def last_end(self, thread: str) -> str:
         """Return the checkpoint that ended the last turn."""
@@ -248,14 +285,19 @@ class Model:
         for table in tables:
             table.update({(target, key): value for (thread, key), value in table.items() if thread == source})
         self.ended[target] = self.ended.get(source, 0)
-        self.said[target] = set(self.said.get(source, ()))
+        known = self.known[source]
+        self.known[target] = Known(said=set(known.said))
 
     def end_all(self) -> None:
         """Note that RAM is empty."""
-        self.said.clear()
-        self.stored.clear()
+        self.known.clear()
         for thread in {thread for thread, _ in self.records}:
             self.ended[thread] = self.ended.get(thread, 0) + 1
+
+
+def shown_id(message: BaseMessage) -> str:
+    """Return a message's id. What several tools have answered has that of the last: which one may differ after a retry."""
+    return "" if message.text.count(TOOL_ANSWERED) > 1 else str(message.id)
 
 
 def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, Any]:
@@ -266,7 +308,8 @@ def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, 
         shown["private"] = values["private"]
     if "messages" in values:
         messages = [
-            (m.type, view.text(m), m.id, len(getattr(m, "tool_calls", []))) for m in view.messages(values["messages"])
+            (m.type, view.text(m), shown_id(m), len(getattr(m, "tool_calls", [])))
+            for m in view.messages(values["messages"])
         ]
         # After a retry the results of parallel calls may come in another order.
         runs = [list(run) for _, run in groupby(messages, lambda message: message[0] == "tool")]
@@ -276,8 +319,10 @@ def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, 
     return shown
 
 
-def shown_state(state: StateSnapshot, view: View | None = None, *, ended: str = "", later: int = 0) -> dict[str, Any]:
-    """Return a state in a form to compare, that of the stock saver as `view` shows it.
+def shown_state(
+    state: StateSnapshot, view: View | None = None, *, ended: str = "", later: int = 0, told: bool = True
+) -> dict[str, Any]:
+    """Return a state in a form to compare, that of the stock saver as `view` shows it; `told`: with what is asked.
 
     A subgraph that has asked before the turn `ended` is not asking any more; that is the id of a checkpoint.
     """
@@ -289,14 +334,14 @@ def shown_state(state: StateSnapshot, view: View | None = None, *, ended: str = 
         "tasks": sorted(
             (
                 task.name,
-                repr(task.error),
-                repr([question.value for question in task.interrupts]),
+                repr(task.error) if told else re.sub(r"\W.*", "", str(task.error)),
+                repr([question.value if told else REDACTED for question in task.interrupts]),
                 repr(shown_state(task.state, view, ended=ended) if isinstance(task.state, StateSnapshot) else None),
             )
             for task in state.tasks
             if asking
         ),
-        "interrupts": [question.value for question in state.interrupts if asking],
+        "interrupts": [question.value if told else REDACTED for question in state.interrupts if asking],
         "source": (state.metadata or {}).get("source"),
         "step": (state.metadata or {}).get("step", 0) + later,
     }

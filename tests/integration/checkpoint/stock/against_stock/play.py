@@ -13,8 +13,8 @@ from uuid import uuid5
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
 
-from against_stock.graphs import IDS
-from against_stock.model import SECRET, Model, Start, shown_state, shown_values
+from against_stock.graphs import IDS, is_inside
+from against_stock.model import SECRET, Model, Record, Start, shown_state, shown_values
 from against_stock.programs import Op, Program
 from against_stock.sides import Outcome, Side, at
 from discreet.errors import TransientStateLostError
@@ -86,7 +86,10 @@ class Game:
             refused = self._ours.run(op, number, Command(resume=op.answer), at(thread))
             assert isinstance(refused.error, TransientStateLostError), refused
             assert not refused.runs
+            self._model.start(thread, head, anew=False)
             return
+        if not head.interrupts:
+            op = replace(op, fails=-1)  # an answer before its question is asked for again if the step fails
         answers = []
         for side in (self._stock, self._ours):
             tasks = side.state(thread, op.face).tasks
@@ -95,6 +98,8 @@ class Game:
             skipped = op.choice % (len(questions) or 1) if op.face == "async" else 0
             answered = dict.fromkeys(questions[skipped:], op.answer)
             answers.append(answered if len(questions) > 1 else op.answer)
+        if isinstance(op.answer, str):
+            self._model.known[thread].texts.add(op.answer)
         self._run(op, number, thread, [Command(resume=answer) for answer in answers])
 
     def _update(self, op: Op, number: int, thread: str, place: tuple[str, str] = NEWEST) -> None:
@@ -175,14 +180,16 @@ class Game:
             more = self._ours.run(op, number, inputs[1], at(thread), fails)
             ours = replace(more, puts=[*ours.puts, *more.puts])
         start = replace(start, later=self._model.later.get((thread, our_id), 0))
-        self._settle(thread, stock, ours, start, op.face)
+        self._settle(thread, stock, ours, start, op.face, once=op.durability == "exit")
 
     def _heads(self, thread: str, face: str) -> tuple[str, str]:
         return checkpoint_id(self._stock.state(thread, face)), checkpoint_id(self._ours.state(thread, face))
 
     # What must be the same
 
-    def _settle(self, thread: str, stock: Outcome, ours: Outcome, start: Start, face: str) -> None:
+    def _settle(
+        self, thread: str, stock: Outcome, ours: Outcome, start: Start, face: str, *, once: bool = False
+    ) -> None:
         """Compare what an operation gave, and note its checkpoints."""
         assert (type(ours.error), str(ours.error)) == (type(stock.error), str(stock.error))
         assert ours.runs == stock.runs
@@ -201,13 +208,29 @@ class Game:
                 view = start.running
         assert [(put.source, put.step) for put in our_puts] == [(put.source, put.step + later) for put in stock.puts]
         for theirs, our in zip(stock.puts, our_puts, strict=True):
-            closing = theirs.source != "input" and not self._stock.state(thread, face, theirs.id).tasks
+            tasks = self._stock.state(thread, face, theirs.id).tasks
+            closing = theirs.source != "input" and not tasks
+            inside = any(is_inside(task.name) and (task.error or task.interrupts) for task in tasks)
             if theirs.version != start.version:
                 view = view.without(start.dead)
-            view = self._model.add(theirs, view, closing=closing)
+            view = self._model.add(theirs, view, closing=closing, once=once, inside=inside)
             self._model.pair(thread, theirs.id, our.id, later)
-            stored = self._model.records[thread, theirs.id].stored
-            self._answers.update(message.text for message in stored.messages(theirs.messages))
+            self._note_answers(thread, theirs.id)
+        self._note_pause(thread, face)
+
+    def _note_pause(self, thread: str, face: str) -> None:
+        """Note what another process must find of a turn that waits for the user."""
+        head = self._stock.state(thread, face)
+        if not head.interrupts:
+            return
+        inside = any(map(is_inside, head.next))
+        alone = all(task.result is None for task in head.tasks)
+        self._model.pause(thread, checkpoint_id(head), inside=inside, alone=alone)
+        self._note_answers(thread, checkpoint_id(head))
+
+    def _note_answers(self, thread: str, stock_id: str) -> None:
+        record = self._model.records[thread, stock_id]
+        self._answers.update(message.text for message in record.stored.messages(record.put.messages))
 
     def _compare(self, thread: str, face: str) -> None:
         """Compare the state of a thread and its history, and what another process sees of one that is closed."""
@@ -222,23 +245,35 @@ class Game:
             self._branched.discard(thread)
             self._compare_state(thread, theirs, fresh)
 
-    def _compare_state(self, thread: str, theirs: StateSnapshot, ours: StateSnapshot) -> None:
+    def _compare_state(self, thread: str, theirs: StateSnapshot, ours: StateSnapshot, *, stored: bool = False) -> None:
+        """Compare the newest state; `stored`: as another process sees it."""
         stock_id, our_id = checkpoint_id(theirs), checkpoint_id(ours)
         assert self._model.stock_ids.get((thread, our_id), "") == stock_id
-        view, ended = self._model.view(thread, stock_id), self._model.last_end(thread)
-        later = self._model.later.get((thread, our_id), 0)
-        assert shown_state(ours) == shown_state(theirs, view, ended=ended, later=later)
+        record = self._model.records.get((thread, stock_id))
+        stored = stored or record is None or not self._model.held(record)
+        view = self._model.view(thread, stock_id) if record is None or not stored else record.stored
+        ended, later = self._model.last_end(thread), self._model.later.get((thread, our_id), 0)
+        told = self._is_told(record) and not (stored and record and record.pause == "whole")
+        assert shown_state(ours, told=told) == shown_state(theirs, view, ended=ended, later=later, told=told)
+
+    def _is_told(self, record: Record | None) -> bool:
+        """Return whether what a checkpoint asks is in RAM."""
+        return not (record and record.pause == "whole" and not self._model.held(record))
 
     def _compare_open(self, thread: str, theirs: StateSnapshot, fresh: StateSnapshot) -> None:
-        """Check what another process sees of an open turn: all that the user has said, and nothing to answer."""
+        """Check what another process sees of an open turn: all that the user has said, and what can be answered there."""
         stock_id = checkpoint_id(theirs)
+        pause = self._model.records[thread, stock_id].pause
+        answerable = bool(theirs.interrupts and fresh.next)
+        assert pause == "either" or answerable == (pause == "whole")
+        if pause == "whole":
+            self._compare_state(thread, theirs, fresh, stored=True)
         given = self._model.records[thread, stock_id].put.given
         said = [*self._model.view(thread, stock_id).messages(theirs.values.get("messages", [])), *given]
         there = users(fresh.values.get("messages", []))
         if thread not in self._branched:
             assert there == [user for user in users(said) if user in there]
             assert set(users(said)).difference(there) <= self._only_here[thread]
-        assert not (theirs.interrupts and fresh.next)
 
     def _compare_history(self, thread: str, face: str) -> None:
         stock = {checkpoint_id(state): state for state in self._stock.history(thread, face)}
@@ -250,10 +285,9 @@ class Game:
                 continue  # pruned there, and here only once its turn is over
             record = self._model.records[thread, stock_id]
             later = self._model.later[thread, checkpoint_id(ours)]
-            expected, actual = (
-                shown_state(stock[stock_id], self._model.view(thread, stock_id), later=later),
-                shown_state(ours),
-            )
+            told, view = self._is_told(record), self._model.view(thread, stock_id)
+            expected = shown_state(stock[stock_id], view, later=later, told=told)
+            actual = shown_state(ours, told=told)
             if checkpoint_id(ours) in self._model.extra and self._model.held(record):
                 assert set(actual["next"]) == set(expected["next"])
             elif self._model.held(record) or record.closing:

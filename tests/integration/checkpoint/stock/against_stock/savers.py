@@ -18,12 +18,18 @@ from psycopg_pool import AsyncConnectionPool
 from against_stock.model import WordRedactor
 from against_stock.play import Game
 from against_stock.programs import Program
+from against_stock.projection import TOLD_TOOL
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
 from discreet.checkpoint.postgres import CONNECTION
 
 Pool = AsyncConnectionPool[Any]
 
-POLICY = CheckpointPolicy(channels={"log": KEEP, "mark": KEEP, "rounds": KEEP, "memory": KEEP}, redactor=WordRedactor())
+POLICY = CheckpointPolicy(
+    channels={"log": KEEP, "mark": KEEP, "rounds": KEEP, "memory": KEEP},
+    subgraphs=[f"memo{number}" for number in range(4)],
+    direct_tools=[TOLD_TOOL],
+    redactor=WordRedactor(),
+)
 
 
 class CopyingSaver(InMemorySaver):

@@ -32,6 +32,8 @@ class Put:
     """Of the channel of messages."""
     private: Any
     """Value of the channel that no policy names."""
+    packets: bool
+    """Whether tasks are about to run that were sent something."""
 
 
 @dataclass
@@ -150,6 +152,7 @@ class Side:
                     tuple((values.get("__start__") or {}).get("messages", ())),
                     checkpoint["channel_versions"].get("messages"),
                     values.get("private"),
+                    bool(values.get("__pregel_tasks")),
                 )
             )
 

@@ -1,0 +1,139 @@
+"""Which messages of a conversation outlive their turn, told anew and as plainly as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+TOLD_TOOL = "tell"
+"""The tool whose text may be stored as the answer of a turn that it ends."""
+
+TOOL_ANSWERED = "(Answered by the tool "
+"""How the line begins that stands for another tool's."""
+
+Turn = Literal["open", "left", "paused", "over"]
+"""How far the last turn is: running, given up for a new message, waiting for the user, or at its end."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What is stored of a conversation."""
+
+    kept: tuple[str, ...]
+    """Ids of what is there, in its order."""
+    made: Mapping[str | None, BaseMessage]
+    """Those of them that are there with something else in their place."""
+    whole: bool
+    """Whether the last turn lost nothing."""
+
+
+@dataclass
+class Known:
+    """What is known of a thread's messages while a turn is open."""
+
+    came: set[str | None] | None = None
+    """Ids of messages that came in; None if no run was seen to begin, so that all human messages count as the user's."""
+    texts: set[str] = field(default_factory=set)
+    """Texts that came in."""
+    said: set[str | None] = field(default_factory=set)
+    """Ids of what the model said in turns that are open, or were given up."""
+    front: Sequence[BaseMessage] = ()
+    """The stored messages that the turn began with, if it recognises them."""
+    stored: set[str | None] = field(default_factory=set)
+    """Their ids."""
+    read: set[str | None] = field(default_factory=set)
+    """Ids of what the run began with."""
+
+    def note(self, messages: Sequence[BaseMessage]) -> None:
+        """Note messages that came in."""
+        if self.came is not None:
+            self.came |= {message.id for message in messages}
+            self.texts |= {message.text for message in messages if isinstance(message, HumanMessage)}
+
+    def is_users(self, message: BaseMessage) -> bool:
+        """Return whether a message is the user's, and not one that the graph wrote in the user's place."""
+        if not isinstance(message, HumanMessage):
+            return False
+        return self.came is None or message.id in self.came | self.stored or message.text in self.texts
+
+
+def is_answer(message: BaseMessage) -> bool:
+    """Return whether a message is said to the user."""
+    return isinstance(message, AIMessage) and not message.tool_calls and bool(message.text.strip())
+
+
+def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projection:
+    """Return what is stored of `messages`."""
+    same = zip(messages, known.front, strict=False)
+    front = sum(1 for _ in takewhile(lambda pair: (pair[0].id, pair[0].text) == (pair[1].id, pair[1].text), same))
+    asked = max((place for place, message in enumerate(messages) if known.is_users(message)), default=-1)
+    since = messages[max(asked + 1, front) :]
+    unended = known.said - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
+    ended = [m for m in messages[front : asked + 1] if known.is_users(m) or (is_answer(m) and m.id not in unended)]
+    made: dict[str | None, BaseMessage] = {}
+    if turn == "open":
+        shown = [m for m in since if is_answer(m) and m.id in known.stored | (known.came or set())]
+    elif turn == "left":
+        shown = [m for m in since if is_answer(m) and m.id not in unended]
+    else:
+        shown = [m for m in since if is_answer(m)]
+        if (extra := _made(since, shown, over=turn == "over")) is not None:
+            made[extra.id] = extra
+            shown.append(extra)
+    kept = tuple(message.id or "" for message in (*messages[:front], *ended, *shown))
+    return Projection(kept, made, whole=len(shown) == len(since) and not made)
+
+
+def project_input(given: Sequence[BaseMessage]) -> Projection:
+    """Return what is stored of an input's messages: those that a conversation can hold."""
+    kept = [message for message in given if isinstance(message, HumanMessage) or is_answer(message)]
+    return Projection(tuple(message.id or "" for message in kept), {}, whole=len(kept) == len(given))
+
+
+def _made(since: Sequence[BaseMessage], said: Sequence[BaseMessage], *, over: bool) -> BaseMessage | None:
+    """Return what answers beside what the model said."""
+    results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1]
+    if over and results:
+        before = since[: -len(results)]
+        beside = [before[-1].text] if before and isinstance(before[-1], AIMessage) and not is_answer(before[-1]) else []
+        lines = [m.text if m.name == TOLD_TOOL else f"{TOOL_ANSWERED}{m.name or 'called last'}.)" for m in results]
+        return AIMessage("\n".join([*beside, *lines]), id=results[-1].id)
+    if over and said:
+        return None
+    spoken = [message for message in since if isinstance(message, AIMessage) and message.text.strip()]
+    if spoken and not is_answer(spoken[-1]):
+        return AIMessage(spoken[-1].text, id=spoken[-1].id)
+    return None
+
+
+def said_last(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return what the model said since the last human message."""
+    turn = takewhile(lambda message: not isinstance(message, HumanMessage), reversed(messages))
+    return [message for message in turn if isinstance(message, AIMessage)]
+
+
+def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessage]:
+    """Return the messages that count as the input of a run that saves at its end only: human ones before anything else."""
+    last = max((place for place, message in enumerate(messages) if message.id in known.read), default=-1)
+    since, came = messages[last + 1 :], []
+    for message in since:
+        if isinstance(message, HumanMessage):
+            came.append(message)
+        elif known.read or not is_answer(message):
+            break
+    return came
+
+
+def dangles(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether a tool call is the last thing said."""
+    return bool(messages) and isinstance(messages[-1], AIMessage) and bool(messages[-1].tool_calls)
+
+
+def dead_calls(messages: Sequence[BaseMessage]) -> frozenset[str]:
+    """Return the ids of messages with a tool call after which the user went on to something else."""
+    pairs = pairwise(messages)
+    return frozenset(one.id for one, other in pairs if one.id and dangles([one]) and isinstance(other, HumanMessage))
