@@ -127,8 +127,8 @@ class Record:
     """While its turn is in RAM."""
     stored: View
     """Afterwards."""
-    entire: bool = False
-    """Whether a caller made it and it is stored as it is."""
+    alone: bool = False
+    """Whether it was stored because nothing of its turn was, as where a run saves at its end only."""
     pause: Pause = ""
     """What another process finds once the turn waits for the user here: nothing to answer, or all of it.
 
@@ -174,6 +174,9 @@ class Model:
             known.came = set()
             known.note(messages if held else ())  # a copy of an open turn: whose its messages are nobody knows
         known.read = {message.id for message in messages}
+        known.begun.add(stock_id)
+        known.asked = record is not None and bool(record.pause)
+        known.input_version = record.put.input_version if record else None
         if record is not None and not held:
             known.front = messages
             known.stored |= known.read
@@ -208,15 +211,17 @@ class Model:
             before = self.records.get((thread, put.parent))
             there = {m.id for m in before.put.messages} if before and self.held(before) else set()
             known.note([message for message in shown if message.id not in there])
-        elif once:
+        elif once and (known.asked or put.input_version != known.input_version):
             known.note(came_first(shown, known))
         turn: Turn = "over" if closing else "left" if put.source == "input" else "open"
-        entire = put.source in {"update", "fork"} and not closing and self._is_entire(put, view)
-        if turn == "open" and not inside and self._lacks_nothing(put, view):
+        alone = turn == "open" and self._is_alone(put, view)
+        if alone:
+            known.read_by_user(shown)
+        if alone and not inside and self._lacks_nothing(put, view):
             turn = "paused"
         after = view.projected(put, project(shown, turn, known), given)
         ended = self.ended.get(thread, 0)
-        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after, entire)
+        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after, alone)
         if closing:
             self.ended[thread] = ended + 1
             self.known[thread] = Known()
@@ -234,19 +239,29 @@ class Model:
         if put.source == "input" or not self.held(record):
             return
         shown = record.whole.messages(put.messages)
+        self.known[thread].read_by_user(shown)
         projection = project(shown, "paused", self.known[thread])
         pause: Pause = "whole" if alone else "either"
-        if inside or not (record.entire or self._lacks_nothing(put, record.whole)):
+        if inside or not self._lacks_nothing(put, record.whole):
             pause = "stub"
         stored = record.stored if record.pause else record.whole.projected(put, projection)
         self.records[thread, stock_id] = replace(record, stored=stored, pause=pause)
+
+    def _is_alone(self, put: Put, view: View) -> bool:
+        """Return whether a checkpoint of the middle of a turn is stored because nothing else of the turn was saved."""
+        parent = self.records.get((put.thread, put.parent))
+        if put.source != "loop" and self._is_entire(put, view, "open"):
+            return False  # it is stored as it is
+        if parent is None or parent.closing:
+            return True
+        return self.held(parent) and parent.alone and put.parent in self.known[put.thread].begun
 
     def _lacks_nothing(self, put: Put, view: View) -> bool:
         """Return whether a run could go on elsewhere from what is stored of a checkpoint: all that was said has its answer."""
         shown = view.messages(put.messages)
         return (not shown or is_answer(shown[-1])) and self._is_entire(put, view, "paused")
 
-    def _is_entire(self, put: Put, view: View, turn: Turn = "open") -> bool:
+    def _is_entire(self, put: Put, view: View, turn: Turn) -> bool:
         """Return whether nothing of a checkpoint had to be dropped."""
         private = put.private and put.private != view.lost
         whole = project(view.messages(put.messages), turn, self.known[put.thread]).whole
@@ -286,7 +301,7 @@ class Model:
             table.update({(target, key): value for (thread, key), value in table.items() if thread == source})
         self.ended[target] = self.ended.get(source, 0)
         known = self.known[source]
-        self.known[target] = Known(said=set(known.said))
+        self.known[target] = Known(said=set(known.said), told=set(known.told), begun=set(known.begun))
 
     def end_all(self) -> None:
         """Note that RAM is empty."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -45,14 +45,26 @@ class Known:
     """The stored messages that the turn began with, if it recognises them."""
     stored: set[str | None] = field(default_factory=set)
     """Their ids."""
+    told: set[str | None] = field(default_factory=set)
+    """Ids of what the model said before it waited for the user, who has read it."""
     read: set[str | None] = field(default_factory=set)
     """Ids of what the run began with."""
+    begun: set[str] = field(default_factory=set)
+    """Ids of checkpoints that runs of the open turn went on from."""
+    asked: bool = False
+    """Whether the user was asked something as the run began."""
+    input_version: Any = None
+    """Of the channel of inputs as it began."""
 
     def note(self, messages: Sequence[BaseMessage]) -> None:
         """Note messages that came in."""
         if self.came is not None:
             self.came |= {message.id for message in messages}
             self.texts |= {message.text for message in messages if isinstance(message, HumanMessage)}
+
+    def read_by_user(self, messages: Sequence[BaseMessage]) -> None:
+        """Note that the user has read what the model said last."""
+        self.told |= {message.id for message in said_last(messages)}
 
     def is_users(self, message: BaseMessage) -> bool:
         """Return whether a message is the user's, and not one that the graph wrote in the user's place."""
@@ -72,7 +84,7 @@ def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projec
     front = sum(1 for _ in takewhile(lambda pair: (pair[0].id, pair[0].text) == (pair[1].id, pair[1].text), same))
     asked = max((place for place, message in enumerate(messages) if known.is_users(message)), default=-1)
     since = messages[max(asked + 1, front) :]
-    unended = known.said - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
+    unended = known.said - known.told - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
     ended = [m for m in messages[front : asked + 1] if known.is_users(m) or (is_answer(m) and m.id not in unended)]
     made: dict[str | None, BaseMessage] = {}
     if turn == "open":
@@ -117,13 +129,21 @@ def said_last(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessage]:
-    """Return the messages that count as the input of a run that saves at its end only: human ones before anything else."""
+    """Return what counts as the input of a run that saves at its end only.
+
+    In an empty thread these are questions and answers in turn, elsewhere one human message: what follows one at once may be
+    a node's.
+    """
     last = max((place for place, message in enumerate(messages) if message.id in known.read), default=-1)
-    since, came = messages[last + 1 :], []
-    for message in since:
+    new = messages[last + 1 :]
+    came: list[BaseMessage] = []
+    for place, message in enumerate(new):
         if isinstance(message, HumanMessage):
+            again = came and (known.read or place + 1 == len(new))
+            if again or (came and isinstance(new[place - 1], HumanMessage)):
+                break
             came.append(message)
-        elif known.read or not is_answer(message):
+        elif came and (not isinstance(message, AIMessage) or message.tool_calls):
             break
     return came
 

@@ -32,6 +32,8 @@ class Put:
     """Of the channel of messages."""
     private: Any
     """Value of the channel that no policy names."""
+    input_version: Any
+    """Of the channel of inputs."""
     packets: bool
     """Whether tasks are about to run that were sent something."""
 
@@ -152,6 +154,7 @@ class Side:
                     tuple((values.get("__start__") or {}).get("messages", ())),
                     checkpoint["channel_versions"].get("messages"),
                     values.get("private"),
+                    checkpoint["channel_versions"].get("__start__"),
                     bool(values.get("__pregel_tasks")),
                 )
             )
