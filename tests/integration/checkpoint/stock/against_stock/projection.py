@@ -109,11 +109,12 @@ def project_input(given: Sequence[BaseMessage]) -> Projection:
 def _made(since: Sequence[BaseMessage], said: Sequence[BaseMessage], *, over: bool) -> BaseMessage | None:
     """Return what answers beside what the model said."""
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1]
-    if over and results:
-        before = since[: -len(results)]
-        beside = [before[-1].text] if before and isinstance(before[-1], AIMessage) and not is_answer(before[-1]) else []
+    called = since[: -len(results)][-1:] if results else []
+    if over and results and all(isinstance(m, AIMessage) and not is_answer(m) for m in called):
+        told = any(result.name == TOLD_TOOL for result in results)
+        beside = [message.text for message in called if message.text.strip()]
         lines = [m.text if m.name == TOLD_TOOL else f"{TOOL_ANSWERED}{m.name or 'called last'}.)" for m in results]
-        return AIMessage("\n".join([*beside, *lines]), id=results[-1].id)
+        return AIMessage("\n".join([*beside, *lines]), id=results[-1].id) if told or not said else None
     if over and said:
         return None
     spoken = [message for message in since if isinstance(message, AIMessage) and message.text.strip()]
