@@ -110,10 +110,12 @@ class LateWrites:
         if not self.timed_by_database:
             return put
         run = self._run(config)
-        if run is not None:
-            since = NEVER if run.since == NO_DELETION else run.since.isoformat()
+        if run is None:
+            since = ALWAYS
+        elif run.since == NO_DELETION:
+            since = NEVER
         else:
-            since = NEVER if locate(config)[1].checkpoint_id else ALWAYS
+            since = run.since.isoformat()
         return put._replace(config={"configurable": {**put.config["configurable"], SINCE: since}})
 
     def check(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> None:

@@ -94,9 +94,9 @@ gone AS (DELETE FROM checkpoints WHERE thread_id = ANY(%(thread_ids)s) RETURNING
 _DELETE_THREADS = f"WITH buried AS ({tombstones.BURY}), {_DELETE_ROWS} SELECT"
 _DELETE_LATE = f"WITH swept AS ({tombstones.SWEEP}), {_DELETE_ROWS} SELECT EXISTS (SELECT FROM gone) AS late"  # noqa: S608  # constants
 
-LATE_PASSES = 2
-"""How often a deletion looks for what was stored while it ran. The first pass may meet writes under way, children of
-what it takes, which it waits for; the second takes these, and none can follow. See `tombstones`."""
+LATE_PASSES = 20
+"""How often a deletion looks at most for what was stored while it ran, until there is nothing. A pass may meet writes under way,
+children of what it takes, which it waits for; the next takes these. Of runs none can follow; see `tombstones`."""
 
 _COPY_THREAD = """
 WITH clash AS (

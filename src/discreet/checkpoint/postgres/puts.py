@@ -25,7 +25,7 @@ from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, New
 from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
-from discreet.checkpoint.postgres.tombstones import ALWAYS, NEVER
+from discreet.checkpoint.postgres.tombstones import ALWAYS
 from discreet.errors import CheckpointError, ThreadDeletedError
 
 MESSAGE_CHANNELS = ("messages",)
@@ -149,7 +149,7 @@ class MessageRows:
             "thread_id": thread_id,
             "checkpoint_ns": place.ns,
             "base": place.checkpoint_id,
-            "since": NEVER,
+            "since": ALWAYS,
             "task_id": task_id,
             "task_path": task_path,
             **_columns(

@@ -10,7 +10,9 @@ stores may have begun before the deletion was committed, and can't see it, both 
 
 It has a digest of the thread's id: who deletes a thread leaves not even its name.
 
-What was stored while a deletion waited is deleted by the deletion's next statements; see `deletions.delete_threads`.
+What was stored while a deletion waited is deleted by the deletion's next statements; see `deletions.delete_threads`. They come
+to an end: once the tombstone is committed, a run that began before it stores no more, though what it goes on from may still be
+there for a moment.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ SWEEP_LIMIT = 10
 """Tombstones whose time is over that a first checkpoint or a deletion takes away: more than it adds."""
 
 ALWAYS = "infinity"
-"""Of a write that belongs to no run: it begins what it stores."""
+"""Of a write that belongs to no run: it begins what it stores, or goes on from what is there."""
 NEVER = "-infinity"
-"""Of a write that goes on from something else, or of a run that began before any deletion."""
+"""Of a run that began before any deletion."""
 
 _OWN = "sha256(convert_to(%(thread_id)s, 'UTF8'))"
 _LIFE = f"interval '{LIFE.total_seconds():.0f} seconds'"
@@ -51,7 +53,7 @@ base AS MATERIALIZED (
 ),
 tombstone AS MATERIALIZED (
     SELECT deleted_at FROM checkpoint_tombstones
-    WHERE digest = {_OWN} AND NOT EXISTS (SELECT FROM base)
+    WHERE digest = {_OWN}
     FOR SHARE
 ),
 locked AS (
@@ -71,9 +73,10 @@ swept AS (
     ))
 ),
 allowed AS MATERIALIZED (
-    SELECT WHERE EXISTS (SELECT FROM base) OR EXISTS (SELECT FROM locked) OR EXISTS (
-        SELECT FROM tombstone
-        WHERE {_OVER} OR (%(base)s::text IS NULL AND deleted_at <= %(since)s::timestamptz)
+    SELECT
+    WHERE NOT EXISTS (SELECT FROM tombstone WHERE {_LIVE} AND deleted_at > %(since)s::timestamptz) AND (
+        EXISTS (SELECT FROM base) OR EXISTS (SELECT FROM locked)
+        OR EXISTS (SELECT FROM tombstone WHERE {_OVER} OR %(base)s::text IS NULL)
     )
 )
 """  # noqa: S608  # constants
