@@ -21,25 +21,23 @@ from discreet import metrics
 from discreet.checkpoint.channels import (
     CONTROL,
     NO_TASK,
-    START,
     WHOLE,
     NextVersion,
     is_quiescent,
     mark_of,
     started_by_value,
 )
-from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate, saves_once
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.deltas import Deltas
 from discreet.checkpoint.durable_form import ANSWER_BY, UNFINISHED, DurableForm, value_versions
 from discreet.checkpoint.filter import filter_metadata, filter_writes, find_run_id, is_harmless
-from discreet.checkpoint.message_ids import take_ids
+from discreet.checkpoint.input_tracker import InputTracker
 from discreet.checkpoint.messages import Said, Turn
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
-from discreet.checkpoint.user_input import Read, UserInput, as_messages, came_first
 from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
 from discreet.errors import CheckpointError, PauseExpiredError, TransientStateLostError
 
@@ -63,7 +61,8 @@ class Tiers:
         self.scratch = scratch
         self._serde = serde
         self._deltas = Deltas(policy, serde)
-        self._form = DurableForm(policy, next_version, by_row=by_row, pause_seconds=scratch.pause_seconds)
+        self._form = form = DurableForm(policy, next_version, by_row=by_row, pause_seconds=scratch.pause_seconds)
+        self._inputs = InputTracker(policy, form, serde)
 
     def unknown(self, config: RunnableConfig) -> RunnableConfig | None:
         """Return where to look up the checkpoint that `config` names, if nobody knows whether it is stored."""
@@ -88,14 +87,7 @@ class Tiers:
             if place.ns == "":
                 thread.refused = False
                 thread.begun.add(place)
-            seen = place.ns in thread.came_in
-            came_in = thread.came_in.setdefault(place.ns, UserInput())
-            thread.read[place.ns] = self._form.read(found) if found else Read()
-            if (
-                found is not None and held and not seen
-            ):  # a copy of an open turn: of whom its messages are nothing is known
-                for messages in self._form.conversations(found.checkpoint):
-                    came_in.note_messages(messages)
+            self._inputs.begin(thread, place.ns, found, held=held)
         if found is not None and not held:
             self.learn(found, starting=True)
             self._adopt(found)
@@ -132,9 +124,7 @@ class Tiers:
     def _note_foreign(self, thread: ThreadScratch, place: CheckpointRef, checkpoint: Checkpoint) -> None:
         """Note what another saver stored. Of whom its human messages are nothing says, so they are the user's."""
         thread.note_foreign(place, checkpoint["channel_versions"])
-        if came_in := thread.input_of(place.ns):
-            for messages in self._form.conversations(checkpoint):
-                came_in.note_messages(messages)
+        self._inputs.note_all(thread, place.ns, checkpoint)
 
     def _adopt(self, found: CheckpointTuple) -> None:
         """Make a stored checkpoint that lacks nothing the open turn, with what its tasks have written and asked.
@@ -165,16 +155,18 @@ class Tiers:
         """
         thread_id, parent = locate(config)
         place = CheckpointRef(parent.ns, checkpoint["id"])
-        _refuse_pregel(checkpoint)
+        at_rest = is_quiescent(checkpoint["channel_values"])
+        if at_rest:  # so does every checkpoint of a graph look that is built of Pregel itself
+            _refuse_pregel(checkpoint)
         kept = self._policy.keeps(place.ns)
         source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
         opening = source == "input"
-        closing = kept and not opening and bool(source) and is_quiescent(checkpoint["channel_values"])
+        closing = kept and not opening and bool(source) and at_rest
         with self.scratch.thread(thread_id) as thread:
             _refuse_lost(thread, config, parent, source)
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
             if kept:
-                self._note_input(thread, config, parent, whole, source)
+                self._inputs.note_put(thread, config, parent, whole, source, goes_on=_is_next(thread, parent))
             stored = self._filter(thread, place, parent, whole, source=source, closing=closing) if kept else None
             anchor = thread.anchors.get(parent)
             plan = PutPlan(bare(thread_id, *place))
@@ -291,7 +283,7 @@ class Tiers:
             thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
             if thread.refused and in_run(config):
                 raise _lost(thread)
-            self._note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
+            self._inputs.note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
 
     def plan_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -339,56 +331,6 @@ class Tiers:
             with self.scratch.thread(thread_id) as thread:
                 thread.keep_heads()
 
-    def _note_input(
-        self,
-        thread: ThreadScratch,
-        config: RunnableConfig,
-        parent: CheckpointRef,
-        checkpoint: Checkpoint,
-        source: str | None,
-    ) -> None:
-        """Note what a caller hands over with a run or an update, and make its ids those that are stored."""
-        came_in = thread.input_of(parent.ns) or UserInput()  # that of a run that was not seen to begin is not kept
-        if source == "input":
-            given = checkpoint["channel_values"].get(START)
-            if isinstance(given, dict):
-                for channel in self._policy.messages:
-                    take_ids(given.get(channel), self._policy.redact)
-                    came_in.note_messages(as_messages(given.get(channel)) or ())
-            came_in.note(given)
-            if read := thread.read.get(parent.ns):  # a command's messages are there already, and no node has run
-                new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
-                take_ids(new, self._policy.redact)
-                came_in.note_messages(new)
-        elif source == "update":
-            held = thread.get(parent, self._serde)
-            before = {
-                m.id for messages in (self._form.conversations(held.checkpoint) if held else ()) for m in messages
-            }
-            for messages in self._form.conversations(checkpoint):
-                came_in.note_messages(message for message in messages if message.id not in before)
-        elif in_run(config) and (saves_once(config) or not _is_next(thread, parent)):  # of a command no input is put
-            read = thread.read.get(parent.ns) or Read()
-            tried_again = read.unfinished and checkpoint["channel_versions"].get(START) == read.input_version
-            if not tried_again:
-                stored = [thread.known.stored(parent.ns, channel).ids for channel in self._policy.messages]
-                there = read.ids.union(came_in.ids, *stored)
-                for messages in self._form.conversations(checkpoint):
-                    came_in.note_messages(came_first(messages, there))
-
-    def _note_writes(
-        self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool
-    ) -> None:
-        """Note answers, and what a caller writes itself."""
-        for channel, value in writes:
-            if channel == RESUME:
-                for ns in {"", place.ns} & thread.came_in.keys():
-                    thread.came_in[ns].note(value)
-            elif from_caller and channel in self._policy.messages:
-                take_ids(value, self._policy.redact)
-                if came_in := thread.input_of(place.ns):
-                    came_in.note_messages(as_messages(value) or ())
-
     def _keep(self, thread: ThreadScratch, place: CheckpointRef, whole: Whole, anchor: str | None) -> None:
         if whole.metadata.get("source") == "loop":
             thread.said |= self._form.said_in(whole.checkpoint)
@@ -413,7 +355,7 @@ class Tiers:
         gone with a question that was not, an answer would reach a task of this step that is made anew.
         """
         opening = source == "input"
-        if source != "loop" or is_quiescent(whole["channel_values"]):
+        if source != "loop" or closing:
             turn = Turn.OVER if closing else Turn.OPEN
             if opening:
                 turn = Turn.OVER if thread.is_foreign(parent) and not thread.holds(parent) else Turn.LEFT

@@ -1,0 +1,94 @@
+"""Note what comes in with runs, answers and updates, and make its ids those that are stored: see `user_input`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import RESUME
+
+from discreet.checkpoint.channels import START
+from discreet.checkpoint.checkpoint_ref import CheckpointRef, in_run, saves_once
+from discreet.checkpoint.durable_form import DurableForm
+from discreet.checkpoint.message_ids import take_ids
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.checkpoint.user_input import Read, UserInput, as_messages, came_first
+
+
+class InputTracker:
+    """Fills each thread's `came_in`."""
+
+    def __init__(self, policy: CheckpointPolicy, form: DurableForm, serde: SerializerProtocol) -> None:
+        self._policy = policy
+        self._form = form
+        self._serde = serde
+
+    def begin(self, thread: ThreadScratch, ns: str, found: CheckpointTuple | None, *, held: bool) -> None:
+        """Note what a run of `ns` begins with; `held`: it is in RAM."""
+        seen = ns in thread.came_in
+        thread.came_in.setdefault(ns, UserInput())
+        thread.read[ns] = self._form.read(found) if found else Read()
+        if found is not None and held and not seen:  # a copy of an open turn: of whom its messages are nothing is known
+            self.note_all(thread, ns, found.checkpoint)
+
+    def note_all(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint) -> None:
+        """Take all messages of `checkpoint` for what came in: nothing says whose they are."""
+        if came_in := thread.input_of(ns):
+            for messages in self._form.conversations(checkpoint):
+                came_in.note_messages(messages)
+
+    def note_put(
+        self,
+        thread: ThreadScratch,
+        config: RunnableConfig,
+        parent: CheckpointRef,
+        checkpoint: Checkpoint,
+        source: str | None,
+        *,
+        goes_on: bool,
+    ) -> None:
+        """Note what a caller hands over with a run or an update; `goes_on` says that the run doesn't begin with this put."""
+        came_in = thread.input_of(parent.ns) or UserInput()  # that of a run that was not seen to begin is not kept
+        if source == "input":
+            given = checkpoint["channel_values"].get(START)
+            if isinstance(given, dict):
+                for channel in self._policy.messages:
+                    take_ids(given.get(channel), self._policy.redact)
+                    came_in.note_messages(as_messages(given.get(channel)) or ())
+            came_in.note(given)
+            if read := thread.read.get(parent.ns):  # a command's messages are there already, and no node has run
+                new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
+                take_ids(new, self._policy.redact)
+                came_in.note_messages(new)
+        elif source == "update":
+            held = thread.get(parent, self._serde)
+            before = {
+                m.id for messages in (self._form.conversations(held.checkpoint) if held else ()) for m in messages
+            }
+            for messages in self._form.conversations(checkpoint):
+                came_in.note_messages(message for message in messages if message.id not in before)
+        elif in_run(config) and (saves_once(config) or not goes_on):  # of a command no input is put
+            read = thread.read.get(parent.ns) or Read()
+            tried_again = read.unfinished and checkpoint["channel_versions"].get(START) == read.input_version
+            if not tried_again:
+                stored = [thread.known.stored(parent.ns, channel).ids for channel in self._policy.messages]
+                there = read.ids.union(came_in.ids, *stored)
+                for messages in self._form.conversations(checkpoint):
+                    came_in.note_messages(came_first(messages, there))
+
+    def note_writes(
+        self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool
+    ) -> None:
+        """Note answers, and what a caller writes itself."""
+        for channel, value in writes:
+            if channel == RESUME:
+                for ns in {"", place.ns} & thread.came_in.keys():
+                    thread.came_in[ns].note(value)
+            elif from_caller and channel in self._policy.messages:
+                take_ids(value, self._policy.redact)
+                if came_in := thread.input_of(place.ns):
+                    came_in.note_messages(as_messages(value) or ())
