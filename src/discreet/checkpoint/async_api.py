@@ -39,6 +39,7 @@ class AsyncApi(TwoTierSaver):
                 found = await self._atraced_step(config)
         if in_run(config):
             self._tiers.begin(config, found)
+            await self._aseed(found)
             self._late.begin(config, since)
         return found
 
@@ -163,7 +164,15 @@ class AsyncApi(TwoTierSaver):
 
     async def _alook_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
-            self._tiers.learn(await self._durable.aget_tuple(where))
+            found = await self._durable.aget_tuple(where)
+            self._tiers.learn(found)
+            await self._aseed(found)
+
+    async def _aseed(self, found: CheckpointTuple | None) -> None:
+        """Look up what delta channels hold where another saver has stored the thread."""
+        if found is not None and (channels := self._tiers.unseeded(found)):
+            history = await self._durable.aget_delta_channel_history(config=strip(found.config), channels=channels)
+            self._tiers.seed(found, history)
 
     async def _astore(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, PendingWrite
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, DeltaChannelHistory, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from discreet.checkpoint.channels import mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
@@ -51,6 +53,22 @@ class Deltas:
         values = checkpoint["channel_values"]
         return {channel: values[channel] for channel in self._declared if channel in values}
 
+    def unseeded(self, checkpoint: Checkpoint) -> list[str]:
+        """Return the delta channels whose value another saver left in the ancestors of `checkpoint`."""
+        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        foreign = self._declared if mark_of(checkpoint) is None else ()
+        return [channel for channel in foreign if channel not in values and channel in versions]
+
+    def seeds_of(self, history: Mapping[str, DeltaChannelHistory]) -> dict[str, Any]:
+        """Return the values that a saver's history of delta channels makes."""
+        values: dict[str, Any] = {}
+        for channel, found in history.items():
+            spec = self._declared[channel]
+            made = spec.from_checkpoint(found["seed"] if "seed" in found else spec.checkpoint())
+            made.replay_writes(found["writes"])
+            values[channel] = made.get()
+        return values
+
     def _replay(self, thread: ThreadScratch, parent: CheckpointRef, channel: str, spec: DeltaChannel[Any]) -> Any:
         """Apply the writes of the open turn to the nearest value there is, as LangGraph's own walk does."""
         writes: list[PendingWrite] = []
@@ -59,7 +77,7 @@ class Deltas:
         while place is not None and place.checkpoint_id and not found:
             writes[:0] = [write for write in thread.writes(place, self._serde) if write[1] == channel]
             held = thread.get(place, self._serde)
-            values = held.checkpoint["channel_values"] if held else thread.seeds.get(place, {})
+            values = {**(held.checkpoint["channel_values"] if held else {}), **thread.seeds.get(place, {})}
             found = [values[channel]] if channel in values else []
             place = thread.parent(place) if held else None
         made = spec.from_checkpoint(found[0] if found else spec.checkpoint())

@@ -39,6 +39,7 @@ class SyncApi(TwoTierSaver):
                 found = self._traced_step(config)
         if in_run(config):
             self._tiers.begin(config, found)
+            self._seed(found)
             self._late.begin(config, since)
         return found
 
@@ -161,7 +162,15 @@ class SyncApi(TwoTierSaver):
 
     def _look_up(self, config: RunnableConfig) -> None:
         if where := self._tiers.unknown(config):
-            self._tiers.learn(self._durable.get_tuple(where))
+            found = self._durable.get_tuple(where)
+            self._tiers.learn(found)
+            self._seed(found)
+
+    def _seed(self, found: CheckpointTuple | None) -> None:
+        """Look up what delta channels hold where another saver has stored the thread."""
+        if found is not None and (channels := self._tiers.unseeded(found)):
+            history = self._durable.get_delta_channel_history(config=strip(found.config), channels=channels)
+            self._tiers.seed(found, history)
 
     def _store(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:

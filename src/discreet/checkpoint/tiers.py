@@ -8,12 +8,12 @@ that one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata, CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
@@ -91,6 +91,16 @@ class Tiers:
         if found is not None and not held:
             self.learn(found, starting=True)
             self._adopt(found)
+
+    def unseeded(self, found: CheckpointTuple | None) -> list[str]:
+        """Return the delta channels whose value in `found` has to be asked for, since another saver stored it."""
+        return self._deltas.unseeded(found.checkpoint) if found else []
+
+    def seed(self, found: CheckpointTuple, history: Mapping[str, DeltaChannelHistory]) -> None:
+        """Take note of the values of delta channels in `found`."""
+        thread_id, place = locate(found.config)
+        with self.scratch.thread(thread_id) as thread:
+            thread.seeds.setdefault(place, {}).update(self._deltas.seeds_of(history))
 
     def learn(self, found: CheckpointTuple | None, *, starting: bool = False) -> None:
         """Take note of a checkpoint of the durable tier; `starting` says that a run goes on from it."""

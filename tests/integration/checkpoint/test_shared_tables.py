@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
+from typing_extensions import TypedDict
 
-from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint import CheckpointPolicy, RedactingSaver
 
 THREAD: dict[str, Any] = {"configurable": {"thread_id": "1"}}
 IMAGE = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,cmF3"}}]
@@ -28,6 +30,12 @@ SHAPES: dict[str, tuple[Any, list[BaseMessage]]] = {
     "thinking": ("think", [AIMessage(THINKING)]),  # type: ignore[arg-type]  # blocks as Anthropic has them
     "metadata": ("hello", [AIMessage("hi", response_metadata={"model": "raw model"}, name="raw name")]),
 }
+
+GROWING = DeltaChannel(lambda before, writes: [*before, *(m for write in writes for m in write)], list)
+
+
+class DeltaState(TypedDict):
+    messages: Annotated[list[Any], GROWING]
 
 
 def graph(saver: Any, said: list[BaseMessage], seen: list[str]) -> Any:
@@ -115,3 +123,30 @@ async def test_with_the_guard_a_thread_is_stored_by_row_and_a_stock_saver_refuse
         assert [content for (content,) in stored] == ["one", "reone", "two", "retwo", "three", "rethree"]
         with pytest.raises(psycopg.errors.CheckViolation):
             await graph(stock, tools, seen).ainvoke({"messages": [HumanMessage("four")]}, THREAD)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_a_stock_thread_of_delta_channels_goes_on(empty_database, durability):
+    seen: list[str] = []
+
+    def answer(state: DeltaState) -> Any:
+        seen[:] = [message.text for message in state["messages"]]
+        return {"messages": [AIMessage(f"answer {len(seen)}")]}
+
+    builder = StateGraph(DeltaState)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    policy = CheckpointPolicy(deltas={"messages": GROWING})
+    async with (
+        AsyncPostgresSaver.from_conn_string(empty_database) as stock,
+        RedactingSaver.from_conn_string(empty_database, policy) as ours,
+    ):
+        await stock.setup()
+        await ours.setup()
+        for number, saver in enumerate([stock, stock, ours, stock, ours]):
+            given = {"messages": [HumanMessage(f"hello {number}")]}
+            await builder.compile(checkpointer=saver).ainvoke(given, THREAD, durability=durability)
+            assert len(seen) == 2 * number + 1
+        await ours.aprune(["1"])
+        stored = (await builder.compile(checkpointer=ours).aget_state(THREAD)).values["messages"]
+    assert [m.text for m in stored] == [text for n in range(5) for text in (f"hello {n}", f"answer {2 * n + 1}")]
