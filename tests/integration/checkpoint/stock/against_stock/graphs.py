@@ -10,6 +10,7 @@ import operator
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from inspect import isawaitable
 from typing import Annotated, Any, NotRequired
 from uuid import UUID, uuid5
 
@@ -20,8 +21,11 @@ from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from against_stock.programs import Program, Stage
+from against_stock.projection import TOLD_TOOL
 
 IDS = UUID("7e0d5c52-6c0f-4f0e-9a53-0d7c2a6f3c11")
+MAIL, LONG = "@mail.example", "long" * 20
+"""Ends of ids that may not be stored as they are."""
 
 
 class State(TypedDict):
@@ -46,18 +50,24 @@ class Boom(Exception):  # noqa: N818  # it is no error of anybody
     """A node was told to raise."""
 
 
+Hook = Callable[[], Any]
+Node = Callable[[Any], Any]
+
+
 class Script:
     """What the nodes of one side share: which operation runs, and which nodes have run in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self._foreign_ids = program.foreign_ids
         self.op = 0
         self.fails: str | None = None
         self.runs: Counter[str] = Counter()
+        self.hook: Hook | None = None
         self._lock = threading.Lock()
 
-    def begin(self, op: int, fails: str | None = None) -> None:
-        """Start an operation."""
-        self.op, self.fails, self.runs = op, fails, Counter()
+    def begin(self, op: int, fails: str | None = None, hook: Hook | None = None) -> None:
+        """Start an operation; `hook` is called by the first node that runs, and what it returns is awaited."""
+        self.op, self.fails, self.runs, self.hook = op, fails, Counter(), hook
 
     def run(self, node: str, detail: object = "") -> str:
         """Note that `node` runs, and return a word of its own. Raise if it was told to, once."""
@@ -71,10 +81,15 @@ class Script:
 
     def message_id(self, word: str) -> str:
         """Return an id, the same for the same word."""
-        return str(uuid5(IDS, word))
+        made = uuid5(IDS, word)
+        kinds = [str(made), f"m{made.hex[:8]}", f"resp_{made.hex}", f"{made.hex}{MAIL}", f"{made.hex}{LONG}"]
+        return kinds[made.int % len(kinds)] if self._foreign_ids else kinds[0]
 
-
-Node = Callable[[Any], Any]
+    def take_hook(self) -> Hook | None:
+        """Return what the first node that runs has to call, once."""
+        with self._lock:
+            hook, self.hook = self.hook, None
+            return hook
 
 
 def is_parallel(node: str) -> bool:
@@ -84,7 +99,7 @@ def is_parallel(node: str) -> bool:
 
 def is_inside(node: str) -> bool:
     """Return whether `node` runs another graph."""
-    return node.startswith(("sub", "memo"))
+    return node.startswith(("sub", "memo", "loose", "agent"))
 
 
 class Nodes:
@@ -118,13 +133,21 @@ class Nodes:
         return sorted(self._builder.nodes)
 
     def _add(self, name: str, node: Node, builder: StateGraph[Any] | None = None) -> str:
+        def whole(state: Any) -> Any:
+            if hook := self._script.take_hook():
+                hook()
+            return node(state)
+
         async def anode(state: Any) -> Any:
+            if hook := self._script.take_hook():
+                await hook()
             if self._script.fails == name and is_parallel(name) and state.get("number", 0) == 0:
                 for _ in range(100):  # LangGraph cancels what still runs when one fails; the others shall be through
                     await asyncio.sleep(0)
-            return node(state)
+            made = node(state)
+            return await made if isawaitable(made) else made
 
-        (builder or self._builder).add_node(name, anode if self._async else node)
+        (builder or self._builder).add_node(name, anode if self._async else whole)
         self.working.append(name)
         return name
 
@@ -157,6 +180,35 @@ class Nodes:
         word = "say" + self._script.run(name, detail)
         return AIMessage(f"{word} {answer}", id=self._script.message_id(word))
 
+    def _add_hear(self, name: str, stage: Stage, number: int) -> str:
+        """Add a node that asks, and takes the answer for a message of the user."""
+
+        def hear(_: State) -> Any:
+            answer = interrupt({"question": f"raw{name}asks."})
+            word = self._script.run(name)
+            return {"messages": [HumanMessage(str(answer), id=self._script.message_id(word))]}
+
+        return self._add(name, hear)
+
+    def _add_write(self, name: str, stage: Stage, number: int) -> str:
+        """Add a node that writes a message in the user's place."""
+
+        def write(_: State) -> Any:
+            word = "raw" + self._script.run(name)
+            return {"messages": [HumanMessage(word, id=self._script.message_id(word))]}
+
+        return self._add(name, write)
+
+    def _add_end(self, name: str, stage: Stage, number: int) -> str:
+        """Add a model that calls a tool which nobody runs."""
+
+        def call(_: State) -> Any:
+            word = "raw" + self._script.run(name)
+            calls = [{"name": "look", "args": {"query": word}, "id": word}]
+            return {"messages": [AIMessage(word, id=self._script.message_id(word), tool_calls=calls)]}
+
+        return self._add(name, call)
+
     def _add_tool(self, name: str, stage: Stage, number: int) -> str:
         tools, done = f"{name}run", f"{name}done"
 
@@ -169,6 +221,7 @@ class Nodes:
             answer = interrupt({"question": f"raw{tools}asks."}) if stage.asks else ""
             word, rounds = "raw" + self._script.run(tools), state.get("rounds", 0)
             result = ToolMessage(f"{word} {answer}", tool_call_id=f"raw{rounds}.", id=self._script.message_id(word))
+            result.name = TOLD_TOOL if stage.told else "look"
             return {"messages": [result], "rounds": rounds + 1}
 
         self._add(name, plan)
@@ -252,6 +305,26 @@ class Nodes:
     def _add_memo(self, name: str, stage: Stage, number: int) -> str:
         self._builder.add_node(name, self._subgraph(MemoState, name, stage, True))  # LangGraph's name for "stateful"
         return name
+
+    def _add_loose(self, name: str, stage: Stage, number: int) -> str:
+        """Add a stateful subgraph that the policy doesn't name."""
+        return self._add_memo(name, stage, number)
+
+    def _add_agent(self, name: str, stage: Stage, number: int) -> str:
+        """Add a tool that is an agent: a node that invokes a graph."""
+        agent = self._subgraph(SubState, name, stage, None)
+
+        def answer(result: Any) -> Any:
+            word = "raw" + self._script.run(name)
+            return {"messages": [AIMessage(f"{word} {len(result['messages'])}", id=self._script.message_id(word))]}
+
+        def run(_: State) -> Any:
+            return answer(agent.invoke({"messages": [HumanMessage(f"raw{name}task.", id=f"{name}task")]}))
+
+        async def arun(_: State) -> Any:
+            return answer(await agent.ainvoke({"messages": [HumanMessage(f"raw{name}task.", id=f"{name}task")]}))
+
+        return self._add(name, arun if self._async else run)
 
     def _subgraph(self, schema: type, name: str, stage: Stage, checkpointer: Any) -> Any:
         builder = StateGraph(schema)

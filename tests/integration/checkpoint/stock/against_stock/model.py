@@ -22,6 +22,7 @@ from against_stock.projection import (
     Known,
     Projection,
     Turn,
+    WordRedactor,
     came_first,
     dangles,
     dead_calls,
@@ -29,21 +30,12 @@ from against_stock.projection import (
     project,
     project_input,
     said_last,
+    with_stored_ids,
 )
 from against_stock.sides import Put
 from discreet.checkpoint.filter import REDACTED
 
 Pause = Literal["", "stub", "whole", "either"]
-
-SECRET = "hunter2"
-PLACEHOLDER = "[password]"
-
-
-class WordRedactor:
-    """Redacts one word, at no cost."""
-
-    def redact(self, text: str) -> str:
-        return text.replace(SECRET, PLACEHOLDER)
 
 
 @dataclass(frozen=True)
@@ -215,8 +207,6 @@ class Model:
             known.note(came_first(shown, known))
         turn: Turn = "over" if closing else "left" if put.source == "input" else "open"
         alone = turn == "open" and self._is_alone(put, view)
-        if alone:
-            known.read_by_user(shown)
         if alone and not inside and self._lacks_nothing(put, view):
             turn = "paused"
         after = view.projected(put, project(shown, turn, known), given)
@@ -324,7 +314,7 @@ def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, 
     if "messages" in values:
         messages = [
             (m.type, view.text(m), shown_id(m), len(getattr(m, "tool_calls", [])))
-            for m in view.messages(values["messages"])
+            for m in view.messages(with_stored_ids(values["messages"]))
         ]
         # After a retry the results of parallel calls may come in another order.
         runs = [list(run) for _, run in groupby(messages, lambda message: message[0] == "tool")]

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid5
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
 
-from against_stock.graphs import IDS, is_inside
-from against_stock.model import SECRET, Model, Record, Start, shown_state, shown_values
+from against_stock.graphs import IDS, LONG, MAIL, is_inside
+from against_stock.model import Model, Record, Start, shown_state, shown_values
 from against_stock.programs import Op, Program
+from against_stock.projection import SECRET, stored_id, with_stored_ids
 from against_stock.sides import Outcome, Side, at
 from discreet.errors import TransientStateLostError
 
+LATE_WRITES = True
+"""Whether threads are deleted while they run."""
+HANDED_ON = "rawwrite"
+"""What a node wrote in the user's place. A subgraph that the policy names is given the whole state, and stores that as input."""
 NEWEST = ("", "")
 """Stands for the newest checkpoints of the two sides."""
 WORDS = re.compile(rb"(?:raw|say)\w+\.")
@@ -35,19 +40,26 @@ class Game:
         runner: asyncio.Runner,
         *,
         rows: Callable[[], bytes],
+        forget: Callable[[str], None],
         prefix: str = "",
     ) -> None:
-        """`stock` and `ours` return savers over the same rows each time; `rows` what ours has stored."""
+        """`stock` and `ours` return savers over the same rows each time; `rows` what ours has stored.
+
+        `forget` drops of a thread of the stock saver what the subgraphs remember that no policy names.
+        """
         self._program = program
         self._threads = [f"{prefix}thread{number}" for number in range(2)]
         self._stock = Side(program, stock, runner)
         self._ours = Side(program, ours, runner)
         self._fresh = Side(program, ours, runner)
         self._rows = rows
+        self._forget = forget
         self._model = Model()
         self._answers: set[str] = set()
         self._only_here: defaultdict[str, set[str | None]] = defaultdict(set)
         """Messages given with durability "exit" to an open turn: they are stored with the next, or when it ends."""
+        self._given: set[str | None] = set()
+        """Ids of the messages that came with an input."""
         self._branched: set[str] = set()
         """Threads with an open turn that went on from an older checkpoint: another process may see where they were."""
 
@@ -64,16 +76,44 @@ class Game:
 
     def _say(self, op: Op, number: int, thread: str, place: tuple[str, str] = NEWEST) -> None:
         text = f"user{number}." + f" my password is {SECRET}" * op.secret
-        message = HumanMessage(text, id=str(uuid5(IDS, text)))
+        message = HumanMessage(text, id=self._stock.script.message_id(text))
+        self._run(op, number, thread, self._input(op, thread, message), place, anew=True)
+
+    def _input(self, op: Op, thread: str, message: HumanMessage) -> list[Any]:
+        """Return what each side is given; each gets an object of its own."""
+        self._given.add(stored_id(message.id))
         if op.durability != "exit":
             self._only_here[thread].clear()
             self._branched.discard(thread)
         elif self._stock.state(thread, op.face).tasks:
-            self._only_here[thread].add(message.id)
-        self._run(op, number, thread, {"messages": [message]}, place)
+            self._only_here[thread].add(stored_id(message.id))
+        return [{"messages": [message.model_copy()]} for _ in range(2)]
+
+    def _resend(self, op: Op, number: int, thread: str) -> None:
+        """Give the whole conversation as a client has it, and a new message."""
+        if self._stock.state(thread, op.face).tasks:
+            return self._say(op, number, thread)
+        text = f"user{number}." + f" my password is {SECRET}" * op.secret
+        given = self._input(op, thread, HumanMessage(text, id=self._stock.script.message_id(text)))
+        for side, value in zip((self._stock, self._ours), given, strict=True):
+            before = side.state(thread, op.face).values.get("messages", [])
+            value["messages"][:0] = [message.model_copy() for message in before]
+        return self._run(op, number, thread, given, anew=True)
+
+    def _late(self, op: Op, number: int, thread: str) -> None:
+        """Delete the thread while it runs: what comes after that must leave nothing."""
+        if not LATE_WRITES:
+            return
+        text = f"user{number}."
+        for side in (self._stock, self._ours):
+            message = HumanMessage(text, id=self._stock.script.message_id(text))
+            side.run_and_delete(op, number, {"messages": [message]}, thread)
+        self._delete(replace(op, face="async"), number, thread, sides=(self._stock,))
+        assert not self._ours.history(thread, op.face)
 
     def _nudge(self, op: Op, number: int, thread: str) -> None:
-        self._run(op, number, thread, {"log": [f"lognudge{number}."]})
+        given: list[Any] = [{"log": [f"lognudge{number}."]} for _ in range(2)]
+        self._run(op, number, thread, given, anew=True)
 
     def _go_on(self, op: Op, number: int, thread: str) -> None:
         self._run(op, number, thread, None)
@@ -137,9 +177,16 @@ class Game:
             self._run(op, number, thread, None, place)
 
     def _restart(self, op: Op, number: int, thread: str) -> None:
-        if not any(self._stock.state(thread, op.face).tasks for thread in self._threads):
+        """Go on as another process would, where nothing is lost by that."""
+        heads = {each: self._stock.state(each, op.face) for each in self._threads}
+        if all(not head.tasks or self._pause(each, head) == "whole" for each, head in heads.items()):
             self._ours.restart()
             self._model.end_all()
+            for each in self._threads:
+                self._forget(each)
+
+    def _pause(self, thread: str, head: StateSnapshot) -> str:
+        return self._model.records[thread, checkpoint_id(head)].pause
 
     def _copy(self, op: Op, number: int, thread: str) -> None:
         target = self._threads[1 - op.thread]
@@ -149,11 +196,12 @@ class Game:
         self._model.copy(thread, target)
         self._only_here[target] = set(self._only_here[thread])
         self._branched.discard(target)
-        if thread in self._branched:
+        # Of an open turn that was copied nobody knows what the graph wrote in the user's place.
+        if thread in self._branched or any(stage.kind == "write" for stage in self._program.stages):
             self._branched.add(target)
 
-    def _delete(self, op: Op, number: int, thread: str) -> None:
-        for side in (self._stock, self._ours):
+    def _delete(self, op: Op, number: int, thread: str, *, sides: Sequence[Side] = ()) -> None:
+        for side in sides or (self._stock, self._ours):
             side.call(op, "delete_thread", thread)
         self._model.forget(thread)
 
@@ -161,13 +209,15 @@ class Game:
         for side in (self._stock, self._ours):
             side.call(op, "prune", [thread])
 
-    def _run(self, op: Op, number: int, thread: str, given: Any, place: tuple[str, str] = NEWEST) -> None:
-        inputs = given if isinstance(given, list) else [given, given]
+    def _run(
+        self, op: Op, number: int, thread: str, given: Any, place: tuple[str, str] = NEWEST, *, anew: bool = False
+    ) -> None:
+        inputs = given or [None, None]
         head = self._stock.state(thread, op.face)
-        fails = self._stock.failing(op, () if isinstance(given, dict) else head.next)
+        fails = self._stock.failing(op, () if anew else head.next)
         if place == NEWEST:
             _, our_id = self._heads(thread, op.face)
-            start = self._model.start(thread, head, anew=isinstance(given, dict))
+            start = self._model.start(thread, head, anew=anew)
         else:
             stock_id, our_id = place
             start = self._model.start_from(thread, stock_id)
@@ -216,6 +266,8 @@ class Game:
             view = self._model.add(theirs, view, closing=closing, once=once, inside=inside)
             self._model.pair(thread, theirs.id, our.id, later)
             self._note_answers(thread, theirs.id)
+            if closing:
+                self._forget(thread)
         self._note_pause(thread, face)
 
     def _note_pause(self, thread: str, face: str) -> None:
@@ -263,17 +315,21 @@ class Game:
     def _compare_open(self, thread: str, theirs: StateSnapshot, fresh: StateSnapshot) -> None:
         """Check what another process sees of an open turn: all that the user has said, and what can be answered there."""
         stock_id = checkpoint_id(theirs)
-        pause = self._model.records[thread, stock_id].pause
+        pause = self._pause(thread, theirs)
         answerable = bool(theirs.interrupts and fresh.next)
         assert pause == "either" or answerable == (pause == "whole")
         if pause == "whole":
             self._compare_state(thread, theirs, fresh, stored=True)
         given = self._model.records[thread, stock_id].put.given
-        said = [*self._model.view(thread, stock_id).messages(theirs.values.get("messages", [])), *given]
-        there = users(fresh.values.get("messages", []))
+        messages = with_stored_ids(theirs.values.get("messages", []))
+        said = [*self._model.view(thread, stock_id).messages(messages), *given]
+        asked = list(dict.fromkeys(m.id for m in said if self._model.known[thread].is_users(m)))
+        there = [m.id for m in with_stored_ids(fresh.values.get("messages", [])) if isinstance(m, HumanMessage)]
         if thread not in self._branched:
-            assert there == [user for user in users(said) if user in there]
-            assert set(users(said)).difference(there) <= self._only_here[thread]
+            assert there == [user for user in asked if user in there]
+            # What a node made of an answer is stored when the turn waits again, or ends.
+            missing = set(asked).difference(there) & (set(asked) if pause else self._given)
+            assert missing <= self._only_here[thread]
 
     def _compare_history(self, thread: str, face: str) -> None:
         stock = {checkpoint_id(state): state for state in self._stock.history(thread, face)}
@@ -302,14 +358,11 @@ class Game:
 
     def _compare_rows(self) -> None:
         said = {word.decode() for word in WORDS.findall(self._rows())}
+        if any(stage.kind == "memo" for stage in self._program.stages):
+            said = {word for word in said if not word.startswith(HANDED_ON)}
         allowed = {word.decode() for text in self._answers for word in WORDS.findall(text.encode())}
         assert said <= allowed
-        assert SECRET.encode() not in self._rows()
-
-
-def users(messages: Iterable[BaseMessage]) -> list[str | None]:
-    """Return the ids of the user's messages."""
-    return [message.id for message in messages if isinstance(message, HumanMessage)]
+        assert not [word for word in (SECRET, MAIL, LONG) if word.encode() in self._rows()]
 
 
 def checkpoint_id(state: StateSnapshot) -> str:

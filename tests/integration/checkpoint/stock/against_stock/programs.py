@@ -7,7 +7,25 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-Kind = Literal["say", "note", "ask", "tool", "calls", "fan", "jump", "pair", "sub", "memo", "drop", "edit"]
+Kind = Literal[
+    "say",
+    "note",
+    "ask",
+    "hear",
+    "write",
+    "tool",
+    "end",
+    "calls",
+    "fan",
+    "jump",
+    "pair",
+    "sub",
+    "memo",
+    "loose",
+    "agent",
+    "drop",
+    "edit",
+]
 """What a stage does, see `graphs`."""
 
 
@@ -24,13 +42,29 @@ class Stage:
     """Where a jump goes."""
     inner: tuple[Stage, ...] = ()
     """Stages of a subgraph."""
+    told: bool = False
+    """Whether its tool's text may be stored as an answer."""
 
 
 @dataclass(frozen=True)
 class Op:
     """One operation on one thread. Numbers choose among what there is when it is played, so they always mean something."""
 
-    kind: Literal["say", "nudge", "resume", "go_on", "update", "fork", "restart", "copy", "delete", "prune"]
+    kind: Literal[
+        "say",
+        "resend",
+        "stock",
+        "nudge",
+        "resume",
+        "go_on",
+        "update",
+        "fork",
+        "restart",
+        "copy",
+        "delete",
+        "late",
+        "prune",
+    ]
     thread: int = 0
     durability: Literal["sync", "async", "exit"] = "async"
     face: Literal["sync", "async"] = "async"
@@ -52,6 +86,8 @@ class Program:
     ops: tuple[Op, ...]
     breakpoint: int = -1
     """Before which node runs stop; negative: before none."""
+    foreign_ids: bool = False
+    """Whether messages have ids of clients and providers beside UUIDs."""
 
 
 _count = st.integers(1, 3)
@@ -60,13 +96,15 @@ _simple = st.one_of(
     st.builds(Stage, st.just("note")),
     st.builds(Stage, st.just("ask")),
 )
+_inner = st.lists(_simple, min_size=1, max_size=2).map(tuple)
 _stage = st.one_of(
     _simple,
-    st.builds(Stage, st.just("tool"), count=st.integers(1, 2), asks=st.booleans()),
+    st.builds(Stage, st.just("tool"), count=st.integers(1, 2), asks=st.booleans(), told=st.booleans()),
+    st.builds(Stage, st.sampled_from(["hear", "write", "end"])),
     st.builds(Stage, st.sampled_from(["fan", "calls"]), count=_count, asks=st.booleans()),
     st.builds(Stage, st.just("jump"), target=st.integers(0, 3)),
     st.builds(Stage, st.just("pair"), asks=st.booleans()),
-    st.builds(Stage, st.sampled_from(["sub", "memo"]), inner=st.lists(_simple, min_size=1, max_size=2).map(tuple)),
+    st.builds(Stage, st.sampled_from(["sub", "memo", "loose", "agent"]), inner=_inner),
     st.builds(Stage, st.sampled_from(["drop", "edit"])),
 )
 _threads = st.sampled_from([0, 0, 0, 1])
@@ -87,6 +125,7 @@ _answer = _ops("resume", answer=st.sampled_from([True, "yes", "a free answer", 7
 _fail_again = _ops("go_on", "resume", fails=st.integers(0, 3))
 _next = st.one_of(
     _say,
+    _ops("resend", secret=st.booleans()),
     _fail,
     _answer,
     _go_on,
@@ -97,6 +136,7 @@ _next = st.one_of(
     _ops("restart"),
     _ops("copy"),
     _ops("delete", "prune"),
+    _ops("late"),
 )
 
 
@@ -110,6 +150,10 @@ def _scenes(draw: st.DrawFn) -> tuple[Op, ...]:
         (_fail, _say),
         (_say, _fail_again, st.one_of(_go_on, _answer, _say)),
         (_say, _next),
+        (_say, _ops("delete"), _say),
+        (_fail, _ops("delete"), st.one_of(_say, _go_on)),
+        (_ops("late"), _say),
+        (_say, _ops("restart"), _answer),
         (_next,),
         (_next, _next),
     ]
@@ -122,5 +166,6 @@ programs = st.builds(
     Program,
     stages=st.lists(_stage, min_size=1, max_size=4).map(tuple),
     ops=st.lists(_scenes(), min_size=1, max_size=5).map(lambda scenes: tuple(op for scene in scenes for op in scene)),
-    breakpoint=st.one_of(st.just(-1), st.integers(0, 7)),
+    breakpoint=st.one_of(st.just(-1), st.just(-1), st.integers(0, 7)),
+    foreign_ids=st.booleans(),
 )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from discreet.checkpoint.message_ids import safe_id
+
+SECRET = "hunter2"
+PLACEHOLDER = "[password]"
 
 TOLD_TOOL = "tell"
 """The tool whose text may be stored as the answer of a turn that it ends."""
@@ -71,6 +77,24 @@ class Known:
         if not isinstance(message, HumanMessage):
             return False
         return self.came is None or message.id in self.came | self.stored or message.text in self.texts
+
+
+class WordRedactor:
+    """Redacts one word, at no cost."""
+
+    def redact(self, text: str) -> str:
+        return text.replace(SECRET, PLACEHOLDER)
+
+
+@cache
+def stored_id(message_id: str | None) -> str | None:
+    """Return the id under which a message is stored."""
+    return safe_id(message_id, WordRedactor().redact)
+
+
+def with_stored_ids(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages under the ids that they have once they are stored."""
+    return [m if stored_id(m.id) == m.id else m.model_copy(update={"id": stored_id(m.id)}) for m in messages]
 
 
 def is_answer(message: BaseMessage) -> bool:

@@ -15,10 +15,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg_pool import AsyncConnectionPool
 
-from against_stock.model import WordRedactor
 from against_stock.play import Game
 from against_stock.programs import Program
-from against_stock.projection import TOLD_TOOL
+from against_stock.projection import TOLD_TOOL, WordRedactor
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
 from discreet.checkpoint.postgres import CONNECTION
 
@@ -48,6 +47,11 @@ class CopyingSaver(InMemorySaver):
                     del checkpoints[old]
                     self.writes.pop((thread_id, ns, old), None)
 
+    def forget_loose(self, thread_id: str) -> None:
+        """Drop what subgraphs remember that the policy doesn't name."""
+        for ns in [ns for ns in self.storage[thread_id] if ns.startswith("loose")]:
+            del self.storage[thread_id][ns]
+
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         self.copy_thread(source_thread_id, target_thread_id)
 
@@ -60,7 +64,12 @@ def play_in_memory(program: Program) -> None:
     theirs, inner = CopyingSaver(), InMemorySaver()
     with asyncio.Runner() as runner:
         Game(
-            program, lambda: theirs, lambda: RedactingSaver(inner, policy=POLICY), runner, rows=lambda: _rows(inner)
+            program,
+            lambda: theirs,
+            lambda: RedactingSaver(inner, policy=POLICY),
+            runner,
+            rows=lambda: _rows(inner),
+            forget=theirs.forget_loose,
         ).play()
 
 
@@ -82,6 +91,7 @@ def open_postgres(dsn: str) -> Iterator[Callable[[Program], None]]:
                 lambda: RedactingSaver.from_pool(ours, POLICY),
                 runner,
                 rows=lambda: _table_rows(connection),
+                forget=lambda thread: _forget_loose(connection, thread),
                 prefix=f"{next(numbers)}-",
             ).play()
 
@@ -90,6 +100,11 @@ def open_postgres(dsn: str) -> Iterator[Callable[[Program], None]]:
         finally:
             runner.run(theirs.close())
             runner.run(ours.close())
+
+
+def _forget_loose(connection: psycopg.Connection[Any], thread_id: str) -> None:
+    query = "DELETE FROM stock.checkpoints WHERE thread_id = %s AND checkpoint_ns LIKE 'loose%%'"
+    connection.execute(query, (thread_id,))
 
 
 async def _open_pool(dsn: str, schema: str) -> Pool:

@@ -14,6 +14,7 @@ from langgraph.types import StateSnapshot
 
 from against_stock.graphs import Nodes, Script, is_parallel
 from against_stock.programs import Op, Program
+from against_stock.projection import with_stored_ids
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Side:
         self._make = make
         self._runner = runner
         self._puts: list[Put] = []
-        self.script = Script()
+        self.script = Script(program)
         self.restart()
 
     def restart(self) -> None:
@@ -88,9 +89,19 @@ class Side:
     def run(self, op: Op, number: int, given: Any, config: dict[str, Any], fails: str | None = None) -> Outcome:
         """Run the graph; the node `fails` raises once."""
         self.script.begin(number, fails)
-        if op.face == "async":
-            return self._play(op, lambda graph: graph.ainvoke(given, config, durability=op.durability))
-        return self._play(op, lambda graph: graph.invoke(given, config, durability=op.durability))
+        return self._play(op, lambda graph: self._call(graph, op, given, config))
+
+    def run_and_delete(self, op: Op, number: int, given: Any, thread: str) -> None:
+        """Run the graph; the first node deletes the thread."""
+        name = "adelete_thread" if op.face == "async" else "delete_thread"
+        self.script.begin(number, hook=lambda: getattr(self.saver, name)(thread))
+        self._play(op, lambda graph: self._call(graph, op, given, at(thread)))
+        if self.script.take_hook():  # no node ran
+            self.call(op, "delete_thread", thread)
+
+    def _call(self, graph: Any, op: Op, given: Any, config: dict[str, Any]) -> Any:
+        call = graph.ainvoke if op.face == "async" else graph.invoke
+        return call(given, config, durability=op.durability)
 
     def update(self, op: Op, number: int, values: Any, config: dict[str, Any], node: str | None) -> Outcome:
         """Update the state as if `node` had."""
@@ -150,8 +161,8 @@ class Side:
                     where.get("checkpoint_id") or "",
                     metadata.get("source", ""),
                     metadata.get("step", 0),
-                    tuple(values.get("messages", ())),
-                    tuple((values.get("__start__") or {}).get("messages", ())),
+                    tuple(with_stored_ids(values.get("messages", ()))),
+                    tuple(with_stored_ids((values.get("__start__") or {}).get("messages", ()))),
                     checkpoint["channel_versions"].get("messages"),
                     values.get("private"),
                     checkpoint["channel_versions"].get("__start__"),
