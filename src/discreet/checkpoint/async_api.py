@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
+from discreet.checkpoint.durable_form import UNFINISHED
 from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import AsyncPostgresTier
 from discreet.checkpoint.postgres.puts import Loaded
@@ -32,7 +33,7 @@ class AsyncApi(TwoTierSaver):
             stored = await self._durable.aget_tuple(strip(config))
             since = max(since, await self._alast_deletion(config, stored))
             await self._arejoin(config, stored)
-            if stored is None and self._interrupts.missing_ended(config):
+            if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 await self._atake_history(config)
             found = self._reader.held(config) or self._reader.settle(config, stored)
             if found is None and self._reader.may_be_traced(config):

@@ -22,7 +22,7 @@ from discreet.checkpoint.message_ids import ENGINE_ID
 from discreet.checkpoint.messages import NOTHING_KNOWN, Chosen, Said, Turn, select
 from discreet.checkpoint.policy import KEEP, CheckpointPolicy, Rule
 from discreet.checkpoint.stored_messages import KnownMessages
-from discreet.checkpoint.user_input import as_messages
+from discreet.checkpoint.user_input import as_mapping, as_messages
 from discreet.checkpoint.values import NotPlainError, seal, storable_copy
 
 REDACTED = "[redacted]"
@@ -172,12 +172,13 @@ def _filter_channel(channel: str, value: Any, view: _View) -> Kept | None:
 
 def _filter_input(value: Any, view: _View) -> Kept | None:
     """Return what is stored of a graph's input: the raw values that its first step will write."""
-    if not isinstance(value, Mapping):
+    fields = as_mapping(value)
+    if fields is None:
         return None
     view = replace(view, said=replace(view.said, is_input=True), turn=Turn.OPEN)
-    items = {channel: _filter_output(channel, item, view) for channel, item in value.items()}
+    items = {channel: _filter_output(channel, item, view) for channel, item in fields.items()}
     kept = {channel: item for channel, item in items.items() if item is not None}
-    complete = all(item is not None and item.complete for item in items.values())
+    complete = fields is value and all(item is not None and item.complete for item in items.values())
     return Kept(lambda: {channel: item.build() for channel, item in kept.items()}, complete)
 
 

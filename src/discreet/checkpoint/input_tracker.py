@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import RESUME
 
-from discreet.checkpoint.channels import START
+from discreet.checkpoint.channels import START, is_quiescent
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, in_run, saves_once
 from discreet.checkpoint.durable_form import DurableForm
 from discreet.checkpoint.message_ids import take_ids
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.thread_scratch import ThreadScratch
-from discreet.checkpoint.user_input import Read, UserInput, as_messages, came_first
+from discreet.checkpoint.user_input import Read, UserInput, as_mapping, as_messages, came_first
 
 
 class InputTracker:
@@ -34,6 +35,7 @@ class InputTracker:
         thread.read[ns] = self._form.read(found) if found else Read()
         if found is not None and held and not seen:  # a copy of an open turn: of whom its messages are nothing is known
             self.note_all(thread, ns, found.checkpoint)
+            thread.came_in[ns].note(found.checkpoint["channel_values"].get(START))
 
     def note_all(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint) -> None:
         """Take all messages of `checkpoint` for what came in: nothing says whose they are."""
@@ -54,31 +56,44 @@ class InputTracker:
         """Note what a caller hands over with a run or an update; `goes_on` says that the run doesn't begin with this put."""
         came_in = thread.input_of(parent.ns) or UserInput()  # that of a run that was not seen to begin is not kept
         if source == "input":
-            given = checkpoint["channel_values"].get(START)
-            if isinstance(given, dict):
-                for channel in self._policy.messages:
-                    take_ids(given.get(channel), self._policy.redact)
-                    came_in.note_messages(as_messages(given.get(channel)) or ())
-            came_in.note(given)
-            if read := thread.read.get(parent.ns):  # a command's messages are there already, and no node has run
-                new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
-                take_ids(new, self._policy.redact)
-                came_in.note_messages(new)
+            self._note_given(thread, parent.ns, checkpoint, came_in)
         elif source == "update":
             held = thread.get(parent, self._serde)
-            before = {
-                m.id for messages in (self._form.conversations(held.checkpoint) if held else ()) for m in messages
-            }
+            there = self._form.read(held).ids if held else frozenset()
             for messages in self._form.conversations(checkpoint):
-                came_in.note_messages(message for message in messages if message.id not in before)
+                came_in.note_messages(message for message in messages if message.id not in there)
+        elif parent in thread.openings and not is_quiescent(checkpoint["channel_values"]):
+            self._note_first(thread, parent.ns, checkpoint, came_in)
         elif in_run(config) and (saves_once(config) or not goes_on):  # of a command no input is put
             read = thread.read.get(parent.ns) or Read()
             tried_again = read.unfinished and checkpoint["channel_versions"].get(START) == read.input_version
-            if not tried_again:
-                stored = [thread.known.stored(parent.ns, channel).ids for channel in self._policy.messages]
-                there = read.ids.union(came_in.ids, *stored)
-                for messages in self._form.conversations(checkpoint):
-                    came_in.note_messages(came_first(messages, there))
+            stored = [thread.known.stored(parent.ns, channel).ids for channel in self._policy.messages]
+            there = read.ids.union(came_in.ids, *stored)
+            for messages in self._form.conversations(checkpoint) if not tried_again else ():
+                came_in.note_messages(came_first(messages, there))
+
+    def _note_given(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint, came_in: UserInput) -> None:
+        """Note the input of a run, before its first step."""
+        given = checkpoint["channel_values"].get(START)
+        for channel, written in (as_mapping(given) or {}).items():
+            if channel in self._policy.messages:
+                take_ids(written, self._policy.redact)
+                came_in.note_messages(as_messages(written) or ())
+        came_in.note(given)
+        if read := thread.read.get(ns):  # a command's messages are there already, and no node has run
+            new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
+            take_ids(new, self._policy.redact)
+            came_in.note_messages(new)
+
+    def _note_first(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint, came_in: UserInput) -> None:
+        """Note the messages that an input has become, however it was given: no node of the graph has run yet."""
+        if (read := thread.read.get(ns)) is None:
+            return
+        values = checkpoint["channel_values"]
+        for channel in self._policy.messages:
+            new = [m for m in values.get(channel) or () if getattr(m, "id", None) not in read.ids]
+            came_in.note_messages(new)
+            thread.name_new(ns, channel, [message.id for message in new if isinstance(message, BaseMessage)])
 
     def note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool

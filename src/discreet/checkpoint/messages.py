@@ -92,7 +92,7 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
         message = messages[position]
         if said.is_users(message):
             complete = turn is Turn.PAUSED or _is_text(message)  # what an earlier turn lost doesn't matter to this one
-            kept.append(message)
+            kept.append(said.came_in.as_came(message) if said.came_in else message)
         elif isinstance(message, RemoveMessage) or _was_answer(message, said):
             kept.append(message)
     shown, whole = _running(messages[max(asked + 1, start) :], turn, said)

@@ -77,7 +77,9 @@ def serialize(thread: ThreadScratch, serde: SerializerProtocol, *, upto: str = "
             ns: {channel: list(versions) for channel, versions in of.items()}
             for ns, of in thread.foreign_versions.items()
         },
-        "came_in": {ns: [_bytes(came.ids), _bytes(came.texts)] for ns, came in thread.came_in.items()},
+        "came_in": {
+            ns: [*map(_bytes, (came.ids, came.ids.values(), came.texts))] for ns, came in thread.came_in.items()
+        },
         "began": [[*key, items.add_value(messages.copied())] for key, messages in thread.began.items()],
         "items": items.typed,
     }
@@ -110,13 +112,14 @@ def deserialize(payload: bytes, thread_id: str, serde: SerializerProtocol) -> Th
     thread.stored = {CheckpointRef(*place): versions for *place, versions in content["stored"]}
     for *place, values in content["seeds"]:
         thread.seeds[CheckpointRef(*place)] = {channel: items.value(value) for channel, value in values.items()}
-    thread.said, thread.ended = _texts(content["said"]), _texts(content["ended"])
+    thread.said, thread.ended = set(_texts(content["said"])), set(_texts(content["ended"]))
     for name in ("paused", "started", "openings", "whole", "foreign"):
         getattr(thread, name).update(CheckpointRef(*place) for place in content[name])
     thread.runs = {CheckpointRef(*place): run_id for *place, run_id in content["runs"]}
     for ns, of in content["foreign_versions"].items():
         thread.foreign_versions[ns] = {channel: set(versions) for channel, versions in of.items()}
-    thread.came_in = {ns: UserInput(*map(_texts, came)) for ns, came in content["came_in"].items()}
+    for ns, (ids, of_ids, texts) in content["came_in"].items():
+        thread.came_in[ns] = UserInput(dict(zip(_texts(ids), _texts(of_ids), strict=True)), set(_texts(texts)))
     thread.began = {(ns, channel): Chosen.of(items.value(messages)) for ns, channel, messages in content["began"]}
     thread.closed = content["closed"]
     thread.measure()
@@ -191,11 +194,11 @@ def _fronts(thread: ThreadScratch) -> Mapping[tuple[str, str], Front]:
 
 def _bytes(texts: Iterable[str]) -> list[bytes]:
     """Return texts as bytes: what users send may have lone surrogates, which msgpack doesn't."""
-    return sorted(text.encode("utf-8", "surrogatepass") for text in texts)
+    return [text.encode("utf-8", "surrogatepass") for text in texts]
 
 
-def _texts(written: Iterable[bytes]) -> set[str]:
-    return {text.decode("utf-8", "surrogatepass") for text in written}
+def _texts(written: Iterable[bytes]) -> list[str]:
+    return [text.decode("utf-8", "surrogatepass") for text in written]
 
 
 def _sorted(places: Iterable[CheckpointRef]) -> list[list[str]]:

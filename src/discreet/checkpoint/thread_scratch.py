@@ -257,6 +257,12 @@ class ThreadScratch:
         """Return the stored messages of each channel as the open turn began."""
         return {channel: self.began.get((ns, channel)) or self.known.stored(ns, channel) for channel in channels}
 
+    def name_new(self, ns: str, channel: str, ids: Sequence[str | None]) -> None:
+        """Give the messages with which the open turn began the ids that LangGraph has given those of its input."""
+        began = self.began.get((ns, channel))
+        if began and 0 < len(ids) <= len(began):
+            self.began[ns, channel] = Chosen(began, [*began.ids[: -len(ids)], *ids], began.texts)
+
     def is_foreign(self, place: CheckpointRef) -> bool:
         """Return whether another saver stored `place`."""
         return place in self.foreign

@@ -6,11 +6,13 @@ another. In a conversation that is stored these would be words put into the user
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+from pydantic import BaseModel
 
 MADE_BY = "lc_source"
 """LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
@@ -18,20 +20,29 @@ MADE_BY = "lc_source"
 
 @dataclass
 class UserInput:
-    """Ids and texts that callers handed over in the open turn, or in one that is still in RAM."""
+    """What callers handed over in the open turn, or in one that is still in RAM."""
 
-    ids: set[str] = field(default_factory=set)
+    ids: dict[str, str] = field(default_factory=dict)
+    """The text of each message, as it came: a node may put something else under its id."""
     texts: set[str] = field(default_factory=set)
+    """All texts, without the space around them."""
 
     def has(self, message: BaseMessage) -> bool:
         """Return whether `message` came in: as a message, or as text that a node made a message of."""
-        return message.id in self.ids or (isinstance(message, HumanMessage) and str(message.text) in self.texts)
+        if message.id in self.ids:
+            return True
+        return isinstance(message, HumanMessage) and str(message.text).strip() in self.texts
+
+    def as_came(self, message: BaseMessage) -> BaseMessage:
+        """Return a message of the user's with the text that came in under its id."""
+        text = self.ids.get(message.id or "")
+        return message if text is None or text == str(message.text) else HumanMessage(text, id=message.id)
 
     def note(self, value: Any) -> None:
         """Note all messages and texts in `value`, a graph's input or an answer to an interrupt."""
         for item in _leaves(value):
             if isinstance(item, str):
-                self.texts.add(item)
+                self.texts.add(item.strip())
             else:
                 self.note_messages([item])
 
@@ -40,9 +51,20 @@ class UserInput:
         for message in messages:
             if isinstance(message, BaseMessage) and MADE_BY not in message.additional_kwargs:
                 if message.id:
-                    self.ids.add(message.id)
+                    self.ids[message.id] = str(message.text)
                 if isinstance(message, HumanMessage):
-                    self.texts.add(str(message.text))
+                    self.texts.add(str(message.text).strip())
+
+
+def as_mapping(value: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a graph's input: a dict, a pydantic model or a dataclass. None if it has none."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, BaseModel):
+        return {name: getattr(value, name) for name in type(value).model_fields}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    return None
 
 
 class Read(NamedTuple):
@@ -90,8 +112,8 @@ def _leaves(value: Any) -> Iterator[Any]:
     """Yield the messages and texts in plain data."""
     if isinstance(value, (str, BaseMessage)):
         yield value
-    elif isinstance(value, dict):
-        for item in value.values():
+    elif (fields := as_mapping(value)) is not None:
+        for item in fields.values():
             yield from _leaves(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
