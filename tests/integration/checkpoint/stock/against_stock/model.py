@@ -119,8 +119,10 @@ class Record:
     """While its turn is in RAM."""
     stored: View
     """Afterwards."""
-    alone: bool = False
-    """Whether it was stored because nothing of its turn was, as where a run saves at its end only."""
+    foreign: bool = False
+    """Whether LangGraph's saver wrote it into our rows, where it stays as it is."""
+    adopted: bool = False
+    """Whether this process found it in the durable tier, in the middle of its turn."""
     pause: Pause = ""
     """What another process finds once the turn waits for the user here: nothing to answer, or all of it.
 
@@ -166,14 +168,15 @@ class Model:
             known.came = set()
             known.note(messages if held else ())  # a copy of an open turn: whose its messages are nobody knows
         known.read = {message.id for message in messages}
-        known.begun.add(stock_id)
-        known.asked = record is not None and bool(record.pause)
+        known.unfinished = record is not None and not record.closing and not record.pause
         known.input_version = record.put.input_version if record else None
-        if record is not None and not held:
+        if record is not None and record.foreign:
+            known.note(messages)
+        elif record is not None and not held:
             known.front = messages
             known.stored |= known.read
-            if record.pause == "whole" and record.put.source == "loop":
-                known.said |= {message.id for message in said_last(messages)}
+        if record is not None and not held and not record.closing and (record.foreign or record.pause == "whole"):
+            self._adopt(record)
         return Start(stock_id, view)
 
     def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
@@ -189,35 +192,54 @@ class Model:
             dead |= {messages[-1].id or ""}
         return Start(stock_id, view, dead, record.put.version, again=dangling and not anew, dropping=dangling and anew)
 
-    def add(self, put: Put, view: View, *, closing: bool, once: bool = False, inside: bool = False) -> View:
+    def add(self, put: Put, view: View, *, closing: bool, once: bool = False) -> View:
         """Note a checkpoint that was made, seen as `view`; return how what follows it is seen.
 
-        `once`: by a run that saves at its end only. `inside`: which has stopped in a subgraph.
+        `once`: by a run that saves at its end only.
         """
         thread, shown, known = put.thread, view.messages(put.messages), self.known[put.thread]
-        given = None
+        given, before = None, self.records.get((thread, put.parent))
         if put.source == "input":
             known.note(view.messages(put.given))
             given = project_input(view.messages(put.given))
         elif put.source == "update":
-            before = self.records.get((thread, put.parent))
             there = {m.id for m in before.put.messages} if before and self.held(before) else set()
             known.note([message for message in shown if message.id not in there])
-        elif once and (known.asked or put.input_version != known.input_version):
+        elif once and not (known.unfinished and put.input_version == known.input_version):
             known.note(came_first(shown, known))
         turn: Turn = "over" if closing else "left" if put.source == "input" else "open"
-        alone = turn == "open" and self._is_alone(put, view)
-        if alone and not inside and self._lacks_nothing(put, view):
-            turn = "paused"
+        if turn == "left" and before and before.foreign and not self.held(before):
+            turn = "over"
         after = view.projected(put, project(shown, turn, known), given)
         ended = self.ended.get(thread, 0)
-        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after, alone)
+        self.records[thread, put.id] = Record(put, ended, closing, after if closing else view, after)
         if closing:
             self.ended[thread] = ended + 1
             self.known[thread] = Known()
         elif put.source == "loop":
             known.said |= {message.id for message in said_last(shown)}
         return after if closing else view
+
+    def foreign_start(self, thread: str, head: StateSnapshot) -> Start:
+        """Return how a run of LangGraph's saver on our rows sees the newest checkpoint, of a turn that is over."""
+        stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
+        return Start(stock_id, self.view(thread, stock_id))
+
+    def add_foreign(self, put: Put, view: View, *, closing: bool) -> None:
+        """Note a checkpoint that LangGraph's saver made on our rows."""
+        ended = self.ended.get(put.thread, 0)
+        self.records[put.thread, put.id] = Record(put, -1, closing, view, view, foreign=True)
+        if closing:
+            self.ended[put.thread] = ended + 1
+            self.known[put.thread] = Known()
+
+    def _adopt(self, record: Record) -> None:
+        """Note that a run goes on from a checkpoint that lacks nothing: it is in RAM now, as it is stored."""
+        put = record.put
+        ended, known = self.ended.get(put.thread, 0), self.known[put.thread]
+        self.records[put.thread, put.id] = replace(record, ended=ended, whole=record.stored, adopted=True)
+        if put.source == "loop":
+            known.said |= {message.id for message in said_last(record.stored.messages(put.messages))}
 
     def pause(self, thread: str, stock_id: str, *, inside: bool, alone: bool) -> None:
         """Note that the turn waits for the user at a checkpoint.
@@ -226,7 +248,9 @@ class Model:
         """
         record = self.records[thread, stock_id]
         put = record.put
-        if put.source == "input" or not self.held(record):
+        if record.foreign:
+            self.records[thread, stock_id] = replace(record, pause="either")
+        if put.source == "input" or record.foreign or not self.held(record):
             return
         shown = record.whole.messages(put.messages)
         self.known[thread].read_by_user(shown)
@@ -237,25 +261,12 @@ class Model:
         stored = record.stored if record.pause else record.whole.projected(put, projection)
         self.records[thread, stock_id] = replace(record, stored=stored, pause=pause)
 
-    def _is_alone(self, put: Put, view: View) -> bool:
-        """Return whether a checkpoint of the middle of a turn is stored because nothing else of the turn was saved."""
-        parent = self.records.get((put.thread, put.parent))
-        if put.source != "loop" and self._is_entire(put, view, "open"):
-            return False  # it is stored as it is
-        if parent is None or parent.closing:
-            return True
-        return self.held(parent) and parent.alone and put.parent in self.known[put.thread].begun
-
     def _lacks_nothing(self, put: Put, view: View) -> bool:
         """Return whether a run could go on elsewhere from what is stored of a checkpoint: all that was said has its answer."""
         shown = view.messages(put.messages)
-        return (not shown or is_answer(shown[-1])) and self._is_entire(put, view, "paused")
-
-    def _is_entire(self, put: Put, view: View, turn: Turn) -> bool:
-        """Return whether nothing of a checkpoint had to be dropped."""
+        rests = not shown or is_answer(shown[-1])
         private = put.private and put.private != view.lost
-        whole = project(view.messages(put.messages), turn, self.known[put.thread]).whole
-        return whole and not private and not put.packets
+        return rests and project(shown, "paused", self.known[put.thread]).whole and not private and not put.packets
 
     def pair(self, thread: str, stock_id: str, our_id: str, later: int, *, extra: bool = False) -> None:
         """Note that a checkpoint of ours stands for one of theirs, and how many steps later it is.
@@ -291,7 +302,7 @@ class Model:
             table.update({(target, key): value for (thread, key), value in table.items() if thread == source})
         self.ended[target] = self.ended.get(source, 0)
         known = self.known[source]
-        self.known[target] = Known(said=set(known.said), told=set(known.told), begun=set(known.begun))
+        self.known[target] = Known(said=set(known.said), told=set(known.told))
 
     def end_all(self) -> None:
         """Note that RAM is empty."""

@@ -26,7 +26,8 @@ HANDED_ON = "rawwrite"
 """What a node wrote in the user's place. A subgraph that the policy names is given the whole state, and stores that as input."""
 NEWEST = ("", "")
 """Stands for the newest checkpoints of the two sides."""
-WORDS = re.compile(rb"(?:raw|say)\w+\.")
+WORDS = re.compile(rb"(?:raw|say)\w+?(?:x(\d+)x\d+)?\.")
+"""What nodes say, with the number of the operation."""
 
 
 class Game:
@@ -39,13 +40,16 @@ class Game:
         ours: Callable[[], Any],
         runner: asyncio.Runner,
         *,
-        rows: Callable[[], bytes],
+        rows: Callable[[], tuple[bytes, bytes]],
         forget: Callable[[str], None],
+        beside: Callable[[], Any] | None = None,
         prefix: str = "",
     ) -> None:
-        """`stock` and `ours` return savers over the same rows each time; `rows` what ours has stored.
+        """`stock` and `ours` return savers over the same rows each time; `rows` what ours has stored, and what its
+        own checkpoints refer to.
 
-        `forget` drops of a thread of the stock saver what the subgraphs remember that no policy names.
+        `forget` drops of a thread of the stock saver what the subgraphs remember that no policy names. `beside` returns
+        LangGraph's saver over the rows of ours.
         """
         self._program = program
         self._threads = [f"{prefix}thread{number}" for number in range(2)]
@@ -54,6 +58,9 @@ class Game:
         self._fresh = Side(program, ours, runner)
         self._rows = rows
         self._forget = forget
+        self._beside_ours = beside
+        self._by_stock: set[int] = set()
+        """Operations that LangGraph's saver played on the rows of ours: what these say is there as it is."""
         self._model = Model()
         self._answers: set[str] = set()
         self._only_here: defaultdict[str, set[str | None]] = defaultdict(set)
@@ -99,6 +106,24 @@ class Game:
             before = side.state(thread, op.face).values.get("messages", [])
             value["messages"][:0] = [message.model_copy() for message in before]
         return self._run(op, number, thread, given, anew=True)
+
+    def _beside(self, op: Op, number: int, thread: str) -> None:
+        """Play a turn with LangGraph's saver on the rows of ours, where nothing is open."""
+        loose = any(stage.kind == "loose" for stage in self._program.stages)  # they would remember in these rows
+        if self._beside_ours is None or loose or self._stock.state(thread, op.face).tasks:
+            return
+        text = f"user{number}." + f" my password is {SECRET}" * op.secret
+        message = HumanMessage(text, id=self._stock.script.message_id(text))
+        self._by_stock.add(number)
+        fails = self._stock.failing(op, ())
+        start = self._model.foreign_start(thread, self._stock.state(thread, op.face))
+        _, our_id = self._heads(thread, op.face)
+        start = replace(start, later=self._model.later.get((thread, our_id), 0))
+        given = [{"messages": [message.model_copy()]} for _ in range(2)]
+        stock = self._stock.run(op, number, given[0], at(thread), fails)
+        with self._ours.over(self._beside_ours()):
+            ours = self._ours.run(op, number, given[1], at(thread), fails)
+        self._settle(thread, stock, ours, start, op.face, foreign=True)
 
     def _late(self, op: Op, number: int, thread: str) -> None:
         """Delete the thread while it runs: what comes after that must leave nothing."""
@@ -238,7 +263,15 @@ class Game:
     # What must be the same
 
     def _settle(
-        self, thread: str, stock: Outcome, ours: Outcome, start: Start, face: str, *, once: bool = False
+        self,
+        thread: str,
+        stock: Outcome,
+        ours: Outcome,
+        start: Start,
+        face: str,
+        *,
+        once: bool = False,
+        foreign: bool = False,
     ) -> None:
         """Compare what an operation gave, and note its checkpoints."""
         assert (type(ours.error), str(ours.error)) == (type(stock.error), str(stock.error))
@@ -260,12 +293,15 @@ class Game:
         for theirs, our in zip(stock.puts, our_puts, strict=True):
             tasks = self._stock.state(thread, face, theirs.id).tasks
             closing = theirs.source != "input" and not tasks
-            inside = any(is_inside(task.name) and (task.error or task.interrupts) for task in tasks)
             if theirs.version != start.version:
                 view = view.without(start.dead)
-            view = self._model.add(theirs, view, closing=closing, once=once, inside=inside)
+            if foreign:
+                self._model.add_foreign(theirs, view, closing=closing)
+            else:
+                view = self._model.add(theirs, view, closing=closing, once=once)
             self._model.pair(thread, theirs.id, our.id, later)
-            self._note_answers(thread, theirs.id)
+            if not foreign:
+                self._note_answers(thread, theirs.id)
             if closing:
                 self._forget(thread)
         self._note_pause(thread, face)
@@ -310,12 +346,16 @@ class Game:
 
     def _is_told(self, record: Record | None) -> bool:
         """Return whether what a checkpoint asks is in RAM."""
-        return not (record and record.pause == "whole" and not self._model.held(record))
+        return not (record and record.pause == "whole" and (record.adopted or not self._model.held(record)))
 
     def _compare_open(self, thread: str, theirs: StateSnapshot, fresh: StateSnapshot) -> None:
         """Check what another process sees of an open turn: all that the user has said, and what can be answered there."""
         stock_id = checkpoint_id(theirs)
         pause = self._pause(thread, theirs)
+        if self._model.records[thread, stock_id].foreign:
+            if not self._model.records[thread, stock_id].adopted:
+                self._compare_state(thread, theirs, fresh)
+            return
         answerable = bool(theirs.interrupts and fresh.next)
         assert pause == "either" or answerable == (pause == "whole")
         if pause == "whole":
@@ -346,23 +386,27 @@ class Game:
             actual = shown_state(ours, told=told)
             if checkpoint_id(ours) in self._model.extra and self._model.held(record):
                 assert set(actual["next"]) == set(expected["next"])
-            elif self._model.held(record) or record.closing:
+            elif self._model.held(record) or record.closing or (record.foreign and not record.adopted):
                 assert actual == expected
             else:
                 assert actual["values"] == expected["values"]
         assert shown == sorted(shown, reverse=True)
         for stock_id in stock:
             record = self._model.records[thread, stock_id]
-            if self._model.held(record) or record.closing or record.put.source == "input":
+            if self._model.held(record) or record.closing or record.foreign or record.put.source == "input":
                 assert stock_id in shown, f"{record.put.source} {record.put.step} is missing"
 
     def _compare_rows(self) -> None:
-        said = {word.decode() for word in WORDS.findall(self._rows())}
-        if any(stage.kind == "memo" for stage in self._program.stages):
-            said = {word for word in said if not word.startswith(HANDED_ON)}
-        allowed = {word.decode() for text in self._answers for word in WORDS.findall(text.encode())}
-        assert said <= allowed
-        assert not [word for word in (SECRET, MAIL, LONG) if word.encode() in self._rows()]
+        """Look for what may not be stored, in all rows and in those of our checkpoints."""
+        allowed = {match[0].decode() for text in self._answers for match in WORDS.finditer(text.encode())}
+        everything, ours = self._rows()
+        for rows, by_stock in ((everything, self._by_stock), (ours, set())):
+            theirs = {str(number).encode() for number in by_stock} | ({None} if by_stock else set())
+            said = {match[0].decode() for match in WORDS.finditer(rows) if match[1] not in theirs}
+            if any(stage.kind == "memo" for stage in self._program.stages):
+                said = {word for word in said if not word.startswith(HANDED_ON)}
+            assert said <= allowed
+            assert by_stock or not [word for word in (SECRET, MAIL, LONG) if word.encode() in rows]
 
 
 def checkpoint_id(state: StateSnapshot) -> str:

@@ -53,7 +53,7 @@ class Op:
     kind: Literal[
         "say",
         "resend",
-        "stock",
+        "beside",
         "nudge",
         "resume",
         "go_on",
@@ -126,6 +126,7 @@ _fail_again = _ops("go_on", "resume", fails=st.integers(0, 3))
 _next = st.one_of(
     _say,
     _ops("resend", secret=st.booleans()),
+    _ops("beside", fails=st.one_of(st.just(-1), _failing), secret=st.booleans()),
     _fail,
     _answer,
     _go_on,
@@ -154,6 +155,8 @@ def _scenes(draw: st.DrawFn) -> tuple[Op, ...]:
         (_fail, _ops("delete"), st.one_of(_say, _go_on)),
         (_ops("late"), _say),
         (_say, _ops("restart"), _answer),
+        (_say, _ops("beside"), _next),
+        (_ops("beside", fails=_failing), _next),
         (_next,),
         (_next, _next),
     ]

@@ -55,10 +55,8 @@ class Known:
     """Ids of what the model said before it waited for the user, who has read it."""
     read: set[str | None] = field(default_factory=set)
     """Ids of what the run began with."""
-    begun: set[str] = field(default_factory=set)
-    """Ids of checkpoints that runs of the open turn went on from."""
-    asked: bool = False
-    """Whether the user was asked something as the run began."""
+    unfinished: bool = False
+    """Whether the run began in the middle of a turn, where nothing was asked."""
     input_version: Any = None
     """Of the channel of inputs as it began."""
 
@@ -159,12 +157,13 @@ def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessag
     In an empty thread these are questions and answers in turn, elsewhere one human message: what follows one at once may be
     a node's.
     """
-    last = max((place for place, message in enumerate(messages) if message.id in known.read), default=-1)
+    there = known.read | known.stored | (known.came or set())
+    last = max((place for place, message in enumerate(messages) if message.id in there), default=-1)
     new = messages[last + 1 :]
     came: list[BaseMessage] = []
     for place, message in enumerate(new):
         if isinstance(message, HumanMessage):
-            again = came and (known.read or place + 1 == len(new))
+            again = came and (there or place + 1 == len(new))
             if again or (came and isinstance(new[place - 1], HumanMessage)):
                 break
             came.append(message)

@@ -19,6 +19,7 @@ from against_stock.play import Game
 from against_stock.programs import Program
 from against_stock.projection import TOLD_TOOL, WordRedactor
 from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver
+from discreet.checkpoint.channels import mark_of
 from discreet.checkpoint.postgres import CONNECTION
 
 Pool = AsyncConnectionPool[Any]
@@ -68,7 +69,8 @@ def play_in_memory(program: Program) -> None:
             lambda: theirs,
             lambda: RedactingSaver(inner, policy=POLICY),
             runner,
-            rows=lambda: _rows(inner),
+            rows=lambda: (_rows(inner), _own_rows(inner)),
+            beside=lambda: inner,
             forget=theirs.forget_loose,
         ).play()
 
@@ -90,7 +92,7 @@ def open_postgres(dsn: str) -> Iterator[Callable[[Program], None]]:
                 lambda: AsyncPostgresSaver(theirs),
                 lambda: RedactingSaver.from_pool(ours, POLICY),
                 runner,
-                rows=lambda: _table_rows(connection),
+                rows=lambda: (_table_rows(connection), b""),
                 forget=lambda thread: _forget_loose(connection, thread),
                 prefix=f"{next(numbers)}-",
             ).play()
@@ -126,6 +128,19 @@ def _rows(saver: InMemorySaver) -> bytes:
             found += [part for checkpoint, metadata, _ in checkpoints.values() for part in (checkpoint, metadata)]
     for writes in saver.writes.values():
         found += [value for _, _, value, _ in writes.values()]
+    return b"\n".join(data for _, data in found)
+
+
+def _own_rows(saver: InMemorySaver) -> bytes:
+    """Return what the checkpoints refer to that ours has written, wherever another saver's are beside them."""
+    found: list[Any] = []
+    for thread_id, spaces in saver.storage.items():
+        for ns, checkpoints in spaces.items():
+            for stored, metadata, _ in checkpoints.values():
+                checkpoint = saver.serde.loads_typed(stored)
+                if mark_of(checkpoint):
+                    versions = checkpoint["channel_versions"].items()
+                    found += [stored, metadata, *(saver.blobs.get((thread_id, ns, *at), ("", b"")) for at in versions)]
     return b"\n".join(data for _, data in found)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -65,6 +66,15 @@ class Side:
         self.saver = self._runner.run(self._made())
         self._record()
         self._graphs: dict[str, Any] = {}
+
+    @contextmanager
+    def over(self, saver: Any) -> Iterator[None]:
+        """Play with another saver meanwhile."""
+        own = self.saver, self._graphs
+        self.saver, self._graphs = saver, {}
+        self._record()
+        yield
+        self.saver, self._graphs = own
 
     @cached_property
     def nodes(self) -> Nodes:
