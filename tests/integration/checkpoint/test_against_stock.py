@@ -34,9 +34,34 @@ UNANSWERED = Program(
 """A subgraph fails while the conversation that it was given has a call which the user left unanswered."""
 
 
+PAUSED_ON_RAW = Program(
+    (Stage("hear"), Stage("say"), Stage("ask")), (Op("say"), Op("restart"), Op("resume", answer="no"))
+)
+"""Another process answers a question where all that was said has its answer, and one where it hasn't."""
+
+BESIDE = Program(
+    (Stage("say"), Stage("tool", told=True), Stage("ask")),
+    (Op("beside"), Op("resume", answer="yes"), Op("beside", fails=2), Op("say"), Op("resume"), Op("resend")),
+    foreign_ids=True,
+)
+"""Turns of LangGraph's saver on the rows of ours wait, fail and are gone on from."""
+
+DELETED_MEANWHILE = Program(
+    (Stage("say"), Stage("memo", inner=(Stage("ask"),))), (Op("say"), Op("late"), Op("say"), Op("resume"), Op("late"))
+)
+"""A thread is deleted while it runs, and its id is used again at once."""
+
+RETRIED_CALLS = Program((Stage("calls", count=2),), (Op("say", fails=7), Op("go_on")))
+"""Of two calls that end the turn one is made again."""
+
+
 @some(40)
 @given(program=programs)
 @example(program=UNANSWERED)
+@example(program=PAUSED_ON_RAW)
+@example(program=BESIDE)
+@example(program=DELETED_MEANWHILE)
+@example(program=RETRIED_CALLS)
 def test_random_programs_do_what_they_do_over_the_stock_saver(program):
     play_in_memory(program)
 

@@ -182,7 +182,8 @@ class Model:
     def start(self, thread: str, head: StateSnapshot, *, anew: bool) -> Start:
         """Return how a run that goes on from the newest checkpoint sees it."""
         stock_id = str(head.config["configurable"].get("checkpoint_id", ""))
-        start, record = self.start_from(thread, stock_id), self.records.get((thread, stock_id))
+        record = self.records.get((thread, stock_id))  # before it is taken into RAM
+        start = self.start_from(thread, stock_id)
         if record is None or not self.held(record):
             return start
         view, messages = record.whole, record.whole.messages(record.put.messages)
