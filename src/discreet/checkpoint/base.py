@@ -50,6 +50,14 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         Raises:
             ConfigurationError: There is a `history_ttl` and no spill to keep turns in.
         """
+        if not isinstance(inner, BaseCheckpointSaver):
+            raise ConfigurationError(
+                "RedactingSaver stands in front of a checkpointer. With a DSN, take RedactingSaver.from_conn_string(dsn)."
+            )
+        if not isinstance(policy, CheckpointPolicy | None):
+            raise ConfigurationError("policy= is a CheckpointPolicy(…).")
+        if history_ttl is not None and not history_ttl > 0:
+            raise ConfigurationError("history_ttl= is a number of seconds above 0, or None.")
         if history_ttl and spill is None:
             raise ConfigurationError(
                 "history_ttl keeps finished turns sealed in the spill: give keys=…, or set DISCREET_SPILL and "

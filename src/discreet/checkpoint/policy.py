@@ -85,8 +85,13 @@ class CheckpointPolicy:
     """The thread that is stored. Whoever makes a policy leaves it out."""
 
     def __post_init__(self) -> None:
-        if self.thread_id is not None:
-            return  # made by `for_thread` of one that was looked at
+        given: tuple[Any, ...] = (self.channels, self.metadata)  # whatever a caller without a type checker passes
+        for rules in given:
+            if not isinstance(rules, Mapping) or any(type(rule) is not Rule for rule in rules.values()):
+                raise ConfigurationError("CheckpointPolicy takes rules by name: {name: KEEP} or {name: REDACT}.")
+        channels: Mapping[str, Any] = self.deltas
+        if wrong := [name for name, channel in channels.items() if not isinstance(channel, DeltaChannel)]:
+            raise ConfigurationError(f"CheckpointPolicy(deltas=…) takes the graph's DeltaChannels: {', '.join(wrong)}.")
         for name in ("messages", "subgraphs", "direct_tools"):
             if isinstance(getattr(self, name), str):
                 raise ConfigurationError(

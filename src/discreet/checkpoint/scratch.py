@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from discreet.checkpoint.thread_scratch import ThreadScratch
+from discreet.errors import ConfigurationError
 from discreet.settings import load_settings
 
 
@@ -26,10 +27,21 @@ class ScratchLimits:
     max_bytes: int = 256 * 2**20
     """Serialized size of all turns here. The thread in use is never evicted, even if it alone is larger."""
 
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("ttl_seconds", "keep_closed", "max_threads", "max_bytes"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise ConfigurationError(f"ScratchLimits({name}=…) is a number, 0 or more.")
+        if not self.ttl_seconds:
+            raise ConfigurationError("A pause lasts some seconds: pause_seconds and ttl_seconds are above 0.")
+
 
 def limits_of(limits: ScratchLimits | None, pause_seconds: float | None, history_ttl: float | None) -> ScratchLimits:
     """Return `limits` with a saver's own arguments; a turn that goes to the history is kept until it is there."""
     limits = limits or ScratchLimits()
+    if not isinstance(limits, ScratchLimits):
+        raise ConfigurationError("scratch= is a Scratch, or ScratchLimits(…).")
     if pause_seconds is not None:
         limits = replace(limits, ttl_seconds=pause_seconds)
     return replace(limits, keep_closed=1) if history_ttl and not limits.keep_closed else limits

@@ -4,9 +4,10 @@ from uuid import uuid4
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Interrupt, Send
 
-from discreet.checkpoint import KEEP, CheckpointPolicy
+from discreet.checkpoint import KEEP, CheckpointPolicy, RedactingSaver, ScratchLimits
 from discreet.checkpoint.channels import BUMPS, disarmed, is_quiescent, started_by_value
 from discreet.checkpoint.filter import REDACTED, filter_checkpoint, filter_metadata, filter_writes
 from discreet.checkpoint.messages import Turn
@@ -240,3 +241,23 @@ def test_a_policy_cannot_name_channels_of_the_engine():
         CheckpointPolicy(channels={"__start__": KEEP})
     with pytest.raises(ConfigurationError, match="two rules"):
         CheckpointPolicy(channels={"messages": KEEP})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CheckpointPolicy(channels={"locale": "keep"}),
+        lambda: CheckpointPolicy(channels=["locale"]),
+        lambda: CheckpointPolicy(deltas={"files": 1}),
+        lambda: ScratchLimits(keep_closed=-1),
+        lambda: ScratchLimits(ttl_seconds="an hour"),
+        lambda: RedactingSaver(InMemorySaver(), pause_seconds=0),
+        lambda: RedactingSaver(InMemorySaver(), scratch=20),
+        lambda: RedactingSaver(InMemorySaver(), history_ttl=-1),
+        lambda: RedactingSaver(InMemorySaver(), policy={}),
+        lambda: RedactingSaver("postgresql:///"),
+    ],
+)
+def test_arguments_that_can_mean_nothing_are_refused(make):
+    with pytest.raises(ConfigurationError):
+        make()
