@@ -58,8 +58,8 @@ def test_a_name_that_is_no_model_says_what_is_accepted(name):
 
 
 def test_a_provider_whose_package_is_absent_says_which_one():
-    with pytest.raises(MissingDependencyError, match="pip install langchain-anthropic"):
-        chat_model("anthropic:any", settings=settings())
+    with pytest.raises(MissingDependencyError, match="pip install langchain-mistralai"):
+        chat_model("mistralai:any", settings=settings())
 
 
 def test_other_providers_need_the_extra(monkeypatch):

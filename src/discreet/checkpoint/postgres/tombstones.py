@@ -58,7 +58,7 @@ tombstone AS MATERIALIZED (
 ),
 locked AS (
     INSERT INTO checkpoint_tombstones (digest, deleted_at)
-    SELECT {_OWN}, '-infinity'
+    SELECT {_OWN}, 'epoch'
     WHERE NOT EXISTS (SELECT FROM base) AND NOT EXISTS (SELECT FROM tombstone)
     ON CONFLICT (digest) DO NOTHING
     RETURNING digest
