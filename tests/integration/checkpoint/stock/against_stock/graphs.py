@@ -359,7 +359,7 @@ class Nodes:
     def _add_edit(self, name: str, stage: Stage, number: int) -> str:
         def edit(state: State) -> Any:
             word = self._script.run(name)
-            users = [m for m in state["messages"] if isinstance(m, HumanMessage)]
+            users = [m for m in state["messages"] if isinstance(m, HumanMessage) and "user" in m.text]
             return {"messages": [HumanMessage(f"edited {word} {m.text}", id=m.id) for m in users[-1:]]}
 
         return self._add(name, edit)

@@ -122,7 +122,7 @@ class Record:
     foreign: bool = False
     """Whether LangGraph's saver wrote it into our rows, where it stays as it is."""
     adopted: bool = False
-    """Whether this process found it in the durable tier, in the middle of its turn."""
+    """Whether this process goes on from it in the middle of its turn, though it was only in the durable tier."""
     pause: Pause = ""
     """What another process finds once the turn waits for the user here: nothing to answer, or all of it.
 
@@ -157,6 +157,8 @@ class Model:
         record = self.records.get((thread, stock_id))
         if record is None or not self.held(record):
             self.known[thread].front = ()
+        if record is not None and record.foreign:  # what an update writes here hides what had happened to the task
+            self.records[thread, stock_id] = replace(record, adopted=True)
         return Start(stock_id, self.view(thread, stock_id))
 
     def start_from(self, thread: str, stock_id: str) -> Start:
@@ -171,7 +173,7 @@ class Model:
         known.unfinished = record is not None and not record.closing and not record.pause
         known.input_version = record.put.input_version if record else None
         if record is not None and record.foreign:
-            known.note(messages)
+            known.note([*messages, *record.put.given])
         elif record is not None and not held:
             known.front = messages
             known.stored |= known.read
