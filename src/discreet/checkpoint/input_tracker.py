@@ -91,7 +91,10 @@ class InputTracker:
             return
         values = checkpoint["channel_values"]
         for channel in self._policy.messages:
-            new = [m for m in values.get(channel) or () if getattr(m, "id", None) not in read.ids]
+            written = values.get(channel)
+            if not isinstance(written, list | tuple):
+                continue
+            new = [m for m in written if getattr(m, "id", None) not in read.ids]
             came_in.note_messages(new)
             thread.name_new(ns, channel, [message.id for message in new if isinstance(message, BaseMessage)])
 
