@@ -77,7 +77,9 @@ class Deltas:
         while place is not None and place.checkpoint_id and not found:
             writes[:0] = [write for write in thread.writes(place, self._serde) if write[1] == channel]
             held = thread.get(place, self._serde)
-            values = {**(held.checkpoint["channel_values"] if held else {}), **thread.seeds.get(place, {})}
+            values = held.checkpoint["channel_values"] if held else {}
+            if held is None or thread.is_foreign(place):  # what is stored of a turn of ours may lack what it holds
+                values = {**values, **thread.seeds.get(place, {})}
             found = [values[channel]] if channel in values else []
             place = thread.parent(place) if held else None
         made = spec.from_checkpoint(found[0] if found else spec.checkpoint())
