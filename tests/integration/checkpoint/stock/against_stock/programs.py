@@ -140,26 +140,29 @@ _next = st.one_of(
 )
 
 
+_scenes: list[tuple[st.SearchStrategy[Op], ...]] = [
+    (_say,),
+    (_say, _answer),
+    (_fail, _go_on),
+    (_fail, _say),
+    (_say, _fail_again, st.one_of(_go_on, _answer, _say)),
+    (_say, _next),
+    (_say, _ops("delete"), _say),
+    (_fail, _ops("delete"), st.one_of(_say, _go_on)),
+    (_ops("late"), _say),
+    (_say, _ops("restart"), _answer),
+    (_say, _ops("beside"), _next),
+    (_ops("beside", fails=_failing), _next),
+    (_next,),
+    (_next, _next),
+]
+"""What is mostly done in a row: a turn, and what becomes of it."""
+
+
 @st.composite
-def _scenes(draw: st.DrawFn) -> tuple[Op, ...]:
-    """Return what is mostly done in a row, on one thread: a turn, and what becomes of it."""
-    scenes: list[tuple[st.SearchStrategy[Op], ...]] = [
-        (_say,),
-        (_say, _answer),
-        (_fail, _go_on),
-        (_fail, _say),
-        (_say, _fail_again, st.one_of(_go_on, _answer, _say)),
-        (_say, _next),
-        (_say, _ops("delete"), _say),
-        (_fail, _ops("delete"), st.one_of(_say, _go_on)),
-        (_ops("late"), _say),
-        (_say, _ops("restart"), _answer),
-        (_say, _ops("beside"), _next),
-        (_ops("beside", fails=_failing), _next),
-        (_next,),
-        (_next, _next),
-    ]
-    scene = draw(st.sampled_from(scenes))
+def _on_one_thread(draw: st.DrawFn) -> tuple[Op, ...]:
+    """Return a scene that is played on one thread."""
+    scene = draw(st.sampled_from(_scenes))
     thread = draw(_threads)
     return tuple(replace(draw(op), thread=thread) for op in scene)
 
@@ -167,7 +170,9 @@ def _scenes(draw: st.DrawFn) -> tuple[Op, ...]:
 programs = st.builds(
     Program,
     stages=st.lists(_stage, min_size=1, max_size=4).map(tuple),
-    ops=st.lists(_scenes(), min_size=1, max_size=5).map(lambda scenes: tuple(op for scene in scenes for op in scene)),
+    ops=st.lists(_on_one_thread(), min_size=1, max_size=5).map(
+        lambda scenes: tuple(op for scene in scenes for op in scene)
+    ),
     breakpoint=st.one_of(st.just(-1), st.just(-1), st.integers(0, 7)),
     foreign_ids=st.booleans(),
 )
