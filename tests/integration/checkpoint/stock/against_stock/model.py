@@ -167,7 +167,7 @@ class Model:
         messages = view.messages(record.put.messages) if record else []
         held = record is not None and self.held(record)
         if known.came is None:
-            known.came = set()
+            known.came = {}
             known.note(messages if held else ())  # a copy of an open turn: whose its messages are nobody knows
         known.read = {message.id for message in messages}
         known.unfinished = record is not None and not record.closing and not record.pause

@@ -41,8 +41,8 @@ class Projection:
 class Known:
     """What is known of a thread's messages while a turn is open."""
 
-    came: set[str | None] | None = None
-    """Ids of messages that came in; None if no run was seen to begin, so that all human messages count as the user's."""
+    came: dict[str | None, str] | None = None
+    """Texts of the messages that came in, by id; None if no run was seen to begin, so that all human messages count as the user's."""
     texts: set[str] = field(default_factory=set)
     """Texts that came in."""
     said: set[str | None] = field(default_factory=set)
@@ -63,7 +63,7 @@ class Known:
     def note(self, messages: Sequence[BaseMessage]) -> None:
         """Note messages that came in."""
         if self.came is not None:
-            self.came |= {message.id for message in messages}
+            self.came |= {message.id: message.text for message in messages}
             self.texts |= {message.text for message in messages if isinstance(message, HumanMessage)}
 
     def read_by_user(self, messages: Sequence[BaseMessage]) -> None:
@@ -74,7 +74,7 @@ class Known:
         """Return whether a message is the user's, and not one that the graph wrote in the user's place."""
         if not isinstance(message, HumanMessage):
             return False
-        return self.came is None or message.id in self.came | self.stored or message.text in self.texts
+        return self.came is None or message.id in self.came.keys() | self.stored or message.text in self.texts
 
 
 class WordRedactor:
@@ -108,18 +108,22 @@ def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projec
     since = messages[max(asked + 1, front) :]
     unended = known.said - known.told - ({m.id for m in said_last(messages)} if turn in {"paused", "over"} else set())
     ended = [m for m in messages[front : asked + 1] if known.is_users(m) or (is_answer(m) and m.id not in unended)]
-    made: dict[str | None, BaseMessage] = {}
+    texts = {m.id: (known.came or {}).get(m.id, m.text) for m in ended if isinstance(m, HumanMessage)}
+    made: dict[str | None, BaseMessage] = {
+        m.id: HumanMessage(texts[m.id], id=m.id) for m in ended if texts.get(m.id, m.text) != m.text
+    }  # as they came, whatever a node has put under their ids
+    answered = False
     if turn == "open":
-        shown = [m for m in since if is_answer(m) and m.id in known.stored | (known.came or set())]
+        shown = [m for m in since if is_answer(m) and m.id in known.stored | (known.came or {}).keys()]
     elif turn == "left":
         shown = [m for m in since if is_answer(m) and m.id not in unended]
     else:
         shown = [m for m in since if is_answer(m)]
         if (extra := _made(since, shown, over=turn == "over")) is not None:
-            made[extra.id] = extra
+            answered, made[extra.id] = True, extra
             shown.append(extra)
     kept = tuple(message.id or "" for message in (*messages[:front], *ended, *shown))
-    return Projection(kept, made, whole=len(shown) == len(since) and not made)
+    return Projection(kept, made, whole=len(shown) == len(since) and not answered)
 
 
 def project_input(given: Sequence[BaseMessage]) -> Projection:
@@ -157,7 +161,7 @@ def came_first(messages: Sequence[BaseMessage], known: Known) -> list[BaseMessag
     In an empty thread these are questions and answers in turn, elsewhere one human message: what follows one at once may be
     a node's.
     """
-    there = known.read | known.stored | (known.came or set())
+    there = known.read | known.stored | (known.came or {}).keys()
     last = max((place for place, message in enumerate(messages) if message.id in there), default=-1)
     new = messages[last + 1 :]
     came: list[BaseMessage] = []
