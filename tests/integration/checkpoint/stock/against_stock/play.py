@@ -22,6 +22,8 @@ from discreet.errors import TransientStateLostError
 
 LATE_WRITES = True
 """Whether threads are deleted while they run."""
+UPDATES_AFTER_PRUNING = False
+"""Whether the state of an open turn is updated once its thread was pruned: our saver has refused that."""
 HANDED_ON = "rawwrite"
 """What a node wrote in the user's place. A subgraph that the policy names is given the whole state, and stores that as input."""
 NEWEST = ("", "")
@@ -67,6 +69,8 @@ class Game:
         """Messages given with durability "exit" to an open turn: they are stored with the next, or when it ends."""
         self._given: set[str | None] = set()
         """Ids of the messages that came with an input."""
+        self._pruned: set[tuple[str, str]] = set()
+        """The newest checkpoints of threads when they were pruned."""
         self._branched: set[str] = set()
         """Threads with an open turn that went on from an older checkpoint: another process may see where they were."""
 
@@ -176,6 +180,9 @@ class Game:
         said = AIMessage(f"say{word}", id=str(uuid5(IDS, word)))
         values = {"messages": results or [said], "log": [f"log{word}"]}
         stock_id, our_id = place if place != NEWEST else self._heads(thread, op.face)
+        record = self._model.records.get((thread, stock_id))
+        if not UPDATES_AFTER_PRUNING and (thread, stock_id) in self._pruned and record and self._model.held(record):
+            return
         stock, ours = (
             side.update(op, number, values, at(thread, checkpoint), node)
             for side, checkpoint in zip((self._stock, self._ours), place, strict=True)
@@ -233,6 +240,7 @@ class Game:
     def _prune(self, op: Op, number: int, thread: str) -> None:
         for side in (self._stock, self._ours):
             side.call(op, "prune", [thread])
+        self._pruned.add((thread, checkpoint_id(self._stock.state(thread, op.face))))
 
     def _run(
         self, op: Op, number: int, thread: str, given: Any, place: tuple[str, str] = NEWEST, *, anew: bool = False
