@@ -50,12 +50,14 @@ class View:
     """A value of the private channel that is gone."""
     folded: tuple[tuple[int, BaseMessage], ...] = ()
     """Messages of an input that are where its first step would write them, with their position there."""
-    made: Mapping[str | None, BaseMessage] = field(default_factory=dict)
-    """What stands in the place of a message, by its id: the text beside a call, or a line that says that a tool answered."""
+    made: Mapping[tuple[str | None, str], BaseMessage] = field(default_factory=dict)
+    """What stands in the place of a message, by its id and text: such as a line that says that a tool answered."""
 
     def messages(self, messages: Iterable[BaseMessage]) -> list[BaseMessage]:
         """Return those that are there."""
-        shown = [self.made.get(message.id, message) for message in messages if message.id not in self.dropped]
+        shown = [
+            self.made.get((message.id, message.text), message) for message in messages if message.id not in self.dropped
+        ]
         there = {message.id for message in shown}
         for place, message in self.folded:
             if message.id not in there:
@@ -79,7 +81,7 @@ class View:
             frozenset(m.id for m in (*shown, *more) if m.id),
             put.private,
             (*self.folded, *enumerate(more, len(of.kept))),
-            {**self.made, **of.made},
+            {**self.made, **{(m.id, m.text): of.made[m.id] for m in put.messages if m.id in of.made}},
         )
 
 

@@ -167,7 +167,8 @@ class Game:
             skipped = op.choice % (len(questions) or 1) if op.face == "async" else 0
             answered = dict.fromkeys(questions[skipped:], op.answer)
             answers.append(answered if len(questions) > 1 else op.answer)
-        if isinstance(op.answer, str):
+        # What a run that saves once says before it was asked comes too late.
+        if isinstance(op.answer, str) and (head.interrupts or op.durability != "exit"):
             self._model.known[thread].texts.add(op.answer)
         self._run(op, number, thread, [Command(resume=answer) for answer in answers])
 
@@ -229,7 +230,7 @@ class Game:
         self._only_here[target] = set(self._only_here[thread])
         self._branched.discard(target)
         # Of an open turn that was copied nobody knows what the graph wrote in the user's place.
-        if thread in self._branched or any(stage.kind == "write" for stage in self._program.stages):
+        if thread in self._branched or any(stage.kind in {"write", "hear"} for stage in self._program.stages):
             self._branched.add(target)
 
     def _delete(self, op: Op, number: int, thread: str, *, sides: Sequence[Side] = ()) -> None:
