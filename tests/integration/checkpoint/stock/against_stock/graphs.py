@@ -356,6 +356,15 @@ class Nodes:
 
         return self._add(name, drop)
 
+    def _add_edit(self, name: str, stage: Stage, number: int) -> str:
+        def edit(state: State) -> Any:
+            word = self._script.run(name)
+            users = [m for m in state["messages"] if isinstance(m, HumanMessage) and "user" in m.text]
+            edited = [f"edited {word} {m.text[m.text.index('user') :]}" for m in users]
+            return {"messages": [HumanMessage(edited[-1], id=users[-1].id)] if users else []}
+
+        return self._add(name, edit)
+
     def _route(self, source: str, choose: Callable[[State], Any], targets: list[str]) -> None:
         async def achoose(state: State) -> Any:
             return choose(state)

@@ -24,6 +24,7 @@ Kind = Literal[
     "loose",
     "agent",
     "drop",
+    "edit",
 ]
 """What a stage does, see `graphs`."""
 
@@ -104,7 +105,7 @@ _stage = st.one_of(
     st.builds(Stage, st.just("jump"), target=st.integers(0, 3)),
     st.builds(Stage, st.just("pair"), asks=st.booleans()),
     st.builds(Stage, st.sampled_from(["sub", "memo", "loose", "agent"]), inner=_inner),
-    st.builds(Stage, st.just("drop")),
+    st.builds(Stage, st.sampled_from(["drop", "edit"])),
 )
 _threads = st.sampled_from([0, 0, 0, 1])
 _failing = st.integers(0, 11)
