@@ -22,7 +22,7 @@ WINDOW_CHUNK_TURNS = 5
 """A thread's turns are made in chunks, by turns with those of other threads, so that all see the same machine."""
 YOUNG_TURNS = 10
 """Turns of a thread with which a long one is compared."""
-LOADS = 100
+LOADS = 300
 """Most of them with plans that the connections have kept, as those of a running service have."""
 
 

@@ -77,7 +77,7 @@ class DurableForm:
             unended -= self.said_in(whole)
         filtered = filter_checkpoint(
             whole,
-            self._policy.for_thread(thread.thread_id),
+            thread.bound(self._policy),
             turn=turn,
             known=thread.known,
             said=Said(came_in=thread.input_of(place.ns), stored=thread.known.ids, unended=unended),

@@ -81,7 +81,7 @@ class InputTracker:
                 came_in.note_messages(as_messages(written) or ())
         came_in.note(given)
         if read := thread.read.get(ns):  # a command's messages are there already, and no node has run
-            new = [m for each in self._form.conversations(checkpoint) for m in each if m.id not in read.ids]
+            new = [m for each in self._form.conversations(checkpoint) for m in _after_read(each, thread, read)]
             take_ids(new, self._policy.redact)
             came_in.note_messages(new)
 
@@ -94,7 +94,7 @@ class InputTracker:
             written = values.get(channel)
             if not isinstance(written, list | tuple):
                 continue
-            new = [m for m in written if getattr(m, "id", None) not in read.ids]
+            new = _after_read(written, thread, read)
             came_in.note_messages(new)
             thread.name_new(ns, channel, [message.id for message in new if isinstance(message, BaseMessage)])
 
@@ -110,3 +110,9 @@ class InputTracker:
                 take_ids(value, self._policy.redact)
                 if came_in := thread.input_of(place.ns):
                     came_in.note_messages(as_messages(value) or ())
+
+
+def _after_read(messages: Sequence[Any], thread: ThreadScratch, read: Read) -> list[Any]:
+    """Return the messages that the run has not read as it began. Stored ones stand in front, and are passed over at once."""
+    _, stored = thread.known.front(messages, unchanged=False)
+    return [message for message in messages[stored:] if getattr(message, "id", None) not in read.ids]

@@ -1,12 +1,11 @@
 """Which messages of a thread are stored, so that a put costs what is new in it and not what the thread holds.
 
-A thread's stored messages come back to the saver with every checkpoint of a turn, as the very objects that a read
-returned. They are recognised by identity: 0.1 µs a message, where redacting one takes about 100 µs.
+A thread's stored messages come back to the saver with every checkpoint of a turn, mostly as the very objects that a read
+returned: to see that takes 5 ns a message, to compare an equal one 1 µs, where redacting one takes about 100 µs.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -29,11 +28,11 @@ class StoredMessages:
         """Return how many messages at the front are these; `unchanged`, because a node may change one in place."""
         count = len(self.messages)
         front = messages[:count]
-        same_objects = len(front) == count and all(map(operator.is_, self.messages, front))
-        if same_objects and (not unchanged or list(map(get_content, front)) == self.texts):
+        # Of the same objects, which is the usual case, this compares nothing else.
+        if front == self.messages and (not unchanged or list(map(get_content, front)) == self.texts):
             return count
         same = zip(self.messages, self.texts, front, strict=False)
-        return sum(1 for _ in takewhile(lambda item: item[0] is item[2] and item[1] == item[2].content, same))
+        return sum(1 for _ in takewhile(lambda item: item[0] == item[2] and item[1] == item[2].content, same))
 
     def chosen(self, count: int) -> Chosen:
         """Return the first `count` as the durable tier has them, whatever a node has done to them."""

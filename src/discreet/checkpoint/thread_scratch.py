@@ -24,6 +24,7 @@ from langgraph.checkpoint.serde.types import INTERRUPT
 from discreet.checkpoint.channels import CONTROL, NO_TASK
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.messages import Chosen
+from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.spill import Version
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
 from discreet.checkpoint.user_input import Read, UserInput
@@ -136,6 +137,8 @@ class ThreadScratch:
     """Whether the run that is under way has brought an answer to a question that isn't here. Nothing of it is kept."""
     seeds: dict[CheckpointRef, dict[str, Any]] = field(default_factory=dict)
     """Values of delta channels at checkpoints of the durable tier."""
+    policies: tuple[CheckpointPolicy, CheckpointPolicy] | None = None
+    """The saver's, and the same for this thread."""
     known: KnownMessages = field(default_factory=KnownMessages)
     """Messages that are stored, and what has been rebuilt of the others."""
     spilled: Version | None = None
@@ -248,6 +251,12 @@ class ThreadScratch:
         """Return whether a subgraph has done something since `place` was saved."""
         spaces = self.turn.storage.get(self.thread_id, {})
         return any(max(ids, default="") > place.checkpoint_id for ns, ids in spaces.items() if ns != place.ns)
+
+    def bound(self, policy: CheckpointPolicy) -> CheckpointPolicy:
+        """Return `policy` for what is stored of this thread."""
+        if self.policies is None or self.policies[0] is not policy:
+            self.policies = (policy, policy.for_thread(self.thread_id))
+        return self.policies[1]
 
     def input_of(self, ns: str) -> UserInput | None:
         """Return what callers handed over for `ns`; None if its run was not seen to begin, so that nothing is known."""
@@ -417,6 +426,7 @@ class ThreadScratch:
             known=KnownMessages(),
             ends=list(self.ends),
             closed=dict(self.closed),
+            policies=None,
             spilled=None,
             touched=math.inf,
             bytes=0,

@@ -191,7 +191,7 @@ class Tiers:
                 return plan
             if stored.whole:
                 thread.whole.add(place)
-            stored_metadata = filter_metadata(config, metadata, self._policy.for_thread(thread.thread_id))
+            stored_metadata = filter_metadata(config, metadata, thread.bound(self._policy))
             if closing and self._policy.trace and place.ns == "":
                 stored_metadata = cast("CheckpointMetadata", {**stored_metadata, TRACE: trace_of(thread, self._serde)})
             return plan._replace(durable=self._form.put(thread, place, anchor, stored, stored_metadata))
@@ -227,7 +227,7 @@ class Tiers:
             stored = self._form.paused(thread, place, whole, answerable=answerable)
             if stored.whole:
                 thread.whole.add(place)
-            metadata = filter_metadata(held.config, held.metadata, self._policy.for_thread(thread_id))
+            metadata = filter_metadata(held.config, held.metadata, thread.bound(self._policy))
             anchor = thread.anchors.get(place)
             if anchor == place.checkpoint_id:
                 anchor = thread.anchors.get(parent, parent.checkpoint_id or None)
@@ -314,7 +314,7 @@ class Tiers:
             waiting = place in thread.overtaken or place not in thread.anchors
             if not (waiting or place in thread.stored):
                 return None
-            policy = self._policy.for_thread(thread_id)
+            policy = thread.bound(self._policy)
             said = Said(came_in=thread.input_of(place.ns), stored=thread.known.ids)
             filtered = filter_writes(writes, policy, known=thread.known, said=said)
             _dropped_writes.inc(len(writes) - len(filtered))

@@ -50,10 +50,10 @@ def edited(draw, before):
     return now
 
 
-def packed(number, position, kind, message_id, content):
-    """Return a message as `EXPAND_RUNS` packs it; the integration tests hold this against PostgreSQL."""
-    length = "" if message_id is None else len(message_id)
-    return f"{number} {position} {kind} {length}\n{message_id or ''}{content}"
+def packed(*messages):
+    """Return messages `(run, position, kind, id, text)` as `EXPAND_RUNS` packs them; the integration tests hold this against PostgreSQL."""
+    heads = " ".join(f"{number} {position} {kind}" for number, position, kind, _, _ in messages)
+    return [heads, *(row[3] for row in messages), *(row[4] for row in messages)] if messages else None
 
 
 class Table:
@@ -69,13 +69,13 @@ class Table:
 
     def read(self, runs, channel=CHANNEL):
         column = [
-            packed(number, position, row.kind, row.message_id, row.content)
+            (number, position, row.kind, row.message_id, row.content)
             for number, (first, last) in enumerate(runs, 1)
             for position in range(first, last + 1)
             if (row := self.rows.get(position))
         ]
         listed = [[channel, *run] for run in runs]
-        return take_rows({"checkpoint": {MESSAGE_ROWS: listed}, MESSAGE_ROWS: column or None}).get(channel, NO_ROWS)
+        return take_rows({"checkpoint": {MESSAGE_ROWS: listed}, MESSAGE_ROWS: packed(*column)}).get(channel, NO_ROWS)
 
 
 @given(st.data())
@@ -160,7 +160,7 @@ def test_the_number_of_an_erased_message_is_not_given_away():
     found = take_rows(
         {
             "checkpoint": {MESSAGE_ROWS: [[CHANNEL, 0, 2]]},
-            MESSAGE_ROWS: [packed(1, position, "human", None, "hello") for position in (0, 1)],
+            MESSAGE_ROWS: packed(*((1, position, "human", None, "hello") for position in (0, 1))),
         }
     )[CHANNEL]
     after, new = plan_rows(CHANNEL, [*found.messages, HumanMessage("next")], found)
@@ -170,11 +170,7 @@ def test_the_number_of_an_erased_message_is_not_given_away():
 def test_several_channels_are_told_apart():
     row = {
         "checkpoint": {"v": 4, MESSAGE_ROWS: [["log", 0, 0], [CHANNEL, 1, 1], ["log", 2, 2]]},
-        MESSAGE_ROWS: [
-            packed(1, 0, "human", "a", "one"),
-            packed(2, 1, "ai", None, "two"),
-            packed(3, 2, "ai", "c", "three"),
-        ],
+        MESSAGE_ROWS: packed((1, 0, "human", "a", "one"), (2, 1, "ai", None, "two"), (3, 2, "ai", "c", "three")),
     }
     found = take_rows(row)
     assert row == {"checkpoint": {"v": 4}}

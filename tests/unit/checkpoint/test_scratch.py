@@ -2,6 +2,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from discreet.checkpoint import CheckpointPolicy
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare
 from discreet.checkpoint.scratch import Scratch, ScratchLimits
 
@@ -102,3 +103,13 @@ def test_a_copied_turn_lives_on_its_own():
     scratch.copy("1", "2")
     scratch.drop("1")
     assert held(scratch, "2", place) == "raw"
+
+
+def test_a_thread_stores_by_the_policy_of_the_saver_that_asks_and_under_its_own_name():
+    one, other = CheckpointPolicy(), CheckpointPolicy(messages=())
+    with Scratch().thread("1") as thread:
+        bound = thread.bound(one)
+        assert thread.bound(one) is bound
+        assert (bound.thread_id, bound.messages) == ("1", one.messages)
+        assert thread.bound(other).messages == ()
+        assert thread.copied("2").bound(one).thread_id == "2"

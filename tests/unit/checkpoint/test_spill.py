@@ -184,6 +184,7 @@ def test_every_field_of_a_turn_is_frozen_or_left_out_on_purpose():
         "unfinished",  # learned again from the durable tier
         "answer_by",  # as above
         "refused",  # is about a run of this process
+        "policies",  # the saver's own
         "spilled",  # noted by whoever loads it
         "touched",  # the time since then belongs to this process
         "bytes",  # measured anew

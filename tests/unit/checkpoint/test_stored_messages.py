@@ -39,8 +39,11 @@ def test_a_message_changed_in_place_is_not_taken_for_the_stored_one():
     assert known.prefix(stored, unchanged=True) == 3
 
 
-def test_an_equal_message_is_another_one():
-    assert StoredMessages(conversation(2)).prefix(conversation(2), unchanged=True) == 0
+def test_equal_messages_are_stored_ones_though_a_client_has_made_them_anew():
+    assert StoredMessages(conversation(2)).prefix(conversation(2), unchanged=True) == 4
+    edited = [*conversation(2)[:3], AIMessage("other", id="AIMessage1")]
+    assert StoredMessages(conversation(2)).prefix(edited, unchanged=True) == 3
+    assert StoredMessages(conversation(2)).prefix(edited, unchanged=False) == 3
 
 
 def test_a_text_is_redacted_once_however_many_checkpoints_hold_it():

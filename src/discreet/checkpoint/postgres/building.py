@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from pydantic import BaseModel
 
 MESSAGE_TYPES: Mapping[str, type[BaseMessage]] = {"human": HumanMessage, "ai": AIMessage}
 
@@ -27,6 +28,9 @@ def _builder(kind: type[BaseMessage]) -> Callable[[str | None, str], BaseMessage
         return lambda message_id, text: kind(content=text, id=message_id)  # a LangChain that is yet to come
     new: Callable[[type[BaseMessage]], BaseMessage] = kind.__new__
     restore = object.__setattr__
+    restore_extra, restore_fields_set, restore_private = (
+        BaseModel.__dict__[f"__pydantic_{name}__"].__set__ for name in ("extra", "fields_set", "private")
+    )
 
     def build(message_id: str | None, text: str) -> BaseMessage:
         own = fields.copy()
@@ -36,9 +40,9 @@ def _builder(kind: type[BaseMessage]) -> Callable[[str | None, str], BaseMessage
             own[name] = empty()
         message = new(kind)
         restore(message, "__dict__", own)
-        restore(message, "__pydantic_extra__", {})
-        restore(message, "__pydantic_fields_set__", {"content", "id"})
-        restore(message, "__pydantic_private__", None)
+        restore_extra(message, {})
+        restore_fields_set(message, {"content", "id"})
+        restore_private(message, None)
         return message
 
     return build

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import chain, takewhile
+from itertools import chain, groupby, takewhile
 from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
@@ -84,19 +84,21 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
     """
     listed: Sequence[tuple[str, int, int]] = row["checkpoint"].pop(MESSAGE_ROWS, None) or ()
     found = {channel: Rows(Chosen.of([]), []) for channel, _, _ in listed}
-    of_run = [found[channel] for channel, _, _ in listed]
-    for packed in row.pop(MESSAGE_ROWS) or ():
-        head, _, rest = packed.partition("\n")
-        number, place, kind, id_length = head.split(" ")
-        (messages, runs, _), position = of_run[int(number) - 1], int(place)
-        message_id, text = (rest[: (end := int(id_length))], rest[end:]) if id_length else (None, rest)
-        messages.append(BUILDERS[kind](message_id, text))
-        messages.ids.append(message_id)
-        messages.texts.append(text)
-        if runs and runs[-1][1] + 1 == position:  # `_append`, without the call
-            runs[-1] = (runs[-1][0], position)
-        else:
-            runs.append((position, position))
+    heads, *packed = row.pop(MESSAGE_ROWS) or (None,)
+    head = heads.split(" ") if heads else []
+    numbers, positions, kinds = head[::3], head[1::3], head[2::3]
+    ids: list[str | None] = packed[: len(kinds)]
+    texts: list[str] = packed[len(kinds) :]
+    messages = [BUILDERS[kind](message_id, text) for kind, message_id, text in zip(kinds, ids, texts, strict=True)]
+    start = 0
+    for number, same in groupby(numbers):
+        end = start + sum(1 for _ in same)
+        of_run, runs, _ = found[listed[int(number) - 1][0]]
+        of_run += messages[start:end]
+        of_run.ids += ids[start:end]
+        of_run.texts += texts[start:end]
+        _extend(runs, list(map(int, positions[start:end])))
+        start = end
     tops = {channel: max(last for name, _, last in listed if name == channel) for channel in found}
     return {channel: rows._replace(top=tops[channel]) for channel, rows in found.items()}
 
@@ -144,16 +146,16 @@ def _as_they_are(messages: Sequence[Any]) -> Chosen:
 def _shared(messages: Chosen, there: Chosen) -> int:
     """Return how many messages at the front are those of `there`, the very objects, of the same ids and texts."""
     count = len(there)
-    same_objects = len(messages) >= count and all(map(operator.is_, messages, there))
-    if same_objects and messages.ids[:count] == there.ids and messages.texts[:count] == there.texts:
+    same = messages[:count] == there  # of the same objects, which is the usual case, nothing else is compared
+    if same and messages.ids[:count] == there.ids and messages.texts[:count] == there.texts:
         return count
-    same = zip(
+    equal = zip(
         map(operator.is_, messages, there),
         map(operator.eq, messages.ids, there.ids),
         map(operator.eq, messages.texts, there.texts),
         strict=False,
     )
-    return sum(1 for _ in takewhile(all, same))
+    return sum(1 for _ in takewhile(all, equal))
 
 
 def _is_bare(message: object, message_id: str | None, text: object, *, chosen: bool) -> bool:
@@ -181,6 +183,16 @@ def _cut(runs: Sequence[Run], count: int) -> list[Run]:
         cut.append((first, min(last, first + count - 1)))
         count -= last - first + 1
     return cut
+
+
+def _extend(runs: list[Run], positions: Sequence[int]) -> None:
+    first, last = positions[0], positions[-1]
+    if last - first + 1 == len(positions):  # none was erased: the usual case, without a call each
+        _append(runs, first)
+        runs[-1] = (runs[-1][0], last)
+        return
+    for position in positions:
+        _append(runs, position)
 
 
 def _append(runs: list[Run], position: int) -> None:

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
@@ -116,7 +116,7 @@ class MessageRows:
                 "metadata": stored_metadata,
                 **self._checkpoint_columns(checkpoint, kept),
                 **self._blob_columns(serde, checkpoint, kept, new_versions),
-                **_message_columns(new),
+                "messages": Json([row._asdict() for row in new]),
             }
             if is_allowed(answer := (yield Statement(PUT, params, returns=True))) and answer[0]["stored"]:
                 self.cache.put(thread_id, place, kept)
@@ -228,10 +228,6 @@ def is_allowed(answer: Sequence[dict[str, Any]] | None) -> TypeGuard[Sequence[di
     if not answer[0]["allowed"] and answer[0]["deleted_at"] is not None:
         raise ThreadDeletedError(answer[0]["deleted_at"])
     return bool(answer[0]["allowed"])
-
-
-def _message_columns(new: Sequence[NewRow]) -> dict[str, Any]:
-    return _columns(("channels", "positions", "message_ids", "kinds", "contents"), new)
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any] | None]:

@@ -21,24 +21,22 @@ class Statement(NamedTuple):
 
 
 _EXPAND_RUNS = f"""(
-    SELECT array_agg(
-        concat_ws(' ', r.number, m.position, m.kind, COALESCE(length(m.message_id)::text, ''))
-            || E'\\n' || COALESCE(m.message_id, '') || m.content
-        ORDER BY r.number, m.position
-    )
+    SELECT string_agg(concat_ws(' ', r.number, m.position, m.kind), ' ') || array_agg(m.message_id) || array_agg(m.content)
     FROM jsonb_array_elements(checkpoints.checkpoint -> '{MESSAGE_ROWS}') WITH ORDINALITY AS r(run, number)
     CROSS JOIN LATERAL (
         SELECT position, message_id, kind, content
         FROM checkpoint_messages
         WHERE thread_id = checkpoints.thread_id AND checkpoint_ns = checkpoints.checkpoint_ns
             AND channel = r.run ->> 0 AND position BETWEEN (r.run ->> 1)::int AND (r.run ->> 2)::int
+        ORDER BY position
         OFFSET 0
     ) AS m
 ) AS {MESSAGE_ROWS}"""  # noqa: S608  # constants
-"""A column of all messages: `<run> <position> <kind> <length of the id>`, a line end, the id and the text of each.
+"""A column of all messages, run by run: `<run> <position> <kind>` of each in one string, then the ids, then the texts.
 
 One array of strings, which costs both sides least: composites take the server twice as long, and arrays of arrays keep
-Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a run.
+Python's garbage collector busy. OFFSET 0 keeps the planner to an index scan a run, one run after the other, so that the rows
+come in their order; to sort them would take a sixth of the time.
 """
 
 _COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints ")
@@ -99,9 +97,8 @@ new_blobs AS (
 new_messages AS (
     INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
     SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
-    FROM ready CROSS JOIN unnest(
-        %(channels)s::text[], %(positions)s::int[], %(message_ids)s::text[], %(kinds)s::text[], %(contents)s::text[]
-    ) AS m(channel, position, message_id, kind, content)
+    FROM ready CROSS JOIN json_to_recordset(%(messages)s::json)
+        AS m(channel text, position int, message_id text, kind text, content text)
 ),
 stored AS (
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
