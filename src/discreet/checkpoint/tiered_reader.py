@@ -84,10 +84,10 @@ class TieredReader:
         return found._replace(checkpoint={**found.checkpoint, "channel_values": values}, pending_writes=writes)
 
     def _before(self, thread: ThreadScratch, place: CheckpointRef) -> CheckpointTuple | None:
-        """Return the checkpoint before a step that failed. There the tool calls are the model's pending writes."""
+        """Return the last checkpoint before the calls that a failed step has. There they are the model's pending writes."""
         before = thread.parent(place)
         found = thread.get(before, self._serde) if before else None
-        return found if found and not self._dangles(found) else None
+        return self._before(thread, before) if before and found and self._dangles(found) else found
 
     def _dangles(self, found: CheckpointTuple) -> bool:
         values = found.checkpoint["channel_values"]

@@ -249,6 +249,33 @@ async def test_of_parallel_sends_a_retry_runs_only_the_one_that_failed(rows, sho
     assert await talk.texts() == ["h:hello there", "a:answer to"]
 
 
+async def test_where_different_nodes_ran_side_by_side_a_retry_makes_what_follows_the_call(rows, shop, durability):
+    builder, audited = StateGraph(InputState), []
+    builder.add_node("model", shop._call_model)
+    builder.add_node("plan", lambda _: {})
+    builder.add_node("audit", lambda _: audited.append("audit") or {})
+    builder.add_node("tools", ToolNode(shop.tools, handle_tool_errors=False))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges(
+        "model", lambda state: "plan" if state["messages"][-1].tool_calls else END, ["plan", END]
+    )
+    builder.add_edge("plan", "tools")
+    builder.add_edge("plan", "audit")
+    builder.add_edge("tools", "model")
+    talk = rows.talk(lambda saver: builder.compile(checkpointer=saver))
+    await fail(talk, shop, "use:fail one", **durability)
+    shop.broken = False
+    await talk.invoke(None, **durability)
+    if durability["durability"] == "exit":  # no step between the message and the failure was kept
+        assert (len(shop.model.prompts), shop.runs) == (1, [])
+        await talk.invoke(shop.say("use:fail one"), **durability)
+        assert await talk.texts() == ["h:use:fail one", "h:use:fail one", "a:answer to"]
+    else:
+        assert (len(shop.model.prompts), shop.runs) == (2, ["fail"])
+        assert await talk.texts() == ["h:use:fail one", "a:answer to"]
+    assert shop.model.refused == 0
+
+
 async def test_stock_refuses_the_new_message_that_ours_answers(stock, shop):
     talk = stock.talk(shop.loop)
     await fail(talk, shop, "use:fail one")

@@ -341,9 +341,17 @@ def shown_values(values: dict[str, Any], view: View | None = None) -> dict[str, 
 
 
 def shown_state(
-    state: StateSnapshot, view: View | None = None, *, ended: str = "", later: int = 0, told: bool = True
+    state: StateSnapshot,
+    view: View | None = None,
+    *,
+    ended: str = "",
+    later: int = 0,
+    told: bool = True,
+    inside: View | None = None,
 ) -> dict[str, Any]:
     """Return a state in a form to compare, that of the stock saver as `view` shows it; `told`: with what is asked.
+
+    `inside`: how its subgraphs were shown it, if otherwise.
 
     A subgraph that has asked before the turn `ended` is not asking any more; that is the id of a checkpoint.
     """
@@ -357,7 +365,11 @@ def shown_state(
                 task.name,
                 repr(task.error) if told else re.sub(r"\W.*", "", str(task.error)),
                 repr([question.value if told else REDACTED for question in task.interrupts]),
-                repr(shown_state(task.state, view, ended=ended) if isinstance(task.state, StateSnapshot) else None),
+                repr(
+                    shown_state(task.state, inside or view, ended=ended)
+                    if isinstance(task.state, StateSnapshot)
+                    else None
+                ),
             )
             for task in state.tasks
             if asking

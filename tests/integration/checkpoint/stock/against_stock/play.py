@@ -13,15 +13,17 @@ from uuid import uuid5
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command, StateSnapshot
 
-from against_stock.graphs import IDS, LONG, MAIL, is_inside
+from against_stock.graphs import IDS, LONG, MAIL, is_inside, is_parallel
 from against_stock.model import Model, Record, Start, shown_state, shown_values
 from against_stock.programs import Op, Program
-from against_stock.projection import SECRET, stored_id, with_stored_ids
+from against_stock.projection import SECRET, dangles, stored_id, with_stored_ids
 from against_stock.sides import Outcome, Side, at
 from discreet.errors import TransientStateLostError
 
 LATE_WRITES = True
 """Whether threads are deleted while they run."""
+RETRIES_OF_PARALLEL_NODES = False
+"""Whether nodes of a step are tried again that failed while a call waits: our saver makes all that follows the call again."""
 UPDATES_AFTER_PRUNING = False
 """Whether the state of an open turn is updated once its thread was pruned: our saver has refused that."""
 HANDED_ON = "rawwrite"
@@ -69,6 +71,8 @@ class Game:
         """Messages given with durability "exit" to an open turn: they are stored with the next, or when it ends."""
         self._given: set[str | None] = set()
         """Ids of the messages that came with an input."""
+        self._dead: dict[str, frozenset[str]] = {}
+        """Tool calls that the last run of a thread was not shown."""
         self._pruned: set[tuple[str, str]] = set()
         """The newest checkpoints of threads when they were pruned."""
         self._branched: set[str] = set()
@@ -145,6 +149,13 @@ class Game:
         self._run(op, number, thread, given, anew=True)
 
     def _go_on(self, op: Op, number: int, thread: str) -> None:
+        head = self._stock.state(thread, op.face)
+        if (
+            dangles(head.values.get("messages", []))
+            and any(map(is_parallel, head.next))
+            and not RETRIES_OF_PARALLEL_NODES
+        ):
+            return
         self._run(op, number, thread, None)
 
     def _resume(self, op: Op, number: int, thread: str) -> None:
@@ -264,6 +275,7 @@ class Game:
             more = self._ours.run(op, number, inputs[1], at(thread), fails)
             ours = replace(more, puts=[*ours.puts, *more.puts])
         start = replace(start, later=self._model.later.get((thread, our_id), 0))
+        self._dead[thread] = start.dead
         self._settle(thread, stock, ours, start, op.face, once=op.durability == "exit")
 
     def _heads(self, thread: str, face: str) -> tuple[str, str]:
@@ -351,7 +363,9 @@ class Game:
         view = self._model.view(thread, stock_id) if record is None or not stored else record.stored
         ended, later = self._model.last_end(thread), self._model.later.get((thread, our_id), 0)
         told = self._is_told(record) and not (stored and record and record.pause == "whole")
-        assert shown_state(ours, told=told) == shown_state(theirs, view, ended=ended, later=later, told=told)
+        inside = view.without(self._dead.get(thread, frozenset()))
+        expected = shown_state(theirs, view, ended=ended, later=later, told=told, inside=inside)
+        assert shown_state(ours, told=told) == expected
 
     def _is_told(self, record: Record | None) -> bool:
         """Return whether what a checkpoint asks is in RAM."""
