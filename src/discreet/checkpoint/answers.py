@@ -17,6 +17,9 @@ from discreet.state.reasoning import without_reasoning
 TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
 """Stands for the text of a tool that ended the turn, which may hold anything."""
 
+ANSWER: Final = "-answer"
+"""What the id of such an answer ends with, after that of the tool's last result."""
+
 TOOL_BLOCKS = {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"}
 TOOL_KEYS = {"tool_calls", "function_call"}
 
@@ -69,8 +72,8 @@ def _text_of(message: AIMessage) -> AIMessage:
 def _from_tools(
     since: Sequence[BaseMessage], results: Sequence[BaseMessage], structured: Any, told_tools: Collection[str]
 ) -> AIMessage:
-    """Return the answer under the id of the last result, which isn't kept itself."""
-    name, message_id = results[-1].name, results[-1].id
+    """Return the answer, under an id of its own: a client may send the call and the results, which aren't kept, again."""
+    name, message_id = results[-1].name, results[-1].id and f"{results[-1].id}{ANSWER}"
     if structured is not None and (isinstance(structured, Mapping) or type(structured).__name__ == name):
         return AIMessage(json.dumps(structured, ensure_ascii=False, default=_fields), id=message_id)
     beside = [text for called in since[: -len(results)][-1:] if (text := without_reasoning(str(called.text)).strip())]

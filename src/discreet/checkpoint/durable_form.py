@@ -80,7 +80,9 @@ class DurableForm:
             thread.bound(self._policy),
             turn=turn,
             known=thread.known,
-            said=Said(came_in=thread.input_of(place.ns), stored=thread.known.ids, unended=unended),
+            said=Said(
+                came_in=thread.input_of(place.ns), stored=thread.known.ids, unended=unended, answers=thread.known.answer
+            ),
             before=thread.before(place.ns, self._policy.messages),
             opening=opening,
         )

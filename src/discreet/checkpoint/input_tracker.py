@@ -74,19 +74,20 @@ class InputTracker:
 
     def _note_given(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint, came_in: UserInput) -> None:
         """Note the input of a run, before its first step."""
-        given = checkpoint["channel_values"].get(START)
+        given, read = checkpoint["channel_values"].get(START), thread.read.get(ns)
+        came_in.given.clear()
         for channel, written in (as_mapping(given) or {}).items():
             if channel in self._policy.messages:
                 take_ids(written, self._policy.redact)
-                came_in.note_messages(as_messages(written) or ())
+                came_in.note_given(channel, as_messages(written) or [], there=read.ids if read else frozenset())
         came_in.note(given)
-        if read := thread.read.get(ns):  # a command's messages are there already, and no node has run
+        if read:  # a command's messages are there already, and no node has run
             new = [m for each in self._form.conversations(checkpoint) for m in _after_read(each, thread, read)]
             take_ids(new, self._policy.redact)
             came_in.note_messages(new)
 
     def _note_first(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint, came_in: UserInput) -> None:
-        """Note the messages that an input has become, however it was given: no node of the graph has run yet."""
+        """Note the messages that an input has become, and under which ids, however it was given."""
         if (read := thread.read.get(ns)) is None:
             return
         values = checkpoint["channel_values"]
@@ -94,9 +95,9 @@ class InputTracker:
             written = values.get(channel)
             if not isinstance(written, list | tuple):
                 continue
-            new = _after_read(written, thread, read)
-            came_in.note_messages(new)
-            thread.name_new(ns, channel, [message.id for message in new if isinstance(message, BaseMessage)])
+            new = [message for message in _after_read(written, thread, read) if isinstance(message, BaseMessage)]
+            came_in.note_named(channel, new)
+            thread.name_new(ns, channel, [message.id for message in new])
 
     def note_writes(
         self, thread: ThreadScratch, place: CheckpointRef, writes: Sequence[tuple[str, Any]], *, from_caller: bool

@@ -9,7 +9,7 @@ result; where it ends the turn, the text beside it is the answer.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
@@ -61,6 +61,8 @@ class Said:
     """Whether all messages are what a caller hands over now."""
     stored: Collection[str | None] = frozenset()
     """Ids of messages that the durable tier has."""
+    answers: Callable[[str | None], BaseMessage | None] = lambda _: None
+    """Returns the answer that the durable tier has under an id."""
     unended: AbstractSet[str] = frozenset()
     """Texts of the model in turns that failed or were given up: no answers, though another message of the user follows."""
     structured: Any = None
@@ -93,8 +95,10 @@ def select(messages: Sequence[Any], *, turn: Turn, start: int = 0, said: Said = 
         if said.is_users(message):
             complete = turn is Turn.PAUSED or _is_text(message)  # what an earlier turn lost doesn't matter to this one
             kept.append(said.came_in.as_came(message) if said.came_in else message)
-        elif isinstance(message, RemoveMessage) or _was_answer(message, said):
+        elif isinstance(message, RemoveMessage):
             kept.append(message)
+        elif answer := _answer(message, said):
+            kept.append(answer)
     shown, whole = _running(messages[max(asked + 1, start) :], turn, said)
     return Selection(kept + shown, complete and whole)
 
@@ -110,7 +114,7 @@ def _running(since: Sequence[Any], turn: Turn, said: Said) -> tuple[list[BaseMes
     if turn is Turn.OPEN:
         shown = [message for message in messages if is_answer(message) and said.came(message)]
     elif turn is Turn.LEFT:
-        shown = [message for message in messages if _was_answer(message, said)]
+        shown = [answer for message in messages if (answer := _answer(message, said))]
     else:
         over = turn is Turn.OVER
         shown = [*turn_answers(messages, structured=said.structured, told_tools=said.told_tools, over=over)]
@@ -124,8 +128,13 @@ def _calls(message: BaseMessage) -> bool:
     return isinstance(message, AIMessage) and not is_answer(message)
 
 
-def _was_answer(message: Any, said: Said) -> bool:
-    return isinstance(message, BaseMessage) and is_answer(message) and message.text not in said.unended
+def _answer(message: Any, said: Said) -> BaseMessage | None:
+    """Return what `message` answered in a turn that is over; of a call or a result that a client sends again, what is stored."""
+    if not isinstance(message, BaseMessage) or isinstance(message, HumanMessage):
+        return None
+    if is_answer(message) and message.text not in said.unended:
+        return message
+    return said.answers(message.id) if message.id in said.stored else None
 
 
 def said_last(messages: Sequence[BaseMessage]) -> set[str]:

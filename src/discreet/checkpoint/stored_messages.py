@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from discreet.checkpoint.messages import Chosen, get_content, get_id, rebuild
 from discreet.checkpoint.policy import CheckpointPolicy
@@ -77,6 +77,13 @@ class KnownMessages:
             if count := stored.prefix(messages, unchanged=unchanged):
                 return stored, count
         return None, 0
+
+    def answer(self, message_id: str | None) -> BaseMessage | None:
+        """Return the stored answer of an id, as it was read."""
+        for each in self._stored.values():
+            if message_id in each.ids and each.messages[at := each.ids.index(message_id)].type == "ai":
+                return AIMessage(each.texts[at], id=message_id)
+        return None
 
     def rebuild(self, message: BaseMessage, policy: CheckpointPolicy) -> BaseMessage:
         """Return what is stored of `message`, redacted once for all checkpoints of a turn."""

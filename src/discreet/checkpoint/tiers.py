@@ -143,8 +143,10 @@ class Tiers:
         """
         thread_id, place = locate(found.config)
         written = found.pending_writes or []
+        asked = any(channel == INTERRUPT for _, channel, _ in written)
+        # An update leaves its writes at the end of the turn before it.
         if (mark_of(found.checkpoint) or WHOLE) != WHOLE or (
-            not written and is_quiescent(found.checkpoint["channel_values"])
+            not asked and is_quiescent(found.checkpoint["channel_values"])
         ):
             return
         with self.scratch.thread(thread_id) as thread:
@@ -315,7 +317,7 @@ class Tiers:
             if not (waiting or place in thread.stored):
                 return None
             policy = thread.bound(self._policy)
-            said = Said(came_in=thread.input_of(place.ns), stored=thread.known.ids)
+            said = Said(came_in=thread.input_of(place.ns), stored=thread.known.ids, answers=thread.known.answer)
             filtered = filter_writes(writes, policy, known=thread.known, said=said)
             _dropped_writes.inc(len(writes) - len(filtered))
             if not filtered:

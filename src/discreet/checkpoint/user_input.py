@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from pydantic import BaseModel
 
 MADE_BY = "lc_source"
@@ -26,6 +27,8 @@ class UserInput:
     """The text of each message, as it came: a node may put something else under its id."""
     texts: set[str] = field(default_factory=set)
     """All texts, without the space around them."""
+    given: dict[str, list[str]] = field(default_factory=dict)
+    """Texts of the messages that an input adds to each channel, until its first step has given them ids."""
 
     def has(self, message: BaseMessage) -> bool:
         """Return whether `message` came in: as a message, or as text that a node made a message of."""
@@ -54,6 +57,25 @@ class UserInput:
                     self.ids[message.id] = str(message.text)
                 if isinstance(message, HumanMessage):
                     self.texts.add(str(message.text).strip())
+
+    def note_given(self, channel: str, messages: Sequence[BaseMessage], *, there: AbstractSet[str | None]) -> None:
+        """Note an input's messages for a channel that has those of the ids `there`."""
+        self.note_messages(messages)
+        new = [m for m in messages if not isinstance(m, RemoveMessage) and (m.id is None or m.id not in there)]
+        self.given[channel] = [str(message.text) for message in new]
+
+    def note_named(self, channel: str, messages: Sequence[BaseMessage]) -> None:
+        """Note the ids that an input's new messages have got, with the texts that they came with.
+
+        With durability "async" the first node runs already, and may have changed theirs.
+        """
+        texts = self.given.pop(channel, [])
+        if len(texts) != len(messages):  # the graph has a reducer of its own
+            self.note_messages(messages)
+            return
+        for message, text in zip(messages, texts, strict=True):
+            if message.id and MADE_BY not in message.additional_kwargs:
+                self.ids[message.id] = text
 
 
 def as_mapping(value: Any) -> Mapping[str, Any] | None:

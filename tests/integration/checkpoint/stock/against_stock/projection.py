@@ -120,8 +120,9 @@ def project(messages: Sequence[BaseMessage], turn: Turn, known: Known) -> Projec
     else:
         shown = [m for m in since if is_answer(m)]
         if (extra := _made(since, shown, over=turn == "over")) is not None:
-            answered, made[extra.id] = True, extra
-            shown.append(extra)
+            stands_for = str(extra.id).removesuffix("-answer")
+            answered, made[stands_for] = True, extra
+            shown.append(extra.model_copy(update={"id": stands_for}))
     kept = tuple(message.id or "" for message in (*messages[:front], *ended, *shown))
     return Projection(kept, made, whole=len(shown) == len(since) and not answered)
 
@@ -133,14 +134,15 @@ def project_input(given: Sequence[BaseMessage]) -> Projection:
 
 
 def _made(since: Sequence[BaseMessage], said: Sequence[BaseMessage], *, over: bool) -> BaseMessage | None:
-    """Return what answers beside what the model said."""
+    """Return what answers beside what the model said. A tool's answer has an id of its own."""
     results = list(takewhile(lambda message: isinstance(message, ToolMessage), reversed(since)))[::-1]
     called = since[: -len(results)][-1:] if results else []
     if over and results and all(isinstance(m, AIMessage) and not is_answer(m) for m in called):
         told = any(result.name == TOLD_TOOL for result in results)
         beside = [message.text for message in called if message.text.strip()]
         lines = [m.text if m.name == TOLD_TOOL else f"{TOOL_ANSWERED}{m.name or 'called last'}.)" for m in results]
-        return AIMessage("\n".join([*beside, *lines]), id=results[-1].id) if told or not said else None
+        answer = AIMessage("\n".join([*beside, *lines]), id=f"{results[-1].id}-answer")
+        return answer if told or not said else None
     if over and said:
         return None
     spoken = [message for message in since if isinstance(message, AIMessage) and message.text.strip()]
