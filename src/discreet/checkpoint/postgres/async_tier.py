@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Error
 from psycopg.errors import UniqueViolation
@@ -212,7 +213,10 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         rows = take_rows(value)
         deleted_at = value.pop("deleted_at")
-        return self._rows.load(await super()._load_checkpoint_tuple(value), rows, deleted_at)
+        if value["pending_writes"]:
+            return self._rows.load(await super()._load_checkpoint_tuple(value), rows, deleted_at)
+        # Upstream sends even nothing to a thread to be decoded, for 0.3 ms. Its sync twin makes the same without one.
+        return self._rows.load(PostgresSaver._load_checkpoint_tuple(cast("Any", self), value), rows, deleted_at)  # noqa: SLF001  # see above
 
     async def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Return what `work` returns, after more attempts if need be."""
