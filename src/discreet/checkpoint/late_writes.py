@@ -105,6 +105,10 @@ class LateWrites:
             if place.ns == "" or key not in self._runs:  # a subgraph's read is not the beginning
                 _remember(self._runs, key, _Run(_control(config), key[1], since))
 
+    def has_begun(self, config: RunnableConfig) -> bool:
+        """Return whether the root graph's run of `config` has read where it begins. One that forks reads the newest state too."""
+        return locate(config)[1].ns == "" and self._run(config) is not None
+
     def since(self, put: DurablePut, config: RunnableConfig) -> DurablePut:
         """Return `put` with what the database is to know of its run; `config` is that which LangGraph put with."""
         if not self.timed_by_database:

@@ -72,7 +72,7 @@ class Game:
         self._given: set[str | None] = set()
         """Ids of the messages that came with an input."""
         self._dead: dict[str, frozenset[str]] = {}
-        """Tool calls that the last run of a thread was not shown."""
+        """Tool calls that the subgraph a thread is in was not shown when it began."""
         self._pruned: set[tuple[str, str]] = set()
         """The newest checkpoints of threads when they were pruned."""
         self._branched: set[str] = set()
@@ -275,7 +275,8 @@ class Game:
             more = self._ours.run(op, number, inputs[1], at(thread), fails)
             ours = replace(more, puts=[*ours.puts, *more.puts])
         start = replace(start, later=self._model.later.get((thread, our_id), 0))
-        self._dead[thread] = start.dead
+        if anew or not any(isinstance(task.state, StateSnapshot) and task.state.values for task in head.tasks):
+            self._dead[thread] = start.dead
         self._settle(thread, stock, ours, start, op.face, once=op.durability == "exit")
 
     def _heads(self, thread: str, face: str) -> tuple[str, str]:
