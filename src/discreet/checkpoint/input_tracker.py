@@ -35,11 +35,11 @@ class InputTracker:
         thread.read[ns] = self._form.read(found) if found else Read()
         if found is not None and held and not seen:  # a copy of an open turn: of whom its messages are nothing is known
             self.note_all(thread, ns, found.checkpoint)
-            thread.came_in[ns].note(found.checkpoint["channel_values"].get(START))
 
     def note_all(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint) -> None:
-        """Take all messages of `checkpoint` for what came in: nothing says whose they are."""
+        """Take all messages of `checkpoint`, those of an input too, for what came in: nothing says whose they are."""
         if came_in := thread.input_of(ns):
+            came_in.note(checkpoint["channel_values"].get(START))
             for messages in self._form.conversations(checkpoint):
                 came_in.note_messages(messages)
 

@@ -370,7 +370,8 @@ class Tiers:
         if source != "loop" or closing:
             turn = Turn.OVER if closing else Turn.OPEN
             if opening:
-                turn = Turn.OVER if thread.is_foreign(parent) and not thread.holds(parent) else Turn.LEFT
+                over = thread.is_foreign(parent) and not thread.holds(parent) and parent not in thread.started
+                turn = Turn.OVER if over else Turn.LEFT
             filtered = self._form.filtered(thread, place, whole, turn, opening=opening)
             if opening and place.ns == "":
                 return Stored(self._form.folded(thread, place, self._form.build(thread, place, filtered)))
