@@ -12,13 +12,11 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import BaseModel
 
+from discreet.checkpoint.message_ids import ANSWER
 from discreet.state.reasoning import without_reasoning
 
 TOOL_ANSWERED: Final = "(Answered by the tool {name}.)"
 """Stands for the text of a tool that ended the turn, which may hold anything."""
-
-ANSWER: Final = "-answer"
-"""What the id of such an answer ends with, after that of the tool's last result."""
 
 TOOL_BLOCKS = {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call"}
 TOOL_KEYS = {"tool_calls", "function_call"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -75,11 +76,12 @@ class InputTracker:
     def _note_given(self, thread: ThreadScratch, ns: str, checkpoint: Checkpoint, came_in: UserInput) -> None:
         """Note the input of a run, before its first step."""
         given, read = checkpoint["channel_values"].get(START), thread.read.get(ns)
+        there: AbstractSet[str | None] = read.ids if read else frozenset()
         came_in.given.clear()
         for channel, written in (as_mapping(given) or {}).items():
             if channel in self._policy.messages:
-                take_ids(written, self._policy.redact)
-                came_in.note_given(channel, as_messages(written) or [], there=read.ids if read else frozenset())
+                take_ids(written, self._policy.redact, there=there)
+                came_in.note_given(channel, as_messages(written) or [], there=there)
         came_in.note(given)
         if read:  # a command's messages are there already, and no node has run
             new = [m for each in self._form.conversations(checkpoint) for m in _after_read(each, thread, read)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -24,6 +25,9 @@ MADE_ID = re.compile(
 )
 """Ids that model providers, client libraries and databases make: random, so that a redactor may take one for a secret."""
 
+ANSWER = "-answer"
+"""What the id of an answer ends with that stands for a tool's result, after the id of that result."""
+
 Redact = Callable[[str], str]
 
 
@@ -35,6 +39,8 @@ def safe_id(message_id: str | None, redact: Redact | None = None) -> str | None:
     """
     if message_id is None or message_id == REMOVE_ALL_MESSAGES or ENGINE_ID.fullmatch(message_id):
         return message_id
+    if message_id.endswith(ANSWER):
+        return f"{safe_id(message_id.removesuffix(ANSWER), redact)}{ANSWER}"
     if SAFE_ID.fullmatch(message_id):
         if MADE_ID.fullmatch(message_id):
             return message_id
@@ -43,16 +49,17 @@ def safe_id(message_id: str | None, redact: Redact | None = None) -> str | None:
     return _derived(message_id)
 
 
-def take_ids(written: Any, redact: Redact) -> None:
+def take_ids(written: Any, redact: Redact, *, there: AbstractSet[str | None] = frozenset()) -> None:
     """Make the ids of messages that a caller hands over those that are stored, and give message objects that lack one an id.
 
     As LangGraph's `add_messages` does a step later: so the message that is stored with the input is the one that is stored
-    with the turn, and client, state and rows agree on its id.
+    with the turn, and client, state and rows agree on its id. Those of messages that are `there`, as another saver has
+    stored them, stay until they are stored here: else they would be two.
     """
     for message in written if isinstance(written, (list, tuple)) else [written]:
-        if isinstance(message, BaseMessage):
+        if isinstance(message, BaseMessage) and (not message.id or message.id not in there):
             message.id = safe_id(message.id, redact) if message.id else str(uuid4())
-        elif isinstance(message, dict) and isinstance(given := message.get("id"), str):
+        elif isinstance(message, dict) and isinstance(given := message.get("id"), str) and given not in there:
             taken = safe_id(given, redact) if given else None
             if taken != given:  # a caller's dict is changed only where its id must not stay
                 message["id"] = taken

@@ -155,10 +155,11 @@ class Model:
         return not record.closing and record.ended == self.ended.get(record.put.thread, 0)
 
     def edit(self, thread: str, stock_id: str) -> Start:
-        """Return how an update sees a checkpoint. It doesn't recognise messages that it reads from the durable tier."""
+        """Return how an update sees a checkpoint."""
         record = self.records.get((thread, stock_id))
         if record is None or not self.held(record):
-            self.known[thread].front = ()
+            stored = record is not None and not record.foreign
+            self.known[thread].front = self.view(thread, stock_id).messages(record.put.messages) if stored else ()
         if record is not None and record.foreign:  # what an update writes here hides what had happened to the task
             self.records[thread, stock_id] = replace(record, adopted=True)
         return Start(stock_id, self.view(thread, stock_id))
