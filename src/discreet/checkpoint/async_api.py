@@ -70,7 +70,7 @@ class AsyncApi(TwoTierSaver):
         new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
-        await self._alook_up(config)
+        await self._alook_up(config, updating=metadata.get("source") == "update")
         with self._late.dropped(config):
             self._check_late(config)
             plan = self._tiers.plan_put(config, checkpoint, metadata)
@@ -163,8 +163,8 @@ class AsyncApi(TwoTierSaver):
         self._late.observe(found)
         return max(found.values(), default=NO_DELETION)
 
-    async def _alook_up(self, config: RunnableConfig) -> None:
-        if where := self._tiers.unknown(config):
+    async def _alook_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
+        if where := self._tiers.unknown(config, updating=updating):
             found = await self._durable.aget_tuple(where)
             self._tiers.learn(found)
             await self._aseed(found)

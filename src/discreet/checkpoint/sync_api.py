@@ -68,7 +68,7 @@ class SyncApi(TwoTierSaver):
         new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
-        self._look_up(config)
+        self._look_up(config, updating=metadata.get("source") == "update")
         with self._late.dropped(config):
             self._check_late(config)
             plan = self._tiers.plan_put(config, checkpoint, metadata)
@@ -161,8 +161,8 @@ class SyncApi(TwoTierSaver):
         self._late.observe(found)
         return max(found.values(), default=NO_DELETION)
 
-    def _look_up(self, config: RunnableConfig) -> None:
-        if where := self._tiers.unknown(config):
+    def _look_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
+        if where := self._tiers.unknown(config, updating=updating):
             found = self._durable.get_tuple(where)
             self._tiers.learn(found)
             self._seed(found)

@@ -64,13 +64,17 @@ class Tiers:
         self._form = form = DurableForm(policy, next_version, by_row=by_row, pause_seconds=scratch.pause_seconds)
         self._inputs = InputTracker(policy, form, serde)
 
-    def unknown(self, config: RunnableConfig) -> RunnableConfig | None:
-        """Return where to look up the checkpoint that `config` names, if nobody knows whether it is stored."""
+    def unknown(self, config: RunnableConfig, *, updating: bool = False) -> RunnableConfig | None:
+        """Return where to look up the checkpoint that `config` names, if nobody knows whether it is stored.
+
+        Or, for an update, which of its messages are: when a turn is over that is forgotten until a run begins.
+        """
         thread_id, place = locate(config)
         if not place.checkpoint_id:
             return None
         with self.scratch.reading(thread_id) as thread:
-            known = thread is not None and place in thread.anchors
+            forgotten = thread is not None and updating and place in thread.stored and not thread.known.ids
+            known = thread is not None and place in thread.anchors and not forgotten
         return None if known else bare(thread_id, *place)
 
     def begin(self, config: RunnableConfig, found: CheckpointTuple | None) -> None:

@@ -71,3 +71,22 @@ async def test_a_branch_has_nothing_that_was_said_in_another(graphs, first, seco
     await graphs[second].ainvoke({"messages": [HumanMessage("changed", id="u1"), HumanMessage("x", id="u3")]}, THREAD)
     await graphs[brancher].ainvoke(say("two", "u2"), end)
     assert await texts(graphs["there"]) == ["one", "answer 1", "two", "answer 3"]
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+async def test_an_update_that_starts_a_node_leaves_the_answer_before_it_where_it_is(database_with_tables, durability):
+    builder = StateGraph(MessagesState)
+    builder.add_node("first", lambda _: {})
+    builder.add_node("second", lambda _: {"messages": [AIMessage("answer")]})
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    async with (
+        RedactingSaver.from_conn_string(database_with_tables) as here,
+        RedactingSaver.from_conn_string(database_with_tables) as there,
+    ):
+        graph = builder.compile(checkpointer=here)
+        await graph.ainvoke(say("one", "u1"), THREAD, durability=durability)
+        await graph.aupdate_state(THREAD, {"messages": [AIMessage("a note", id="n1")]}, as_node="first")
+        assert (await texts(builder.compile(checkpointer=there)))[:2] == ["one", "answer"]
+        await graph.ainvoke(None, THREAD, durability=durability)
+        assert await texts(builder.compile(checkpointer=there)) == ["one", "answer", "a note", "answer"]
