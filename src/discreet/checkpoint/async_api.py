@@ -38,7 +38,7 @@ class AsyncApi(TwoTierSaver):
             found = self._reader.held(config) or self._reader.settle(config, stored)
             if found is None and self._reader.may_be_traced(config):
                 found = await self._atraced_step(config)
-        if in_run(config) and not self._late.has_begun(config):
+        if in_run(config) and not self._late.is_only_a_look(config):
             self._tiers.begin(config, found)
             await self._aseed(found)
             self._late.begin(config, since)

@@ -53,6 +53,8 @@ class _Run:
     since: datetime
     """The last deletion before it began."""
     dead: bool = False
+    named: bool = False
+    """Whether it was told with which checkpoint to begin, and has read nothing else."""
 
 
 class LateWrites:
@@ -103,11 +105,20 @@ class LateWrites:
         _, place = locate(config)
         with self._lock:
             if place.ns == "" or key not in self._runs:  # a subgraph's read is not the beginning
-                _remember(self._runs, key, _Run(_control(config), key[1], since))
+                run = _Run(_control(config), key[1], since, named=place.ns == "" and place.checkpoint_id != "")
+                _remember(self._runs, key, run)
 
-    def has_begun(self, config: RunnableConfig) -> bool:
-        """Return whether the root graph's run of `config` has read where it begins. One that forks reads the newest state too."""
-        return locate(config)[1].ns == "" and self._run(config) is not None
+    def is_only_a_look(self, config: RunnableConfig) -> bool:
+        """Return whether a run that has just read the checkpoint which it was told to begin with now reads the newest one.
+
+        LangGraph does so to know whether the thread has moved on, and takes nothing else from it.
+        """
+        _, place = locate(config)
+        run = self._run(config) if place == ("", "") else None
+        if run is None or not run.named:
+            return False
+        run.named = False
+        return True
 
     def since(self, put: DurablePut, config: RunnableConfig) -> DurablePut:
         """Return `put` with what the database is to know of its run; `config` is that which LangGraph put with."""

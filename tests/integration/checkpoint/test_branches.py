@@ -90,3 +90,22 @@ async def test_an_update_that_starts_a_node_leaves_the_answer_before_it_where_it
         assert (await texts(builder.compile(checkpointer=there)))[:2] == ["one", "answer"]
         await graph.ainvoke(None, THREAD, durability=durability)
         assert await texts(builder.compile(checkpointer=there)) == ["one", "answer", "a note", "answer"]
+
+
+async def test_several_turns_within_one_node_of_another_graph_are_turns(graphs):
+    """They share the run control of the graph around them."""
+
+    async def talk(_: MessagesState) -> Any:
+        for number in range(3):
+            await graphs["here"].ainvoke(say(f"question {number}", f"u{number}"), THREAD)
+        end = [state async for state in graphs["here"].aget_state_history(THREAD) if not state.next][1].config
+        await graphs["here"].ainvoke(say("branch", "u8"), end)
+        await graphs["here"].ainvoke(say("last", "u9"), THREAD)
+        return {}
+
+    around = StateGraph(MessagesState)
+    around.add_node("talk", talk)
+    around.add_edge(START, "talk")
+    await around.compile().ainvoke(say("go", "g"))
+    expected = ["question 0", "answer 1", "question 1", "answer 2", "branch", "answer 4", "last", "answer 5"]
+    assert await texts(graphs["there"]) == expected
