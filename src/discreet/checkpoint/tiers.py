@@ -9,7 +9,6 @@ that one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -25,7 +24,6 @@ from discreet.checkpoint.channels import (
     NextVersion,
     is_quiescent,
     mark_of,
-    started_by_value,
 )
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
 from discreet.checkpoint.deltas import Deltas
@@ -34,12 +32,13 @@ from discreet.checkpoint.filter import filter_metadata, filter_writes, find_run_
 from discreet.checkpoint.input_tracker import InputTracker
 from discreet.checkpoint.messages import Said, Turn
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.checkpoint.refusals import lost, refuse_lost, refuse_pregel
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.thread_operations import by_task
 from discreet.checkpoint.thread_scratch import TaskWrites, ThreadScratch
 from discreet.checkpoint.trace import TRACE, is_traced, trace_of
 from discreet.checkpoint.write_plan import PutPlan, Stored, Whole
-from discreet.errors import CheckpointError, PauseExpiredError, TransientStateLostError
+from discreet.errors import TransientStateLostError
 
 _dropped_writes = metrics.dropped_writes.labels(kind="write")
 
@@ -173,13 +172,13 @@ class Tiers:
         place = CheckpointRef(parent.ns, checkpoint["id"])
         at_rest = is_quiescent(checkpoint["channel_values"])
         if at_rest:  # so does every checkpoint of a graph look that is built of Pregel itself
-            _refuse_pregel(checkpoint)
+            refuse_pregel(checkpoint)
         kept = self._policy.keeps(place.ns)
         source = metadata.get("source")  # none: LangGraph needs an empty one, to put the writes of an "exit" run on
         opening = source == "input"
         closing = kept and not opening and bool(source) and at_rest
         with self.scratch.thread(thread_id) as thread:
-            _refuse_lost(thread, config, parent, source)
+            refuse_lost(thread, config, parent, source)
             whole = self._deltas.resolve(thread, parent, checkpoint, metadata) if kept else checkpoint
             if kept:
                 self._inputs.note_put(thread, config, parent, whole, source, goes_on=_is_next(thread, parent))
@@ -298,7 +297,7 @@ class Tiers:
             answers = task_id == NO_TASK and any(channel == RESUME for channel, _ in writes)
             thread.refused = thread.refused or (answers and not (thread.holds(place) or thread.asks(place)))
             if thread.refused and in_run(config):
-                raise _lost(thread)
+                raise lost(thread)
             self._inputs.note_writes(thread, place, writes, from_caller=task_id == NO_TASK or not in_run(config))
 
     def plan_writes(
@@ -394,27 +393,6 @@ def _is_next(thread: ThreadScratch, parent: CheckpointRef) -> bool:
     """Return whether what follows `parent` goes on with the turn that is here, and doesn't begin it."""
     another_run = parent in thread.alone and parent in thread.begun
     return (thread.holds(parent) and not another_run) or parent in thread.started
-
-
-def _refuse_pregel(checkpoint: Checkpoint) -> None:
-    if node := started_by_value(checkpoint):
-        raise CheckpointError(
-            f"An ordinary channel has started the node {node!r}, as in a graph that is built of Pregel itself. When "
-            "its turn is over can't be told, so nothing can be stored. Use StateGraph or @entrypoint."
-        )
-
-
-def _refuse_lost(thread: ThreadScratch, config: RunnableConfig, parent: CheckpointRef, source: str | None) -> None:
-    if source == "update" and parent.checkpoint_id and parent.ns == "" and parent not in thread.anchors:
-        raise TransientStateLostError
-    if in_run(config) and (thread.refused or (source == "fork" and parent in thread.unfinished)):
-        raise _lost(thread)
-
-
-def _lost(thread: ThreadScratch) -> TransientStateLostError:
-    """Return why an answer finds nothing."""
-    expired = thread.answer_by and datetime.fromisoformat(thread.answer_by) <= datetime.now(UTC)
-    return PauseExpiredError(thread.answer_by) if expired else TransientStateLostError()
 
 
 def _as_list(value: Any) -> list[Any]:
