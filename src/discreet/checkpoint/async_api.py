@@ -166,7 +166,7 @@ class AsyncApi(TwoTierSaver):
     async def _alook_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):
             found = await self._durable.aget_tuple(where)
-            self._tiers.learn(found)
+            self._tiers.learn(found, starting=updating)
             await self._aseed(found)
 
     async def _aseed(self, found: CheckpointTuple | None) -> None:

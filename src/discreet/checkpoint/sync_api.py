@@ -164,7 +164,7 @@ class SyncApi(TwoTierSaver):
     def _look_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):
             found = self._durable.get_tuple(where)
-            self._tiers.learn(found)
+            self._tiers.learn(found, starting=updating)
             self._seed(found)
 
     def _seed(self, found: CheckpointTuple | None) -> None:

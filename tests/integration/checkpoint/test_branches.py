@@ -92,6 +92,14 @@ async def test_an_update_that_starts_a_node_leaves_the_answer_before_it_where_it
         assert await texts(builder.compile(checkpointer=there)) == ["one", "answer", "a note", "answer"]
 
 
+async def test_an_update_of_an_older_turn_has_its_answer(graphs):
+    await graphs["here"].ainvoke(say("one", "u1"), THREAD)
+    end = (await graphs["here"].aget_state(THREAD)).config
+    await graphs["here"].ainvoke(say("two", "u2"), THREAD)
+    await graphs["here"].aupdate_state(end, {"messages": [AIMessage("a note", id="n1")]}, as_node="__start__")
+    assert (await texts(graphs["there"]))[:2] == ["one", "answer 1"]
+
+
 async def test_several_turns_within_one_node_of_another_graph_are_turns(graphs):
     """They share the run control of the graph around them."""
 
