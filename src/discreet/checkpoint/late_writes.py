@@ -163,13 +163,15 @@ class LateWrites:
     def _refuse(self, config: RunnableConfig, deleted_at: datetime | None) -> None:
         thread_id, _ = locate(config)
         _dropped.inc()
-        run = self._run(config)
-        if run is None or not run.dead:
+        run, last = self._run(config), self.last(config)
+        with self._lock:  # several threads may write for one run
+            first = run is None or not run.dead
+            of_newest = run is not None and first and run.since >= last
+            if run is not None:
+                run.dead = True
+        if first:
             logger.info("write_after_deletion", extra={"thread_id": thread_id})
-        of_newest = run is not None and not run.dead and run.since >= self.last(config)
         self.observe({thread_id: deleted_at if self.timed_by_database else None})
-        if run is not None:
-            run.dead = True
         if of_newest:  # else RAM holds what a later run does
             self._scratch.drop(thread_id)
 
