@@ -146,7 +146,7 @@ class LateWrites:
 
     def is_late(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> bool:
         """Return what `check` looks for."""
-        run, deleted_at = self._run(config), self.last(config)
+        run, deleted_at = self._known(config)
         if run is None:
             return deleted_at > NO_DELETION and is_orphan is not None and bool(is_orphan(config))
         of_deleted = bool(self._deleted_runs) and find_run_id(config, {}) in self._deleted_runs
@@ -163,7 +163,7 @@ class LateWrites:
     def _refuse(self, config: RunnableConfig, deleted_at: datetime | None) -> None:
         thread_id, _ = locate(config)
         _dropped.inc()
-        run, last = self._run(config), self.last(config)
+        run, last = self._known(config)
         with self._lock:  # several threads may write for one run
             first = run is None or not run.dead
             of_newest = run is not None and first and run.since >= last
@@ -176,12 +176,16 @@ class LateWrites:
             self._scratch.drop(thread_id)
 
     def _run(self, config: RunnableConfig) -> _Run | None:
-        key = _key(config)
+        return self._known(config)[0]
+
+    def _known(self, config: RunnableConfig) -> tuple[_Run | None, datetime]:
+        """Return the run of `config`, if it was seen to begin, and when its thread was last deleted."""
+        key, thread_id = _key(config), locate(config)[0]
         with self._lock:
-            if key is None or key not in self._runs:
-                return None
-            self._runs.move_to_end(key)
-            return self._runs[key]
+            run = self._runs.get(key) if key is not None else None
+            if key is not None and run is not None:
+                self._runs.move_to_end(key)
+            return run, self._deleted.get(thread_id, NO_DELETION)
 
 
 def _control(config: RunnableConfig) -> Any:
