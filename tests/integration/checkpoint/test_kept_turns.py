@@ -240,7 +240,7 @@ async def test_a_pause_says_until_when_it_can_be_answered(monkeypatch, expired):
             def now(cls, tz=None):
                 return datetime.now(tz) + timedelta(hours=3)
 
-        monkeypatch.setattr("discreet.checkpoint.tiers.datetime", Later)
+        monkeypatch.setattr("discreet.checkpoint.refusals.datetime", Later)
     with pytest.raises(TransientStateLostError) as caught:
         await elsewhere.ainvoke(Command(resume="yes"), THREAD)
     assert isinstance(caught.value, PauseExpiredError) is expired
