@@ -12,7 +12,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, as_runs, plan_rows, positions_of, take_rows
+from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, extend, plan_rows, positions_of, take_rows
 
 CHANNEL = "messages"
 
@@ -100,7 +100,10 @@ def test_a_checkpoint_reads_as_it_was_stored_whatever_was_changed(data):
 
 @given(st.lists(st.integers(0, 30)))
 def test_runs_give_back_their_positions(positions):
-    assert positions_of(as_runs(positions)) == positions
+    runs = []
+    extend(runs, positions)
+    extend(runs, positions[::-1])
+    assert positions_of(runs) == [*positions, *positions[::-1]]
 
 
 def talk(*texts):

@@ -97,18 +97,20 @@ def take_rows(row: dict[str, Any]) -> dict[str, Rows]:
         of_run += messages[start:end]
         of_run.ids += ids[start:end]
         of_run.texts += texts[start:end]
-        _extend(runs, list(map(int, positions[start:end])))
+        extend(runs, list(map(int, positions[start:end])))
         start = end
     tops = {channel: max(last for name, _, last in listed if name == channel) for channel in found}
     return {channel: rows._replace(top=tops[channel]) for channel, rows in found.items()}
 
 
-def as_runs(positions: Iterable[int]) -> list[Run]:
-    """Return `positions`, in their order, as runs."""
-    runs: list[Run] = []
+def extend(runs: list[Run], positions: Sequence[int]) -> None:
+    """Add `positions`, in their order, to `runs`."""
+    if positions and positions == list(range(positions[0], positions[-1] + 1)):  # the usual case, without a call each
+        _append(runs, positions[0])
+        runs[-1] = (runs[-1][0], positions[-1])
+        return
     for position in positions:
         _append(runs, position)
-    return runs
 
 
 def positions_of(runs: Iterable[Run]) -> list[int]:
@@ -144,7 +146,7 @@ def _as_they_are(messages: Sequence[Any]) -> Chosen:
 
 
 def _shared(messages: Chosen, there: Chosen) -> int:
-    """Return how many messages at the front are those of `there`, the very objects, of the same ids and texts."""
+    """Return how many messages at the front are those of `there`, with the same ids and texts; others are found by content."""
     count = len(there)
     same = messages[:count] == there  # of the same objects, which is the usual case, nothing else is compared
     if same and messages.ids[:count] == there.ids and messages.texts[:count] == there.texts:
@@ -183,16 +185,6 @@ def _cut(runs: Sequence[Run], count: int) -> list[Run]:
         cut.append((first, min(last, first + count - 1)))
         count -= last - first + 1
     return cut
-
-
-def _extend(runs: list[Run], positions: Sequence[int]) -> None:
-    first, last = positions[0], positions[-1]
-    if last - first + 1 == len(positions):  # none was erased: the usual case, without a call each
-        _append(runs, first)
-        runs[-1] = (runs[-1][0], last)
-        return
-    for position in positions:
-        _append(runs, position)
 
 
 def _append(runs: list[Run], position: int) -> None:

@@ -51,7 +51,7 @@ class Loaded(CheckpointTuple):
 
 
 class MessageRows:
-    """TieredReader and writes the message channels of one tier."""
+    """Reads and writes the message channels of one tier."""
 
     def __init__(self, channels: Sequence[str]) -> None:
         self.channels = tuple(channels)
