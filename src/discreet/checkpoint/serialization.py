@@ -17,7 +17,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from discreet import metrics
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
 from discreet.checkpoint.messages import Chosen
-from discreet.checkpoint.thread_scratch import FRONT, Front, ThreadScratch
+from discreet.checkpoint.scratch_serializer import FRONT, Front
+from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.checkpoint.user_input import UserInput
 
 logger = logging.getLogger(__name__)

@@ -17,9 +17,10 @@ from langgraph.types import Command, Send, interrupt
 from discreet import metrics
 from discreet.checkpoint import postgres_spill
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
+from discreet.checkpoint.scratch_serializer import FRONT
 from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import Spilled, spill_keys
-from discreet.checkpoint.thread_scratch import FRONT, ThreadScratch
+from discreet.checkpoint.thread_scratch import ThreadScratch
 from discreet.encryption import make_key, write_key
 from discreet.errors import ConfigurationError
 

@@ -4,8 +4,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from discreet.checkpoint import CheckpointPolicy
 from discreet.checkpoint.filter import filter_checkpoint
 from discreet.checkpoint.messages import Turn
+from discreet.checkpoint.scratch_serializer import ScratchSerializer
 from discreet.checkpoint.stored_messages import KnownMessages, StoredMessages
-from discreet.checkpoint.thread_scratch import ScratchSerializer
 
 
 class CountingRedactor:
