@@ -25,7 +25,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 lint format check bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus lint format check bench lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -66,6 +66,16 @@ test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
 	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
 		tests/integration/storage tests/integration/graph --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
+
+# Through PgBouncer in transaction mode, in a schema with another name, with pgvector out of sight.
+test-pooled: $(READY)  ## Run the storage's tests in somebody else's database, behind a pooler
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage \
+		-k "not (langgraph or a_killed_build or no_text_is_readable or a_database_that_is_down)" $(ARGS)
+
+test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
+	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }
+	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage $(ARGS)
+	@test "$$DISCREET_TEST_CITUS_KILLS" != true || $(BIN)/python -m pytest -m slow tests/cluster
 
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph, drain
 from discreet.graph.guard import guarded
-from discreet.storage.base_store import DiscreetStore
 from discreet.storage.shared import process_storage
+from discreet.storage.store.postgres_store import DiscreetStore
 
 graph = guarded(
     build_graph(

@@ -52,6 +52,21 @@ PageMark = tuple[datetime, UUID]
 is gone."""
 
 Text = Annotated[str, AfterValidator(storable)]
+
+
+def _in_utc(at: datetime) -> datetime:
+    """Return `at`, if it lies between the years 1 and 9999 in UTC too."""
+    try:
+        at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must lie between the years 1 and 9999 in UTC") from None
+    return at
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+
+MAX_POSITION = 2**62
+"""So that those of the turns around it fit the database's numbers too."""
 Tag = Annotated[Text, Field(min_length=1, max_length=100)]
 
 
@@ -101,13 +116,13 @@ class MemoryRecord(Record):
     """The turn that it was said in."""
     thread_id: Text | None = None
     """The conversation that it was said in."""
-    position: Annotated[int, Field(ge=0)] | None = None
+    position: Annotated[int, Field(ge=0, le=MAX_POSITION)] | None = None
     """Its order in the thread, from 0. Required for `turn`, together with `thread_id`."""
     agent_id: Text | None = None
     """The agent that saved it."""
     app_name: Annotated[Text, Field(min_length=1, max_length=200)] = "default"
     """The application that it belongs to."""
-    created_at: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
+    created_at: Moment = Field(default_factory=lambda: datetime.now(UTC))
     """When it was said."""
     importance: Annotated[int, Field(ge=1, le=10)] = 5
     """1 (trivial) to 10 (vital)."""
@@ -123,9 +138,9 @@ class MemoryRecord(Record):
     """Where it comes from."""
     feedback: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_FEEDBACK)
     """Ratings and comments, oldest first."""
-    valid_from: AwareDatetime | None = None
+    valid_from: Moment | None = None
     """Since when it holds; None: since `created_at`."""
-    valid_to: AwareDatetime | None = None
+    valid_to: Moment | None = None
     """Until when it held; None: it holds."""
 
     @property
@@ -171,11 +186,11 @@ class MemoryFilters(Record):
     """Only memories of these types."""
     tags: list[Tag] | None = None
     """Only memories that carry all these tags."""
-    after: AwareDatetime | None = None
+    after: Moment | None = None
     """Only memories said at or after this time."""
-    before: AwareDatetime | None = None
+    before: Moment | None = None
     """Only memories said before this time."""
-    as_of: AwareDatetime | None = None
+    as_of: Moment | None = None
     """What held at this time, superseded since or not. None: what holds now."""
 
 
@@ -220,7 +235,7 @@ class TurnRecord(Annotation):
     """Set when the turn hit the tool loop's limit."""
     provenance: Provenance = Provenance()
     """Which model answered."""
-    started_at: AwareDatetime
+    started_at: Moment
     """When the user's message arrived."""
-    ended_at: AwareDatetime
+    ended_at: Moment
     """When the answer was complete."""

@@ -22,6 +22,8 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from testkit import pooler
+from testkit.citus import CITUS_DSN, Cluster
+from testkit.keys import IDENTITY_KEY_SETTING
 from testkit.ports import free_port
 
 if TYPE_CHECKING:
@@ -60,7 +62,14 @@ FIGURE = "figure"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle the files by the seed, if there is one; those that start servers of their own begin, as they wait most."""
+    """Shuffle the files by the seed, if there is one; those that start servers of their own begin, as they wait most.
+
+    What needs one server is skipped on a cluster.
+    """
+    if CITUS_DSN is not None:
+        for item in items:
+            if (mark := item.get_closest_marker("one_server")) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"on a cluster: {mark.args[0]}"))
     seed = config.getoption("--hypothesis-seed")
     if seed is not None:
         files = sorted({item.path for item in items})
@@ -85,10 +94,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(autouse=True)
 def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the developer's settings: no variable, no `.env` and no `.discreet` of the checkout is seen by a test."""
+    """Hide the developer's settings: no variable, no `.env` and no `.discreet` of the checkout is seen by a test.
+
+    All tests have one identity key, since those that share a database have data folders of their own.
+    """
     for name in list(os.environ):
         if name.startswith(_FOREIGN_SETTINGS):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("DISCREET_IDENTITY_KEY", IDENTITY_KEY_SETTING)
     monkeypatch.chdir(tmp_path)
 
 
@@ -100,7 +113,13 @@ def token() -> str:
 
 @pytest.fixture(scope="session")
 def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the DSN of one embedded server for the whole session; DISCREET_TEST_POSTGRES_VERSION chooses its version."""
+    """Return the DSN of one embedded server for the whole session; DISCREET_TEST_POSTGRES_VERSION chooses its version.
+
+    DISCREET_TEST_CITUS_DSN names the coordinator of a Citus cluster that takes its place.
+    """
+    if CITUS_DSN is not None:
+        yield CITUS_DSN
+        return
     from discreet.storage.embedded import lease_server  # here, as tests without a database need not pay for it
 
     with lease_server(tmp_path_factory.mktemp("server"), version=POSTGRES_VERSION) as dsn:
@@ -125,8 +144,17 @@ def empty_database(server_dsn: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated_template(server_dsn: str) -> Iterator[str]:
-    """Return the name of a database that has the schema and no rows; cloning it takes 50 ms, migrating 300."""
-    from discreet.storage.migrations import migrate  # here, as tests without a database need not pay for it
+    """Return the name of a database that has the schema and no rows; cloning it takes 50 ms, migrating 300.
+
+    On a cluster its tables are spread: 300 ms and 3 s.
+    """
+    if CITUS_DSN is not None:
+        with Cluster(CITUS_DSN).spread_template() as name:
+            yield name
+        return
+    from discreet.storage.database.migrating.migrations import (
+        migrate,  # here, as tests without a database need not pay for it
+    )
 
     with _new_database(server_dsn, template="template1") as dsn:
         asyncio.run(migrate(dsn))
@@ -142,6 +170,11 @@ def database(server_dsn: str, migrated_template: str) -> Iterator[str]:
 
 @contextmanager
 def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
+    if CITUS_DSN is not None:
+        cluster = Cluster(CITUS_DSN)
+        with cluster.new_database(template=None if template == "template1" else template) as name:
+            yield cluster.dsn_of(name)
+        return
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server_dsn, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")

@@ -9,11 +9,12 @@ from typing import Any, LiteralString
 
 from pgvector import HalfVector
 from racing.contestant import LIMIT
+from racing.filling import keys
 from racing.ours import OurRace
 from racing.people import Lookup, Question
 
 from discreet.retrieval.lexical import read_question
-from discreet.storage.memory_rows import MAX_COVERED_DIMS, sparse
+from discreet.storage.memories.rows import MAX_COVERED_DIMS, sparse
 
 ROUND_TRIP = "round trip"
 KERNELS = "round trip and kernels"
@@ -22,7 +23,7 @@ SEARCH = "search"
 _KERNELS: LiteralString = """
 SELECT sum({distance}), sum(m.lexical <#> %(lexical)s), sum(m.context <#> %(lexical)s)
 FROM discreet.memory m
-WHERE m.user_key = (SELECT user_key FROM discreet.person WHERE user_id = %(user_id)s)
+WHERE m.user_key = %(user_key)s
 """
 _EXACT: LiteralString = "m.embedding <#> %(embedding)s"
 _BY_BITS: LiteralString = "m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec))"
@@ -33,12 +34,13 @@ async def floor(
 ) -> dict[str, list[float]]:
     """Return the median milliseconds of `ROUND_TRIP`, `KERNELS` and `SEARCH`, a value a repetition."""
     kernels = _KERNELS.format(distance=_EXACT if embeddings.dims <= MAX_COVERED_DIMS else _BY_BITS)
+    keys_of = keys()
     medians: dict[str, list[float]] = {ROUND_TRIP: [], KERNELS: [], SEARCH: []}
     for _ in range(repetitions):
         taken: dict[str, list[float]] = {name: [] for name in medians}
         for asked in questions:
             parameters = {
-                "user_id": asked.user_id,
+                "user_key": keys_of.of_user(asked.user_id),
                 "embedding": HalfVector(embeddings.embed_query(asked.text)),
                 "lexical": sparse(dict.fromkeys(read_question(asked.text).words, 1.0)),
             }

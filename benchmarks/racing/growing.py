@@ -22,7 +22,7 @@ async def million(met: Meeting, repetitions: int) -> list[Figure]:
     times = MILLION // (met.loaded * MEMORIES)
     progress(f"{met.dims} dims: {times} times as many people")
     dsn = met.databases[Ours.tables].dsn
-    await Ours().multiply(dsn, times)
+    await Ours().multiply(dsn, met.people[: met.loaded], times)
     await settle(dsn)
     after = await _ours(met, repetitions)
     rows = met.loaded * MEMORIES

@@ -19,8 +19,8 @@ from discreet.retrieval.fusion import FUSIONS
 from discreet.retrieval.tokens import tokens
 from discreet.settings import Settings
 from discreet.storage import Storage, open_storage
-from discreet.storage.memories import PostgresMemories
-from discreet.storage.pool import Pool
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.memories.memories import PostgresMemories
 
 WAYS: Final[Mapping[str, str]] = {
     "words": "fused AS (SELECT *, own + context AS score FROM candidates WHERE own + context > 0)",

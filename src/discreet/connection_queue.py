@@ -2,7 +2,8 @@
 
 psycopg's pool counts waiting for others into its time-out: of 200 turns at once over 6 connections some 80 failed, with a
 server that was well. Here as many callers as the pool has connections are inside at a time, and its time-out counts only
-for them. Whoever shares a pool shares its queue.
+for them. Whoever shares a pool shares its queue. While callers get their turn one waits; if none has for twice the
+time-out, as where those inside wait for each other or for a server that is gone, who has waited as long is refused.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class _Queue(Generic[Waiter]):
         self._pool = ref(pool)  # queues are kept by their pool, which must not be kept by them
         self._limit = load_settings().max_waiting
         self._inside = 0
+        self._moved_at = time.monotonic()
         self._waiting: OrderedDict[Waiter, float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -48,7 +50,7 @@ class _Queue(Generic[Waiter]):
                 self._inside += 1
                 return None
             if len(self._waiting) >= self._limit:
-                raise StorageBusyError(len(self._waiting))
+                raise self._refusal()
             waiter = make()
             self._waiting[waiter] = time.monotonic()
         return waiter
@@ -57,6 +59,7 @@ class _Queue(Generic[Waiter]):
         """Give a place back, to who waits longest."""
         with self._lock:
             self._inside -= 1
+            self._moved_at = time.monotonic()
             while self._waiting and self._has_room():
                 waiter, _ = self._waiting.popitem(last=False)
                 if not waiter.cancelled():
@@ -71,15 +74,50 @@ class _Queue(Generic[Waiter]):
         if has_place:
             self._leave()
 
-    def _fail_overdue(self) -> None:
+    def _fail_overdue(self, error: PoolTimeout) -> None:
         """Fail whoever has waited longer than the pool's time-out: it can't connect, and each would wait it out again."""
-        pool = self._pool()
         with self._lock:
-            since = time.monotonic() - (pool.timeout if pool else 0)
+            since = time.monotonic() - self._patience
             for waiter in [waiter for waiter, began in self._waiting.items() if began <= since]:
                 del self._waiting[waiter]
                 if not waiter.done():
-                    waiter.set_exception(PoolTimeout("those before got no connection"))
+                    overdue = PoolTimeout("those before got no connection")
+                    overdue.__cause__ = error.__cause__
+                    waiter.set_exception(overdue)
+
+    def _check_progress(self) -> None:
+        """Look whether anybody has got on lately.
+
+        Raises:
+            StorageBusyError: Nobody has in twice the pool's time-out.
+        """
+        with self._lock:
+            if (
+                time.monotonic() - self._moved_at >= 2 * self._patience
+            ):  # those inside have failed by then, if they wait for the pool
+                raise self._refusal()
+
+    def _refusal(self) -> StorageBusyError:
+        metrics.pool_refused.inc()
+        return StorageBusyError(len(self._waiting))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether who comes now has to wait."""
+        with self._lock:
+            return bool(self._waiting) or not self._has_room()
+
+    @property
+    def longest_wait(self) -> float:
+        """For how many seconds the first in line has waited; 0 if nobody waits."""
+        with self._lock:
+            began = next(iter(self._waiting.values()), None)
+            return 0 if began is None else time.monotonic() - began
+
+    @property
+    def _patience(self) -> float:
+        pool = self._pool()
+        return pool.timeout if pool else 0
 
     def _has_room(self) -> bool:
         pool = self._pool()
@@ -94,21 +132,23 @@ class AsyncConnectionQueue(_Queue["asyncio.Future[None]"]):
         """Be one of those who may ask the pool for a connection.
 
         Raises:
-            StorageBusyError: DISCREET_MAX_WAITING others wait already.
+            StorageBusyError: DISCREET_MAX_WAITING others wait already, or nobody got on for twice the pool's time.
             PoolTimeout: Those before got no connection in the pool's time, and this caller has waited as long.
         """
         waiter = self._enter(asyncio.get_running_loop().create_future)
         if waiter is not None:
             try:
                 with _counted():
-                    await waiter
+                    while not (await asyncio.wait([waiter], timeout=self._patience))[0]:
+                        self._check_progress()
+                    waiter.result()
             except BaseException:  # cancelled, as a rule
                 self._give_up(waiter)
                 raise
         try:
             yield
-        except PoolTimeout:
-            self._fail_overdue()
+        except PoolTimeout as error:
+            self._fail_overdue(error)
             raise
         finally:
             self._leave()
@@ -124,14 +164,16 @@ class ConnectionQueue(_Queue["futures.Future[None]"]):
         if waiter is not None:
             try:
                 with _counted():
+                    while not futures.wait([waiter], timeout=self._patience).done:
+                        self._check_progress()
                     waiter.result()
             except BaseException:  # a key was pressed, as a rule
                 self._give_up(waiter)
                 raise
         try:
             yield
-        except PoolTimeout:
-            self._fail_overdue()
+        except PoolTimeout as error:
+            self._fail_overdue(error)
             raise
         finally:
             self._leave()

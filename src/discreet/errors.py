@@ -40,11 +40,24 @@ DiscreetError
 │   └── TransientStateLostError   a checkpoint, or a paused turn, that lived in a process that is gone
 │       └── PauseExpiredError     a paused turn that waited longer than it could
 ├── StorageError
-│   ├── StorageUnavailableError   the database can't be reached
-│   │   └── StorageBusyError      too many wait for a connection already
+│   ├── StorageUnavailableError   the database can't do the work now; of no closer kind: it can't be reached
+│   │   ├── StorageBusyError      too many wait for a connection of this process's pool already
+│   │   │   └── UserBusyError     too many wait to write for one user
+│   │   ├── LoginRefusedError     the server answers, and lets this role or password not in
+│   │   ├── TooManyConnectionsError
+│   │   ├── ServerRestartingError it starts, stops, or ended the session
+│   │   ├── StatementTimeoutError
+│   │   ├── LockTimeoutError
+│   │   ├── ReadOnlyServerError   a standby, or a role that may only read
+│   │   ├── ServerFullError       its disk or memory is used up
+│   │   └── PoolerError           what is between here and the server failed
+│   ├── UserErasedError           all of a user was erased while something was under way for them
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
+│   │   └── NewerDatabaseError    a newer Discreet has changed the tables; this one does not know how
 │   ├── EmbeddedServerError       the bundled server can't be started
+│   │   ├── UpgradeNeededError    its data is of an older major version
+│   │   └── ServerInUseError      other processes use it, and must not now
 │   └── ShortTermError            sessions, last rounds and claims can't be reached
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
 ├── TransientEntryError           a key or a time to live that transient state does not take
@@ -401,16 +414,85 @@ class StorageUnavailableError(StorageError):
 
 
 class StorageBusyError(StorageUnavailableError):
-    """Too many callers wait for a database connection already."""
+    """All database connections of this process are in use."""
 
     code = "storage_busy"
 
     def __init__(self, waiting: int) -> None:
         self.waiting = waiting
+        waits = f", and {waiting:,} callers wait for one already" if waiting else ""
         super().__init__(
-            f"{waiting:,} callers wait for a database connection already. Try again in a moment; should this last, add "
-            "processes, or raise DISCREET_POOL_SIZE as far as the server's connections go (DISCREET_MAX_WAITING bounds the line)."
+            f"All database connections of this process are in use{waits}. The database itself may be well. Try again in a moment; should this last, add processes, or raise DISCREET_POOL_SIZE as far as "
+            "the server's connections go (DISCREET_MAX_WAITING bounds the line)."
         )
+
+
+class UserBusyError(StorageBusyError):
+    """Too much is being written for one user at once."""
+
+    code = "user_busy"
+
+    def __init__(self, waiting: int = 0) -> None:
+        self.waiting = waiting
+        line = f", and {waiting:,} wait already" if waiting else ""
+        StorageError.__init__(
+            self,
+            f"Others are writing for this user{line}. Nothing was stored: try again in a moment, and save in batches.",
+        )
+
+
+class UserErasedError(StorageError):
+    """All that was kept of this user was erased while this was under way. Nothing was stored."""
+
+    code = "user_erased"
+
+
+class LoginRefusedError(StorageUnavailableError):
+    """The database answers and refuses the login. Check role, password, database and pg_hba.conf."""
+
+    code = "storage_login"
+
+
+class TooManyConnectionsError(StorageUnavailableError):
+    """The database takes no more connections. Lower DISCREET_POOL_SIZE, raise max_connections, or put a pooler in between."""
+
+    code = "storage_connections"
+
+
+class ServerRestartingError(StorageUnavailableError):
+    """The database is starting or stopping, or an administrator ended the session. Try again in a moment."""
+
+    code = "storage_restarting"
+
+
+class StatementTimeoutError(StorageUnavailableError):
+    """The database ended work that took longer than its statement_timeout allows. Nothing of it was stored; raise it, or see what was slow."""
+
+    code = "storage_timeout"
+
+
+class LockTimeoutError(StorageUnavailableError):
+    """Others held a lock for longer than is waited for one. Nothing was stored; try again in a moment."""
+
+    code = "storage_locked"
+
+
+class ReadOnlyServerError(StorageUnavailableError):
+    """The database can only be read: it is a standby, or default_transaction_read_only is on. Nothing was stored; write to the primary."""
+
+    code = "storage_read_only"
+
+
+class ServerFullError(StorageUnavailableError):
+    """The database has no disk space or memory left. Nothing was stored; make room on its server."""
+
+    code = "storage_full"
+
+
+class PoolerError(StorageUnavailableError):
+    """The pooler between here and the database refused or broke off. Its log says why."""
+
+    code = "storage_pooler"
 
 
 class UnsupportedServerError(StorageError):
@@ -425,10 +507,48 @@ class MigrationError(StorageError):
     code = "migration"
 
 
+class NewerDatabaseError(MigrationError):
+    """A newer Discreet has migrated this database."""
+
+    code = "migration_newer"
+
+    def __init__(self, unknown: Sequence[str], needs: str, this: str) -> None:
+        self.unknown = unknown
+        """Names of the migrations that this version does not know, in their order."""
+        self.needs = needs
+        """Version of Discreet that applied the last of them."""
+        super().__init__(
+            f"Discreet {needs} has migrated this database ({', '.join(unknown)}), and this is Discreet {this}, which does not "
+            f"know its tables any more. Install Discreet {needs} or newer, or restore the dump made before that migration."
+        )
+
+
 class EmbeddedServerError(StorageError):
     """The embedded PostgreSQL server can't be used."""
 
     code = "embedded_server"
+
+
+class UpgradeNeededError(EmbeddedServerError):
+    """The embedded server's data is of an older major version of PostgreSQL. Run `discreet upgrade`."""
+
+    code = "embedded_upgrade"
+
+    def __init__(self, data_dir: object, found: int, asked: int) -> None:
+        self.found, self.asked = found, asked
+        super().__init__(
+            f"{data_dir} holds data of PostgreSQL {found}, and {asked} is asked for. `discreet upgrade` takes it along; "
+            f"DISCREET_POSTGRES_VERSION={found} goes on with {found}."
+        )
+
+
+class ServerInUseError(EmbeddedServerError):
+    """Other processes use the embedded server. End them and try again."""
+
+    code = "embedded_in_use"
+
+    def __init__(self, folder: object) -> None:
+        super().__init__(f"Other processes use the server of {folder}. End them and try again.")
 
 
 class ShortTermError(StorageError):

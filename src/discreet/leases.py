@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
-from weakref import WeakSet
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
@@ -19,10 +19,27 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from discreet.connection_queue import async_queue, sync_queue
 from discreet.settings import load_settings
 
+C = TypeVar("C", bound=AsyncConnection[Any])
+
 _SERVER_PROCESS = "SELECT pg_backend_pid()"
 
-_known: WeakSet[AsyncConnection[Any] | Connection[Any]] = WeakSet()
-"""Connections of which it was found out whether they lead to one server."""
+_pooled: WeakKeyDictionary[AsyncConnection[Any] | Connection[Any], bool] = WeakKeyDictionary()
+"""Whether a pooler is in between, for connections of which it was found out."""
+
+
+class QueuedPool(AsyncConnectionPool[C]):
+    """A pool whose `connection()` is lent in turn, to whoever asks."""
+
+    @asynccontextmanager
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[C]:  # noqa: ASYNC109  # psycopg's signature
+        """Yield a connection when it is this caller's turn; `timeout` begins to count then.
+
+        Raises:
+            StorageBusyError: DISCREET_MAX_WAITING others wait already, or nobody got on for twice the pool's time.
+            PoolTimeout: The pool had none in its time, or had none for those before.
+        """
+        async with async_queue(self).place(), super().connection(timeout) as conn:
+            yield conn
 
 
 @asynccontextmanager
@@ -30,11 +47,16 @@ async def lease(pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncConnection
     """Yield a connection of `pool` when it is this caller's turn.
 
     Raises:
-        StorageBusyError: DISCREET_MAX_WAITING others wait already.
+        StorageBusyError: DISCREET_MAX_WAITING others wait already, or nobody got on for twice the pool's time.
         PoolTimeout: The pool had none in its time, or had none for those before.
     """
+    if isinstance(pool, QueuedPool):  # stands in line by itself; two places for one caller could keep all waiting
+        async with pool.connection() as conn:
+            await check_pooler(conn)
+            yield conn
+        return
     async with async_queue(pool).place(), pool.connection() as conn:
-        await check_prepared(conn)
+        await check_pooler(conn)
         yield conn
 
 
@@ -42,43 +64,54 @@ async def lease(pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncConnection
 def sync_lease(pool: ConnectionPool[Any]) -> Iterator[Connection[Any]]:
     """Do what `lease` does, blocking."""
     with sync_queue(pool).place(), pool.connection() as conn:
-        sync_check_prepared(conn)
+        sync_check_pooler(conn)
         yield conn
 
 
-async def check_prepared(conn: AsyncConnection[Any]) -> None:
-    """See to it that nothing is prepared on `conn` behind a pooler, or as DISCREET_PREPARED_STATEMENTS says. Asks once."""
-    if conn in _known:
+async def check_pooler(conn: AsyncConnection[Any]) -> None:
+    """See to it that nothing is prepared on `conn` behind a pooler, or as DISCREET_POOLER says. Asks once."""
+    if conn in _pooled:
         return
-    if _is_asked(conn):
-        async with conn.cursor(row_factory=scalar_row) as cursor:
-            await cursor.execute(_SERVER_PROCESS, prepare=False)
-            _compare(conn, await cursor.fetchone())
-        if not conn.autocommit:
-            await conn.rollback()  # what comes may have to begin the transaction itself
-    _known.add(conn)
+    if not _is_asked(conn):
+        note_server_process(conn, None)
+        return
+    async with conn.cursor(row_factory=scalar_row) as cursor:
+        await cursor.execute(_SERVER_PROCESS, prepare=False)
+        note_server_process(conn, await cursor.fetchone())
+    if not conn.autocommit:
+        await conn.rollback()  # what comes may have to begin the transaction itself
 
 
-def sync_check_prepared(conn: Connection[Any]) -> None:
-    """Do what `check_prepared` does, blocking."""
-    if conn in _known:
+def sync_check_pooler(conn: Connection[Any]) -> None:
+    """Do what `check_pooler` does, blocking."""
+    if conn in _pooled:
         return
-    if _is_asked(conn):
-        with conn.cursor(row_factory=scalar_row) as cursor:
-            _compare(conn, cursor.execute(_SERVER_PROCESS, prepare=False).fetchone())
-        if not conn.autocommit:
-            conn.rollback()
-    _known.add(conn)
+    if not _is_asked(conn):
+        note_server_process(conn, None)
+        return
+    with conn.cursor(row_factory=scalar_row) as cursor:
+        note_server_process(conn, cursor.execute(_SERVER_PROCESS, prepare=False).fetchone())
+    if not conn.autocommit:
+        conn.rollback()
+
+
+def note_server_process(conn: AsyncConnection[Any] | Connection[Any], process: int | None) -> bool:
+    """Return whether a pooler is in between, and prepare nothing then.
+
+    `process` is what the server says of itself, None if it was not asked.
+    """
+    setting = load_settings().pooler
+    between = process not in {None, conn.info.backend_pid} if setting == "auto" else setting
+    if between:
+        conn.prepare_threshold = None
+    _pooled[conn] = between
+    return between
+
+
+def is_pooled(conn: AsyncConnection[Any] | Connection[Any]) -> bool:
+    """Return whether `conn` is known to lead to a pooler: what a session is told would reach others."""
+    return _pooled.get(conn, False)
 
 
 def _is_asked(conn: AsyncConnection[Any] | Connection[Any]) -> bool:
-    """Do what the setting says. Return whether the server has to be asked."""
-    setting = load_settings().prepared_statements
-    if setting == "off":
-        conn.prepare_threshold = None
-    return setting == "auto" and conn.prepare_threshold is not None
-
-
-def _compare(conn: AsyncConnection[Any] | Connection[Any], server_process: int | None) -> None:
-    if server_process != conn.info.backend_pid:
-        conn.prepare_threshold = None
+    return load_settings().pooler == "auto" and conn.prepare_threshold is not None

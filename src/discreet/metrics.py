@@ -22,6 +22,9 @@ retrieve_seconds = Histogram("discreet_retrieve_seconds", "Time one retrieval to
 persist_failures = Counter(
     "discreet_persist_failures_total", "Turns that could not be kept in one of their places.", ["what", "cause"]
 )
+unreadable_rows = Counter(
+    "discreet_unreadable_rows_total", "Stored memories that were passed over since their encryption key is not known"
+)
 memories_saved = Counter("discreet_memories_saved_total", "Memories saved, by type.", ["type"])
 memories_refused = Counter("discreet_memories_refused_total", "Texts refused as memories, by reason.", ["reason"])
 redactions = Counter("discreet_redactions_total", "Values replaced by placeholders, by type.", ["type"])
@@ -32,6 +35,18 @@ pool_waiting = Gauge("discreet_pool_waiting", "Callers in line for a database co
 pool_wait_seconds = Histogram(
     "discreet_pool_wait_seconds",
     "Time that callers stood in line for a database connection; who did not have to is not counted.",
+)
+pool_refused = Counter(
+    "discreet_pool_refused_total",
+    "Callers that got no database connection since too many waited already, or none came free in time.",
+)
+storage_failures = Counter(
+    "discreet_storage_failures_total",
+    "Times that the database could not do what was asked, by code of the error.",
+    ["code"],
+)
+replica_failures = Counter(
+    "discreet_replica_failures_total", "Searches that the primary did since the replica failed, by cause.", ["cause"]
 )
 spill_unreadable = Counter(
     "discreet_spill_unreadable_total", "Paused turns in the database that could not be opened, by cause.", ["cause"]

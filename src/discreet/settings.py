@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from discreet.errors import ConfigurationError
@@ -32,6 +33,21 @@ Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_json_list)]
 """A JSON list of strings, read here so that an error names the variable like any other."""
 
 
+_MAX_IDENTIFIER = 63
+"""Bytes of a name in PostgreSQL (docs, section 4.1.1)."""
+
+
+def _identifier(written: str) -> str:
+    """Return a name that PostgreSQL takes and that can stand in any statement, quoted."""
+    if not re.fullmatch(r"[^\W\d][\w -]*", written) or len(written.encode()) > _MAX_IDENTIFIER or written[:3] == "pg_":
+        raise ValueError("Write a letter, then letters, digits, _, - and spaces, 63 bytes at most, and no pg_ first.")
+    return written
+
+
+Identifier = Annotated[str, AfterValidator(_identifier)]
+"""Name of something in a database."""
+
+
 class Settings(BaseSettings):
     """Process-wide settings, each `DISCREET_<NAME>` in the environment unless it says otherwise."""
 
@@ -42,6 +58,14 @@ class Settings(BaseSettings):
     postgres_dsn: SecretStr | None = Field(
         default=None, description="PostgreSQL to use instead of the embedded server (pgvector >= 0.7)."
     )
+    postgres_read_dsn: SecretStr | None = Field(
+        default=None,
+        description="Replica of that PostgreSQL to search on, as old as it is behind; the primary stands in for it.",
+    )
+    postgres_password_provider: str | None = Field(
+        default=None,
+        description="module:function that returns the database's password for each new connection, as for tokens of a cloud.",
+    )
     redis_url: SecretStr | None = Field(
         default=None, description="Redis or Valkey to keep sessions, last rounds and claims in instead of PostgreSQL."
     )
@@ -51,9 +75,14 @@ class Settings(BaseSettings):
     max_waiting: int = Field(
         default=1_000, ge=0, description="Callers that may wait for a database connection; one more is refused at once."
     )
-    prepared_statements: Literal["auto", "on", "off"] = Field(
+    pooler: Literal["auto"] | bool = Field(
         default="auto",
-        description="Whether statements are prepared on the server: off behind a pooler in transaction mode, which auto notices.",
+        description="Whether a pooler in transaction mode is before the database: nothing is prepared or set there. auto notices one.",
+    )
+    db_schema: Identifier = Field(
+        default="discreet",
+        validation_alias=AliasChoices("DISCREET_DB_SCHEMA", "DISCREET_SCHEMA"),
+        description="Schema of the database that the tables are in; `discreet migrate` makes it.",
     )
     encryption_keys: SecretStr | None = Field(
         default=None, description="Keys as id:base64 of 32 bytes, comma-separated; the first seals, all open."
@@ -174,6 +203,12 @@ class Settings(BaseSettings):
 
     default_user: str | None = Field(
         default=None, description="user_id for runs that name none. Leave unset where several people share a server."
+    )
+    anonymous_days: int = Field(
+        default=30,
+        ge=1,
+        le=3650,
+        description="Days for which conversations without a user_id are kept, from their first turn.",
     )
     context_window_size: int | None = Field(
         default=None,

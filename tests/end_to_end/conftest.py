@@ -97,6 +97,7 @@ def dev_server(project, discreet_command, clean_environment, wait_until_ready):
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            umask=0,  # test_files_are_of_their_owner_alone
         )
     try:
         wait_until_ready(process, url, log)

@@ -349,6 +349,15 @@ async def test_no_planted_value_reaches_postgres(client, dev_server, token):
     assert search.found.keys() == {"kept"}
 
 
+async def test_files_are_of_their_owner_alone(client, dev_server, user):
+    """It was started under an open umask."""
+    folders = [dev_server.data_dir, dev_server.project / ".langgraph_api"]
+    paths = [path for folder in folders for path in (folder, *folder.rglob("*"))]
+    assert {path.name for path in paths} >= {"development.key", "identity.key", "PG_VERSION"}
+    assert [path for path in paths if path.parent.name == ".langgraph_api"]
+    assert not [path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077]
+
+
 async def test_the_server_talks_to_loopback_only(client, dev_server):
     await say(client, FACT)
     processes = [psutil.Process(dev_server.pid), *psutil.Process(dev_server.pid).children(recursive=True)]

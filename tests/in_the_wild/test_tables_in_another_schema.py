@@ -16,7 +16,7 @@ from testkit.houses import House
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.errors import DiscreetError
-from discreet.storage.migrations import migrate
+from discreet.storage.database.migrating.migrations import migrate
 
 
 def chat(house: House, saver: Any, *responses: Any) -> Any:

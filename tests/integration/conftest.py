@@ -17,14 +17,17 @@ class Relay:
     def __init__(self, dsn: str) -> None:
         where = urlsplit(dsn)
         options = {name: values[0] for name, values in parse_qs(where.query).items()}
-        self._server = f"{options['host']}/.s.PGSQL.{options['port']}"
+        self._server: tuple[str, int] | str = (where.hostname or "", where.port or 0)
+        if where.hostname is None:
+            self._server = f"{options['host']}/.s.PGSQL.{options['port']}"
         self._sockets: list[socket.socket] = []
         self._listener: socket.socket | None = None
         self._port = 0
         self._lock = threading.Lock()
         self.up()
         options |= {"host": "127.0.0.1", "port": str(self._port), "sslmode": "disable", "gssencmode": "disable"}
-        self.dsn = where._replace(query=urlencode(options)).geturl()
+        user, _, _ = where.netloc.rpartition("@")
+        self.dsn = where._replace(netloc=f"{user}@" if user else "", query=urlencode(options)).geturl()
         """Of the same database, by way of the relay."""
 
     def up(self) -> None:
@@ -49,7 +52,7 @@ class Relay:
         with suppress(OSError):
             while True:
                 client, _ = listener.accept()
-                server = socket.socket(socket.AF_UNIX)
+                server = socket.socket(socket.AF_UNIX if isinstance(self._server, str) else socket.AF_INET)
                 with self._lock:
                     if self._listener is not listener:  # taken down meanwhile
                         client.close()

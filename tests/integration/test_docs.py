@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
 from discreet.checkpoint import KEEP, REDACT
 from discreet.ports import AnnotatedTurn
 from discreet.state.records import Annotation
@@ -110,3 +112,10 @@ def test_the_gate_page():
 async def test_the_input_page():
     (page,) = snippets("input.md")
     assert await page["main"]() == "Recording (1 min 20 s): make, pills, old, Monday, since, hurts, knee, left"
+
+
+async def test_the_postgresql_page(empty_database):
+    (page,) = snippets("postgresql.md")
+    password = conninfo_to_dict(empty_database)["password"]
+    dsn = make_conninfo(empty_database, password="wrong")
+    assert await page["main"](dsn, lambda: password) == 0

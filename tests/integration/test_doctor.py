@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import psycopg
 import pytest
 from typer.testing import CliRunner
 
+from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app
 from discreet.encryption import make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
-from discreet.storage.migrations import released
+from discreet.storage.database.migrating.migrations import released
 
 PASSWORD = "tops" + "ecret"
 
@@ -33,6 +35,7 @@ def doctor(monkeypatch):
 
 
 def test_a_service_that_is_well(doctor, database, redis_url):
+    asyncio.run(migrate_checkpoints(database))
     code, checks = doctor(
         DISCREET_POSTGRES_DSN=database,
         DISCREET_REDIS_URL=redis_url,
@@ -45,15 +48,16 @@ def test_a_service_that_is_well(doctor, database, redis_url):
     )
     assert code == 0
     assert {check["state"] for check in checks.values()} == {"ok"}
-    assert list(checks)[:4] == ["database", "pgvector", "schema", "redis"]
+    assert list(checks)[:4] == ["database", "pgvector", "schema", "checkpoints"]
     assert checks["redis"]["say"] == "It answers."
 
 
 def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_database):
     code, checks = doctor("--dsn", empty_database)
     assert code == 1
-    assert (checks["pgvector"]["state"], checks["schema"]["state"]) == ("warn", "fail")
-    assert "discreet migrate" in checks["schema"]["say"]
+    assert [checks[name]["state"] for name in ("pgvector", "schema", "checkpoints")] == ["warn", "fail", "warn"]
+    assert all("discreet migrate" in checks[name]["say"] for name in ("pgvector", "schema", "checkpoints"))
+    assert "LangGraph's tables" in checks["checkpoints"]["say"]
     with psycopg.connect(empty_database) as connection:
         assert connection.execute("SELECT to_regclass('discreet.migrations')").fetchone() == (None,)
 
@@ -69,10 +73,20 @@ def test_a_database_that_lacks_the_last_migration_only(doctor, database):
 
 def test_a_migration_that_was_changed_is_a_failure(doctor, database):
     with psycopg.connect(database) as connection:
-        connection.execute("UPDATE discreet.migrations SET checksum = 'x' WHERE name LIKE '0002%'")
+        connection.execute("UPDATE discreet.migrations SET checksum = 'x' WHERE name = %s", [released()[-1].name])
     code, checks = doctor("--dsn", database)
     assert (code, checks["schema"]["state"]) == (1, "fail")
-    assert "0002" in checks["schema"]["say"]
+    assert f"{released()[-1].name} was changed" in checks["schema"]["say"]
+
+
+def test_a_database_that_a_newer_version_has_migrated_is_a_failure(doctor, database):
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            "INSERT INTO discreet.migrations (name, checksum, version) VALUES ('9001_next', 'x', '7.1.0')"
+        )
+    code, checks = doctor("--dsn", database)
+    assert (code, checks["schema"]["state"]) == (1, "fail")
+    assert "Install Discreet 7.1.0 or newer" in checks["schema"]["say"]
 
 
 def test_servers_that_are_down_are_found_at_once_and_no_password_is_shown(doctor):
@@ -103,3 +117,15 @@ def test_for_people_it_is_a_line_a_check(database):
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines[0][:2] == ["ok", "database"]
     assert {state for state, _, _ in lines} == {"ok", "warn"}
+
+
+def test_a_pooler_a_replica_and_a_database_that_is_only_read_are_named(doctor, database, pooled_database):
+    code, checks = doctor("--dsn", pooled_database, DISCREET_POSTGRES_READ_DSN=database)
+    assert "through a pooler" in checks["database"]["say"]
+    assert checks["replica"]["state"] == "ok"
+    code, checks = doctor("--dsn", database, DISCREET_POSTGRES_READ_DSN=pooled_database)
+    assert "pooler" not in checks["database"]["say"]
+    assert (code, checks["replica"]["state"]) == (0, "warn")  # it lacks the tables
+    reads = psycopg.conninfo.make_conninfo(database, options="-c default_transaction_read_only=on")
+    code, checks = doctor("--dsn", reads, DISCREET_POSTGRES_READ_DSN=f"postgresql://ann:{PASSWORD}@127.0.0.1:1/none")
+    assert (code, checks["database"]["state"], checks["replica"]["state"]) == (0, "warn", "warn")

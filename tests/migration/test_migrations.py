@@ -12,10 +12,11 @@ import psycopg
 import pytest
 from testkit.scripts import ScriptProcess
 
+from discreet import locks
 from discreet.errors import MigrationError, StorageUnavailableError, UnsupportedServerError
-from discreet.storage import migrations, open_storage, server
-from discreet.storage.migrations import migrate, released
-from discreet.testing import StubEmbeddings
+from discreet.storage.database.connecting import server
+from discreet.storage.database.migrating import migrations
+from discreet.storage.database.migrating.migrations import migrate, released
 
 DESCRIBE_SCHEMA = """
 SELECT 'column', c.relname || '.' || a.attname,
@@ -53,7 +54,7 @@ def describe(dsn):
 
 
 async def test_the_commented_schema_is_what_the_migrations_make(empty_database, database):
-    schema = resources.files("discreet.storage.sql").joinpath("schema.sql").read_text("utf-8")
+    schema = resources.files("discreet.storage.database.migrating.sql").joinpath("schema.sql").read_text("utf-8")
     with psycopg.connect(empty_database) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute(schema)
@@ -77,7 +78,7 @@ async def test_eight_first_starts_at_once_all_succeed(empty_database):
 
 @pytest.mark.slow
 async def test_eight_processes_may_start_at_once(empty_database):
-    script = "import asyncio, sys; from discreet.storage.migrations import migrate; asyncio.run(migrate(sys.argv[1]))"
+    script = "import asyncio, sys; from discreet.storage.database.migrating.migrations import migrate; asyncio.run(migrate(sys.argv[1]))"
     with ExitStack() as stack:
         processes = [stack.enter_context(ScriptProcess(script, empty_database)) for _ in range(8)]
         assert [process.wait() for process in processes] == [0] * 8
@@ -86,7 +87,7 @@ async def test_eight_processes_may_start_at_once(empty_database):
 async def test_a_changed_released_file_is_refused(database, monkeypatch):
     changed = [replace(migration, sql=migration.sql + "-- changed") for migration in released()]
     monkeypatch.setattr(migrations, "released", lambda: changed)
-    with pytest.raises(MigrationError, match=r"0001_memories was changed"):
+    with pytest.raises(MigrationError, match=r"0001_schema was changed"):
         await migrate(database)
 
 
@@ -103,7 +104,7 @@ async def test_a_failing_migration_leaves_nothing_behind(empty_database, monkeyp
 
 async def test_waiting_for_another_process_is_bounded(empty_database):
     with psycopg.connect(empty_database) as other:
-        other.execute("SELECT pg_advisory_xact_lock(hashtextextended('discreet.migrations', 0))")
+        other.execute("SELECT pg_advisory_xact_lock(%s)", [locks.SETUP_LOCK])
         with pytest.raises(MigrationError, match="Another process"):
             await migrate(empty_database, lock_seconds=0.1)
         other.rollback()
@@ -141,40 +142,3 @@ async def test_a_server_that_is_not_there_is_unavailable_and_the_password_is_not
     with pytest.raises(StorageUnavailableError) as caught:
         await migrate("postgresql://ann:" + "tops" + "ecret@127.0.0.1:1/none")
     assert "topsecret" not in f"{caught.value!r} {caught.value.__cause__!r}"
-
-
-async def test_memories_of_the_first_version_are_kept_counted_and_found(empty_database, monkeypatch):
-    everything = released()
-    monkeypatch.setattr(migrations, "released", lambda: everything[:1])
-    await migrate(empty_database)
-    space = StubEmbeddings(dims=16)
-    vector = str(space.embed_query("Keeps parrots"))
-    with psycopg.connect(empty_database) as connection:
-        connection.execute("INSERT INTO discreet.person (user_id) VALUES ('ann')")
-        connection.execute("INSERT INTO discreet.app (app_name) VALUES ('default')")
-        connection.execute(
-            "INSERT INTO discreet.embedding_space (name, dims, cosine_zero, cosine_one) VALUES (%s, 16, 0, 1)",
-            (space.name,),
-        )
-        connection.execute(
-            """
-            INSERT INTO discreet.memory (
-                user_key, entry_id, app_key, space_key, type, created_at, embedding, text, text_key, importance,
-                confidence, tags, conflict_flags, loop_flag, provenance, feedback
-            ) VALUES (1, gen_random_uuid(), 1, 1, 'user_fact', now(), %s, 'Keeps parrots', gen_random_uuid(), 5, 1, '{}',
-                      '{}', false, '{}', '[]')
-            """,
-            (vector,),
-        )
-    monkeypatch.setattr(migrations, "released", lambda: everything)
-    await migrate(empty_database)
-    async with open_storage(empty_database, embeddings=space) as storage:
-        assert [hit.record.text for hit in await storage.memories.search("ann", "Keeps parrots")] == ["Keeps parrots"]
-        async with asyncio.timeout(20):
-            while people(empty_database) != [(1, 1)]:  # noqa: ASYNC110  # the upkeep writes it, when it comes to it
-                await asyncio.sleep(0.02)
-
-
-def people(dsn):
-    with psycopg.connect(dsn) as connection:
-        return connection.execute("SELECT memories, space_key FROM discreet.person").fetchall()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from discreet.settings import Settings
-from discreet.storage.migrations import migrate
+from discreet.storage.database.migrating.migrations import migrate
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 TEXT = (DEPLOY / "compose.yaml").read_text()

@@ -107,9 +107,9 @@ class NewEntry(_Form):
     """The application that it belongs to. Entries of one are not seen by another."""
 
     @property
-    def apart(self) -> bool:
-        """Whether it has to stay an entry of its own."""
-        return self.entry_id is not None or self.type is None or self.reasoning is not None
+    def dedup(self) -> bool:
+        """Whether it may be merged with what is known already."""
+        return self.entry_id is None and self.type is not None and self.reasoning is None
 
     def record(self, redactor: TextRedactor, entry_id: UUID | None = None) -> MemoryRecord:
         """Return what is to be stored; of what the storage doesn't redact, redacted. May take long.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from discreet.access.caller import Caller
 from discreet.ports import Memories, SettingsStore, ShortTermStore, TextRedactor
@@ -27,6 +27,18 @@ class Authenticates(Protocol):
         ...
 
 
+class TellsHealth(Protocol):
+    """Tells whether the database works."""
+
+    async def state(self) -> Literal["ok", "busy"]:
+        """Return whether its connections are all in use; it works.
+
+        Raises:
+            StorageError: It doesn't work.
+        """
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Services:
     """Ports, so that tests can give fakes."""
@@ -37,5 +49,9 @@ class Services:
     authenticator: Authenticates
     redactor: TextRedactor
     settings: Settings
+    restarting: Callable[[], bool] = lambda: False
+    """Whether the database is down and comes back by itself."""
+    health: TellsHealth | None = None
+    """None: the memories are asked for an entry that nobody has."""
     session_key: bytes | None = None
     """32 bytes that sessions of the admin page are signed with, the same in every process. None: they end with this one."""

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, Connection, ConnectionInfo
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
 """Nothing is done twice on such a connection, and there may be a pooler in between."""
 
 
@@ -25,7 +25,7 @@ async def own_connection(
     else:
         conninfo = await source._resolve_conninfo()  # noqa: SLF001  # it may come from a callable, and only this calls it
         given = await source._resolve_kwargs()  # noqa: SLF001  # as above
-    async with await AsyncConnection.connect(conninfo, **{**given, **_OPTIONS}) as own:
+    async with await AsyncConnection.connect(conninfo, **{**given, **OPTIONS}) as own:
         yield own
 
 
@@ -37,7 +37,7 @@ def own_sync_connection(source: Connection[Any] | ConnectionPool[Any]) -> Iterat
         conninfo = _conninfo(source.info)
     else:
         conninfo, given = source._resolve_conninfo(), source._resolve_kwargs()  # noqa: SLF001  # as above
-    with Connection.connect(conninfo, **{**given, **_OPTIONS}) as own:
+    with Connection.connect(conninfo, **{**given, **OPTIONS}) as own:
         yield own
 
 

@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 
 from discreet import metrics
-from discreet.checkpoint.checkpoint_ref import RUNTIME, locate
+from discreet.checkpoint.checkpoint_ref import RUNTIME, locate, user_of
 from discreet.checkpoint.filter import find_run_id
-from discreet.checkpoint.postgres.puts import SINCE
-from discreet.checkpoint.postgres.tombstones import ALWAYS, NEVER
+from discreet.checkpoint.postgres.puts import OWNER, SINCE
+from discreet.checkpoint.postgres.threads import ALWAYS, NEVER
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.write_plan import DurablePut
 from discreet.errors import ThreadDeletedError
@@ -131,7 +131,8 @@ class LateWrites:
             since = NEVER
         else:
             since = run.since.isoformat()
-        return put._replace(config={"configurable": {**put.config["configurable"], SINCE: since}})
+        told = {SINCE: since, OWNER: user_of(config)}
+        return put._replace(config={"configurable": {**put.config["configurable"], **told}})
 
     def check(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> None:
         """Look whether what LangGraph writes with `config` belongs to what was deleted.

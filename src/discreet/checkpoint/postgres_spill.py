@@ -20,9 +20,10 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from discreet import metrics
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, TableCursor, sync_table_cursor, table_cursor
 from discreet.checkpoint.postgres.names import Tables
-from discreet.checkpoint.postgres.schema import Found, Step, missing_schema
+from discreet.checkpoint.postgres.schema import OWN_TABLES, THREADS, Found, Step, missing_schema
 from discreet.checkpoint.postgres.setting_up import look, set_up, sync_look, sync_set_up
 from discreet.checkpoint.postgres.statements import Statement
+from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
 from discreet.encryption import associate, seal, unseal
@@ -41,6 +42,8 @@ CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
     generation UUID NOT NULL,
     expires_at timestamptz NOT NULL,
     sealed BYTEA NOT NULL,
+    user_key UUID NOT NULL,
+    saved_at TIMESTAMPTZ NOT NULL,
     PRIMARY KEY (thread_id, ended)
 )
 """
@@ -48,26 +51,30 @@ INDEX = "checkpoint_spill_expires_at"
 CREATE_INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX} ON checkpoint_spill (expires_at)"
 
 SAVE = """
-INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed)
-VALUES (%(thread_id)s, %(ended)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s)
+INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed, user_key, saved_at)
+SELECT
+    thread_id, %(ended)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s,
+    user_key, now()
+FROM checkpoint_threads WHERE thread_id = %(thread_id)s
 ON CONFLICT (thread_id, ended) DO UPDATE
-SET head = EXCLUDED.head, generation = EXCLUDED.generation, expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
+SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation, expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
-    OR kept.expires_at <= now()
+    OR kept.expires_at <= EXCLUDED.saved_at
 """
 """Two tasks of a step may ask at once, and their saves overtake each other: the newer one stays."""
 
+KNOW = "INSERT INTO checkpoint_threads (thread_id, user_key) VALUES (%(thread_id)s, %(nobody)s) ON CONFLICT DO NOTHING"
+"""For a thread of which nothing is stored yet: a row of the spill has the owner of its thread."""
+
+OVERDUE = """
+SELECT thread_id, ended FROM checkpoint_spill WHERE expires_at <= now() ORDER BY expires_at LIMIT %(limit)s
+"""
 SWEEP = """
 DELETE FROM checkpoint_spill
-WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM checkpoint_spill
-    WHERE expires_at <= now()
-    ORDER BY expires_at
-    LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-))
+WHERE thread_id = ANY(%(thread_ids)s) AND expires_at <= now()
+    AND (thread_id, ended) IN (SELECT * FROM unnest(%(thread_ids)s::text[], %(ended)s::text[]))
 """
-"""A statement of its own after the save: it waits for nobody, so two processes can't wait for each other."""
+"""Statements of their own after the save. In two steps, as a cluster can't lock or limit what it deletes on several nodes."""
 SWEEP_LIMIT = 100
 """Expired rows deleted with each save: more than a save adds, few enough to cost it nothing."""
 
@@ -96,9 +103,13 @@ WHERE thread_id = ANY(%(thread_ids)s)
 
 def missing(there: Found) -> list[Step]:
     """Return what to do until a schema has the spill."""
-    if "checkpoint_spill" in there.tables and INDEX in there.indexes:
-        return []
-    return [*missing_schema(there), Step("checkpoint_spill", [Statement(CREATE_TABLE), Statement(CREATE_INDEX)])]
+    wanted = {THREADS: OWN_TABLES[THREADS], "checkpoint_spill": (CREATE_TABLE, CREATE_INDEX)}
+    steps = [
+        Step(table, [*map(Statement, creating)])
+        for table, creating in wanted.items()
+        if table not in there.tables or (table == "checkpoint_spill" and INDEX not in there.indexes)
+    ]
+    return [*missing_schema(there), *steps] if steps else []
 
 
 class _SealedRows:
@@ -119,6 +130,7 @@ class _SealedRows:
             "generation": spilled.generation,
             "ttl_seconds": self._ttl_seconds if ttl_seconds is None else ttl_seconds,
             "sealed": sealed,
+            "nobody": NOBODY,
         }
 
     def _open(self, thread_id: str, row: tuple[str, str, bytes] | None) -> Spilled | None:
@@ -175,8 +187,11 @@ class PostgresSpill(_SealedRows):
         row = self._seal(thread_id, spilled, ttl_seconds)
         with storage_errors():
             async with self._cursor() as cursor:
+                await cursor.execute(KNOW, row)
                 saved = (await cursor.execute(SAVE, row)).rowcount == 1
-                await cursor.execute(SWEEP, {"limit": SWEEP_LIMIT})
+                await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
+                if overdue := await cursor.fetchall():
+                    await cursor.execute(SWEEP, _arrays(overdue))
         return saved
 
     async def load(self, thread_id: str) -> Spilled | None:
@@ -238,8 +253,11 @@ class SyncPostgresSpill(_SealedRows):
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
         row = self._seal(thread_id, spilled, ttl_seconds)
         with storage_errors(), self._cursor() as cursor:
+            cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1
-            cursor.execute(SWEEP, {"limit": SWEEP_LIMIT})
+            cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
+            if overdue := cursor.fetchall():
+                cursor.execute(SWEEP, _arrays(overdue))
         return saved
 
     def load(self, thread_id: str) -> Spilled | None:
@@ -269,6 +287,10 @@ class SyncPostgresSpill(_SealedRows):
     def _cursor(self, row_factory: Any = tuple_row) -> Iterator[TableCursor]:
         with sync_lease(self._pool) as conn, sync_table_cursor(conn, self._tables, row_factory=row_factory) as cursor:
             yield cursor
+
+
+def _arrays(overdue: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    return {"thread_ids": [thread_id for thread_id, _ in overdue], "ended": [ended for _, ended in overdue]}
 
 
 def _belongs_to(thread_id: str, version: Version) -> bytes:

@@ -89,12 +89,30 @@ def key(
 @app.command()
 def migrate(
     dsn: Annotated[str | None, typer.Argument(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Change nothing; say what is missing. Exit code 1 if something is, 2 if this version can't bring it.",
+        ),
+    ] = False,
+    checkpoint_schema: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="schema= of the checkpointer. Default: where it finds its tables itself."),
+    ] = None,
+    spread: Annotated[
+        bool,
+        typer.Option("--distribute", help="Spread the tables over the nodes of a Citus cluster; DSN: its coordinator."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Bring the database's schema up to date."""
-    from discreet.cli.migrate import run_migrate
+    """Bring all tables up to date: those of memory, LangGraph's, and the checkpointer's."""
+    from discreet.cli.migrate import run_check, run_migrate
 
-    run_migrate(dsn, as_json=as_json)
+    if check:
+        code = run_check(dsn, checkpoint_schema=checkpoint_schema, spread=spread, as_json=as_json)
+        raise typer.Exit(code)
+    run_migrate(dsn, checkpoint_schema=checkpoint_schema, spread=spread, as_json=as_json)
 
 
 @app.command()
@@ -208,6 +226,18 @@ def token(
     from discreet.cli.token import run_token
 
     run_token(subject, admin=admin, days=days)
+
+
+@app.command()
+def upgrade(
+    to: Annotated[
+        int | None, typer.Option(metavar="VERSION", help="Major version. Default: DISCREET_POSTGRES_VERSION, else 18.")
+    ] = None,
+) -> None:
+    """Take the embedded server's data along to its next major version; the old data stays as a backup."""
+    from discreet.cli.upgrade import run_upgrade
+
+    run_upgrade(to)
 
 
 def main() -> None:

@@ -89,12 +89,13 @@ def _identity_key(settings: Settings) -> Check:
     if settings.identity_key is not None:
         load_identities(settings)
         return Check(name, "ok", "Set. It has to be the same in all servers, for good.")
-    if not (_methods(settings) or settings.allow_anonymous):
-        return Check(name, "ok", "Not used: nobody is let in.")
     if shares(settings):
-        return Check(name, "fail", f"Several servers need the same one, or people don't find what is theirs. {make}")
+        return Check(name, "fail", f"Several processes need the same one: the database's users are known by it. {make}")
     if settings.postgres_dsn is not None:
-        return Check(name, "warn", f"In a file of this data folder: servers with another folder have another. {make}")
+        said = (
+            "In a file of this data folder: a process with another folder has another, and is refused by the database."
+        )
+        return Check(name, "warn", f"{said} {make}")
     return Check(name, "ok", "In a file of the data folder, made when it is first needed.")
 
 

@@ -15,12 +15,16 @@ from rich.console import Console
 
 from discreet.access.development import configured, development_secret, token_for
 from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.private_files import make_private
 from discreet.settings import child_environment, load_settings
 
 CONFIG = Path("langgraph.json")
 HOST = "127.0.0.1"
 DEFAULT_PORT = 2024
 """LangGraph's own default, which its Studio and its documentation name."""
+
+SERVER_FILES = Path(".langgraph_api")
+"""Where the server keeps threads and runs, in the folder that it was started in."""
 
 STOP_SECONDS = 20
 """The server finishes running turns before it ends."""
@@ -46,7 +50,7 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     how callers are known, or that they need not be, tokens for `subjects` are printed that it takes.
 
     Raises:
-        ConfigurationError: There is no langgraph.json here, or the port is taken.
+        ConfigurationError: There is no langgraph.json here, the port is taken, or others may enter .langgraph_api.
         MissingDependencyError: langgraph-cli[inmem] is not installed.
         StorageError: The database can't be used.
     """
@@ -63,6 +67,7 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
         access |= {"DISCREET_KEEP_CLOSED": str(KEEP_CLOSED)}
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
     command += ["--no-reload", "--host", HOST, "--port", str(port)]
+    make_private(SERVER_FILES, only=())
     try:
         with _running(command, child_environment(**QUIET, **access)) as server:
             code = server.wait()
@@ -131,7 +136,7 @@ def _running(command: Sequence[str], environment: dict[str, str]) -> Iterator[su
     """Run the server for as long as the block lasts; SIGTERM ends the block as Ctrl-C does."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with subprocess.Popen(command, env=environment) as server:  # noqa: S603  # our own arguments
+        with subprocess.Popen(command, env=environment, umask=0o077) as server:  # noqa: S603  # our own arguments
             try:
                 yield server
             finally:

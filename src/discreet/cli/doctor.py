@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.checks import Check, settings_checks
-from discreet.cli.reach import database_checks, redis_check
+from discreet.cli.reach import database_checks, redis_check, replica_check
 from discreet.errors import ConfigurationError
 from discreet.settings import load_settings
 
@@ -38,8 +38,10 @@ async def diagnose(dsn: str | None = None) -> list[Check]:
         settings = load_settings()
     except ConfigurationError as error:
         return [Check("settings", "fail", str(error))]
-    database, redis = await asyncio.gather(database_checks(dsn, settings), redis_check(settings))
-    return [*database, redis, *await asyncio.to_thread(settings_checks, settings)]
+    database, replica, redis = await asyncio.gather(
+        database_checks(dsn, settings), replica_check(settings), redis_check(settings)
+    )
+    return [*database, *replica, redis, *await asyncio.to_thread(settings_checks, settings)]
 
 
 def _table(checks: list[Check]) -> Table:

@@ -7,34 +7,56 @@ from typing import LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
+from discreet.checkpoint.migrating import pending_checkpoint_tables
 from discreet.cli.checks import Check
 from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError, ShortTermError
+from discreet.leases import is_pooled
 from discreet.settings import Settings
 from discreet.storage import resolve_dsn
-from discreet.storage.migrations import unapplied
-from discreet.storage.redis_client import RedisClient
-from discreet.storage.server import check_server, connect
+from discreet.storage.database.connecting.connection import connect
+from discreet.storage.database.connecting.server import check_server
+from discreet.storage.database.connecting.target import connection_string, target_of
+from discreet.storage.database.migrating.migrations import migration_state
+from discreet.storage.database.redis_client import RedisClient
 
 _PGVECTOR: LiteralString = (
     "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
 )
+_READ_ONLY: LiteralString = "SELECT current_setting('transaction_read_only')"
+
+_NAMES = ("database", "pgvector", "schema", "checkpoints")
 
 
 async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
-    """Return what there is to say of the server, of pgvector and of the schema. Nothing is migrated."""
+    """Return what there is to say of the server, of pgvector and of the tables. Nothing is migrated."""
     embedded = dsn is None and settings.postgres_dsn is None
     found: list[Check] = []
     try:
         with storage_errors():
             async with resolve_dsn(dsn, settings) as target, await connect(target) as conn:
-                where = "embedded" if embedded else "yours"
-                found.append(Check("database", "ok", f"PostgreSQL {_version(conn)}, {where}."))
+                found.append(await _database(conn, "embedded" if embedded else "yours"))
                 found.append(await _pgvector(conn))
                 found.append(await _schema(conn, embedded=embedded))
+                found.append(await _checkpoints(target))
     except DiscreetError as error:
-        found.append(Check(("database", "pgvector", "schema")[len(found)], "fail", str(error)))
+        found.append(Check(_NAMES[len(found)], "fail", str(error)))
     return found
+
+
+async def replica_check(settings: Settings) -> list[Check]:
+    """Return whether the replica answers, if there is to be one."""
+    if settings.postgres_read_dsn is None:
+        return []
+    try:
+        with storage_errors():
+            async with await connect(target_of(settings.postgres_read_dsn.get_secret_value(), settings)) as conn:
+                missing, version = [each.name for each in (await migration_state(conn)).pending], _version(conn)
+    except DiscreetError as error:
+        return [Check("replica", "warn", f"Searches stay on the primary. {error}")]
+    if missing:
+        return [Check("replica", "warn", f"Searches stay on the primary: it lacks {', '.join(missing)}.")]
+    return [Check("replica", "ok", f"PostgreSQL {version}. Memories are searched there, as old as it is behind.")]
 
 
 async def redis_check(settings: Settings) -> Check:
@@ -54,6 +76,15 @@ async def redis_check(settings: Settings) -> Check:
     return Check("redis", "ok", "It answers.")
 
 
+async def _database(conn: AsyncConnection[TupleRow], where: str) -> Check:
+    between = ", through a pooler in transaction mode" if is_pooled(conn) else ""
+    row = await (await conn.execute(_READ_ONLY)).fetchone()
+    said = f"PostgreSQL {_version(conn)}, {where}{between}."
+    if row == ("on",):
+        return Check("database", "warn", f"{said} It can only be read: searches work, and nothing can be stored.")
+    return Check("database", "ok", said)
+
+
 async def _pgvector(conn: AsyncConnection[TupleRow]) -> Check:
     await check_server(conn)
     row = await (await conn.execute(_PGVECTOR)).fetchone()
@@ -64,11 +95,24 @@ async def _pgvector(conn: AsyncConnection[TupleRow]) -> Check:
 
 
 async def _schema(conn: AsyncConnection[TupleRow], *, embedded: bool) -> Check:
-    missing = await unapplied(conn)
-    if not missing:
+    state = await migration_state(conn)
+    state.check()
+    if not state.pending:
         return Check("schema", "ok", "Up to date.")
-    say = f"Lacks {', '.join(missing)}: run `discreet migrate`. A start does it too, if its role may."
+    say = f"Lacks {', '.join(each.name for each in state.pending)}: run `discreet migrate`. A start does it too, if its role may."
     return Check("schema", "warn" if embedded else "fail", say)
+
+
+async def _checkpoints(dsn: str) -> Check:
+    schema, steps = await pending_checkpoint_tables(connection_string(dsn))
+    if not steps:
+        return Check("checkpoints", "ok", f'Up to date, in the schema "{schema}".')
+    return Check(
+        "checkpoints",
+        "warn",
+        f'The schema "{schema}" lacks {", ".join(steps)}: run `discreet migrate`, with --checkpoint-schema if the '
+        "checkpointer has a schema of its own. A start does it too, if its role may.",
+    )
 
 
 def _version(conn: AsyncConnection[TupleRow]) -> str:

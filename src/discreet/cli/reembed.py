@@ -18,12 +18,13 @@ from discreet.errors import StorageError
 from discreet.providers import embedding_provider
 from discreet.settings import load_settings
 from discreet.storage import Storage, open_storage
+from discreet.storage.database.connecting.connection import connect
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.embedding_choice import chosen_embeddings
-from discreet.storage.rebuilding import rebuild_search_index
-from discreet.storage.reembedding import Reembedding
-from discreet.storage.sealing import FieldSealer
-from discreet.storage.server import connect
-from discreet.storage.spaces import EmbeddingSpace, activate_space, hold_space, register_space
+from discreet.storage.memories.spaces.reembedding import Reembedding
+from discreet.storage.memories.spaces.reindex import rebuild_search_index
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace, activate_space, hold_space, register_space
 
 POLL_SECONDS = 2.0
 """How often to look whether another process that is at it has come to the end."""
@@ -68,8 +69,8 @@ def run_reembed(dsn: str | None, *, as_json: bool, reindex: bool) -> int:
 async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
     start = time.perf_counter()
     settings = load_settings()
-    without_upkeep = settings.model_copy(update={"reembed": False, "large_user_memories": 0})
-    async with open_storage(dsn, settings=without_upkeep) as storage:
+    without_maintenance = settings.model_copy(update={"reembed": False, "large_user_memories": 0})
+    async with open_storage(dsn, settings=without_maintenance) as storage:
         embeddings = await chosen_embeddings(
             storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)
         )
@@ -77,11 +78,13 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
             space = await register_space(storage.pool, embeddings)
             await activate_space(storage.pool, space)
             sealer = FieldSealer(keys_from_settings(settings))
-            reembedding = Reembedding(storage.pool, embeddings=embeddings, space=space, sealer=sealer)
+            reembedding = Reembedding(
+                storage.pool, locks=UserLocks(storage.pool), embeddings=embeddings, space=space, sealer=sealer
+            )
             rows, failures = await _to_the_end(reembedding, storage, space)
             left = await reembedding.left()
         if reindex:
-            await rebuild_search_index(storage.dsn)
+            await rebuild_search_index(storage.pool.target)
     seconds = round(time.perf_counter() - start, 1)
     return Summary(space=embeddings.name, rows=rows, failures=failures, left=left, seconds=seconds, reindexed=reindex)
 
@@ -89,7 +92,7 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
 async def _to_the_end(reembedding: Reembedding, storage: Storage, space: EmbeddingSpace) -> tuple[int, int]:
     """Return how many rows were moved and how many failed, when nothing is left that another process is at."""
     rows = failures = 0
-    async with await connect(storage.dsn) as guard:
+    async with await connect(storage.pool.target) as guard:
         with _bar(await reembedding.left()) as advance:
             while await hold_space(storage.pool, space):
                 moved = await reembedding.run(guard, advance)

@@ -21,9 +21,9 @@ from discreet.providers.environment_values import EMBEDDING, environment_values,
 from discreet.settings import Settings, load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import resolve_dsn
-from discreet.storage.memory_settings import PostgresSettingsStore
-from discreet.storage.migrations import migrate
-from discreet.storage.pool import make_pool
+from discreet.storage.database.connecting.pool import make_pool
+from discreet.storage.database.migrating.migrations import migrate
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 
 T = TypeVar("T")
 

@@ -47,14 +47,14 @@ class Memories(Protocol):
         """Whether search compares meanings too, not words alone."""
         ...
 
-    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
+    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True) -> list[MemoryRecord]:
         """Redact, embed and store `records` in one transaction; return them as stored.
 
-        Each becomes a record of its own with `apart`: none is taken for what is known already, and none is replaced.
+        Each becomes a record of its own without `dedup`: none is taken for what is known already, and none is replaced.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
-            EntryExistsError: With `apart` there is a record of that id; nothing was stored.
+            EntryExistsError: Without `dedup` there is a record of that id; nothing was stored.
             StorageError: Nothing was stored.
         """
         ...

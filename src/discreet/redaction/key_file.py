@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from discreet.errors import ConfigurationError
+from discreet.private_files import make_private
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,8 @@ class KeyFile:
         """Return the key in the setting, else the one in the data folder, which is made if there is none.
 
         Raises:
-            ConfigurationError: The setting or the file holds something else than base64 of 32 bytes or more.
+            ConfigurationError: The setting or the file holds something else than base64 of 32 bytes or more, or the folder
+                is open to others and can't be closed.
             OSError: The file can't be read or made.
         """
         if setting is not None:
@@ -55,8 +57,8 @@ class KeyFile:
 
     def _read_or_make(self, path: Path) -> bytes:
         """Return what the file says. Of processes that make it at once, one is first: all read the same."""
+        make_private(path.parent)
         if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             own = path.with_name(f"{self.name}.{secrets.token_hex(8)}")
             with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
                 file.write(make_key_text() + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -62,17 +62,34 @@ def settle(
       was said later wins, in whatever order they come.
     * One that may contradict what is known is kept beside it, and flagged.
     """
-    shelf = _Shelf(met, nearness, thresholds)
+    settled = Settled()
+    for _ in settling(settled, records, met, nearness=nearness, thresholds=thresholds):
+        pass
+    return settled
+
+
+def settling(
+    settled: Settled,
+    records: Sequence[MemoryRecord],
+    met: Iterable[MemoryRecord],
+    *,
+    nearness: Nearness,
+    thresholds: DedupThresholds,
+) -> Iterator[None]:
+    """Do what `settle` does, into `settled`, which is empty; stop after each record, as others may have to go on meanwhile."""
+    shelf = _Shelf(settled, met, nearness, thresholds)
     for position, record in enumerate(records):
-        shelf.settled.results.append(shelf.place(position, record))
-    return shelf.settled
+        settled.results.append(shelf.place(position, record))
+        yield
 
 
 class _Shelf:
     """The records as they become, one new record after the other."""
 
-    def __init__(self, met: Iterable[MemoryRecord], nearness: Nearness, thresholds: DedupThresholds) -> None:
-        self.settled = Settled()
+    def __init__(
+        self, settled: Settled, met: Iterable[MemoryRecord], nearness: Nearness, thresholds: DedupThresholds
+    ) -> None:
+        self.settled = settled
         self._records = self.settled.records
         self._turns: dict[Place, UUID] = {}
         self._nearness = nearness

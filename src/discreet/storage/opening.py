@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
+from discreet.access.user_keys import load_user_keys
 from discreet.background_loop import wait_for
 from discreet.driver_errors import storage_errors
 from discreet.encryption import keys_from_settings
@@ -15,13 +16,16 @@ from discreet.providers import embedding_provider
 from discreet.providers.environment_values import environment_values
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
+from discreet.storage.database.connecting.pool import Pool, make_pool, reads_only
+from discreet.storage.database.connecting.target import PasswordProvider, target_of
+from discreet.storage.database.migrating.migrations import migrate
+from discreet.storage.database.users.identity_key import check_identity_key
 from discreet.storage.embedded import lease_server
+from discreet.storage.embedded.watch import PERIOD_SECONDS, watched
 from discreet.storage.embedding_choice import chosen_embeddings
-from discreet.storage.memory_settings import POLL_SECONDS, PostgresSettingsStore
-from discreet.storage.migrations import migrate
-from discreet.storage.pool import make_pool
-from discreet.storage.spaces import register_space
-from discreet.storage.upkeep import upkeep
+from discreet.storage.maintenance import maintenance
+from discreet.storage.memories.spaces.spaces import register_space
+from discreet.storage.settings.postgres_settings import POLL_SECONDS, PostgresSettingsStore
 from discreet.storage.wiring import Storage, wire
 
 
@@ -33,19 +37,24 @@ async def open_storage(
     embeddings: EmbeddingProvider | None = None,
     redactor: TextRedactor | None = None,
     keys: KeyProvider | None = None,
+    password: PasswordProvider | None = None,
 ) -> AsyncIterator[Storage]:
     """Open the database, bring its schema up to date and yield what works on it.
 
     The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings, the
     redactor and the keys that texts are sealed under are those that the settings name unless given; the embedding model
-    that the database names goes before that of the settings.
+    that the database names goes before that of the settings. `password` is called for each new connection, as for the tokens of
+    a cloud that last some minutes.
+
+    A database that can only be read, such as a standby, is searched; what would write raises `ReadOnlyServerError`.
 
     Raises:
         StorageUnavailableError: The server can't be reached.
         UnsupportedServerError: PostgreSQL or pgvector is too old or missing.
         MigrationError: The schema could not be brought up to date.
         EmbeddedServerError: The embedded server can't be started.
-        ConfigurationError: The DSN can't be read, or the settings name an unknown model or a vault without a key.
+        ConfigurationError: The DSN can't be read, the settings name an unknown model or a vault without a key, or the
+            database's keys were made with another identity key.
 
     Example:
         >>> from discreet.state.records import MemoryRecord
@@ -60,36 +69,53 @@ async def open_storage(
     named = embeddings or embedding_provider(settings=settings)
     redactor = redactor or default_redactor()
     keys = keys or keys_from_settings(settings)
-    async with resolve_dsn(dsn, settings) as found:
-        await migrate(found)
-        pool = make_pool(found, max_size=settings.pool_size)
+    async with resolve_dsn(dsn, settings) as found, AsyncExitStack() as opened:
+        target = target_of(found, settings, password=password)
+        await migrate(target)
+        user_keys = await asyncio.to_thread(load_user_keys, settings)
+        pool = make_pool(target, max_size=settings.pool_size)
         try:
             with storage_errors():
                 await pool.open(wait=True)
+                await check_identity_key(pool, user_keys)
                 memory_settings = PostgresSettingsStore(pool, environment=environment)
                 await memory_settings.read()
                 used = embeddings or await chosen_embeddings(memory_settings, settings, otherwise=named)
+                read_only = await reads_only(pool)
                 space = await register_space(pool, used)
             wired = wire(
                 pool,
-                found,
                 settings,
+                read_pool=await opened.enter_async_context(_read_pool(settings, password)),
+                read_only=read_only,
                 embeddings=used,
                 space=space,
                 redactor=redactor,
                 keys=keys,
+                user_keys=user_keys,
                 memory_settings=memory_settings,
             )
             try:
                 async with (
-                    upkeep(wired.works),
-                    upkeep(wired.watching, period=POLL_SECONDS, delay=POLL_SECONDS),
+                    maintenance(wired.works),
+                    maintenance(wired.watching, period=POLL_SECONDS, delay=POLL_SECONDS),
                 ):
                     yield wired.storage
             finally:
                 await wired.close()
         finally:
             await pool.close()
+
+
+@asynccontextmanager
+async def _read_pool(settings: Settings, password: PasswordProvider | None) -> AsyncIterator[Pool | None]:
+    """Yield the pool of the replica that the settings name. Nobody waits for it to answer."""
+    if settings.postgres_read_dsn is None:
+        yield None
+        return
+    target = target_of(settings.postgres_read_dsn.get_secret_value(), settings, password=password)
+    async with make_pool(target, max_size=settings.pool_size) as pool:
+        yield pool
 
 
 @contextmanager
@@ -100,6 +126,7 @@ def open_storage_sync(
     embeddings: EmbeddingProvider | None = None,
     redactor: TextRedactor | None = None,
     keys: KeyProvider | None = None,
+    password: PasswordProvider | None = None,
 ) -> Iterator[Storage]:
     """Do what `open_storage` does, for programs without an event loop.
 
@@ -111,12 +138,15 @@ def open_storage_sync(
         ConfigurationError: As `open_storage`.
 
     Example:
-        >>> from discreet.background_loop import wait_for
+        >>> from discreet.access.user_keys import load_user_keys
+    from discreet.background_loop import wait_for
         >>> def remembered(dsn: str) -> int:
         ...     with open_storage_sync(dsn) as storage:
         ...         return len(wait_for(storage.memories.latest("ann")))
     """
-    opened = open_storage(dsn, settings=settings, embeddings=embeddings, redactor=redactor, keys=keys)
+    opened = open_storage(
+        dsn, settings=settings, embeddings=embeddings, redactor=redactor, keys=keys, password=password
+    )
     storage = wait_for(opened.__aenter__())
     try:
         yield storage
@@ -128,6 +158,8 @@ def open_storage_sync(
 async def resolve_dsn(dsn: str | None, settings: Settings) -> AsyncIterator[str]:
     """Yield `dsn`, else the one of the settings, else that of an embedded server, which is released at the end.
 
+    The embedded server is kept running: whoever kills it, it is there again a moment later, under the same DSN.
+
     Raises:
         EmbeddedServerError: The embedded server can't be started.
     """
@@ -136,9 +168,12 @@ async def resolve_dsn(dsn: str | None, settings: Settings) -> AsyncIterator[str]
     if dsn is not None:
         yield dsn
         return
-    lease = lease_server(Path(settings.data_dir), version=settings.postgres_version)
+    data_dir, version = Path(settings.data_dir), settings.postgres_version
+    lease = lease_server(data_dir, version=version)
     embedded = await asyncio.to_thread(lease.__enter__)
     try:
-        yield embedded
+        with watched(embedded, data_dir, version) as watch:
+            async with maintenance({"embedded_server": watch.look}, period=PERIOD_SECONDS, delay=PERIOD_SECONDS):
+                yield embedded
     finally:
         await asyncio.to_thread(lease.__exit__, None, None, None)

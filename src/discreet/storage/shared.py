@@ -24,8 +24,9 @@ from discreet.providers.environment_values import environment_values
 from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
+from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.opening import open_storage
-from discreet.storage.shared_vault import BlockingFaces
+from discreet.storage.vault.shared import BlockingFaces
 from discreet.storage.wiring import Storage
 
 
@@ -46,6 +47,7 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
+        self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
         self.memory_settings = cast(
             "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
         )
@@ -93,6 +95,11 @@ class SharedStorage:
                 "they hold it open."
             )
         return slot.storage
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether the open storage waits for its embedded server to start again."""
+        return self._open is not None and self._open.is_restarting
 
     @property
     def _serving(self) -> Storage:

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from discreet.access.user_keys import UserKeys
+from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
     ConversationLog,
     EmbeddingProvider,
@@ -20,25 +22,34 @@ from discreet.ports import (
 )
 from discreet.redaction.vault import default_vault
 from discreet.settings import Settings
-from discreet.storage.base_store import DiscreetStore
-from discreet.storage.conversation_log import PostgresConversationLog
-from discreet.storage.frequencies import TokenFrequencies
-from discreet.storage.large_users import LargeUsers
-from discreet.storage.loop_bound import bound_to_loop
-from discreet.storage.memories import PostgresMemories
-from discreet.storage.memory_settings import PostgresSettingsStore
-from discreet.storage.pool import Pool
-from discreet.storage.reembedding import Reembedding
-from discreet.storage.saving import SaveRules
-from discreet.storage.sealing import FieldSealer
-from discreet.storage.short_term_choice import short_term_store
-from discreet.storage.short_term_purge import purge_unhurried
-from discreet.storage.spaces import EmbeddingSpace
-from discreet.storage.store_reading import StoreRules
-from discreet.storage.store_running import StoreRunner
-from discreet.storage.summaries import PostgresRollingSummaries
-from discreet.storage.turn_vault_choice import turn_vault
-from discreet.storage.upkeep import Work, reembed
+from discreet.storage.conversation.log import PostgresConversationLog
+from discreet.storage.conversation.summaries import PostgresRollingSummaries
+from discreet.storage.database.connecting.health import DatabaseHealth
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.database.users.owners import Owners, delete_expired_users
+from discreet.storage.embedded.watch import is_coming_back
+from discreet.storage.maintenance import Work, after
+from discreet.storage.memories.large_users.users import LargeUsers
+from discreet.storage.memories.memories import PostgresMemories
+from discreet.storage.memories.saving import SaveRules
+from discreet.storage.memories.spaces.reembedding import Reembedding
+from discreet.storage.memories.spaces.reembedding_job import reembed
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+from discreet.storage.memories.token_counts import TokenSums
+from discreet.storage.memories.token_frequencies import TokenFrequencies
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
+from discreet.storage.short_term.choice import short_term_store
+from discreet.storage.short_term.purge import purge_short_term
+from discreet.storage.store.postgres_store import DiscreetStore
+from discreet.storage.store.reading import StoreRules
+from discreet.storage.store.running import StoreRunner
+from discreet.storage.vault.choice import turn_vault
+from discreet.storage.vault.purge import purge_vault
+
+PURGE_DELAY_SECONDS = 2.0
+"""A process opens one connection at first; a purge at that moment would make it open another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +58,8 @@ class Storage:
 
     pool: Pool
     """Connections in autocommit with rows as dicts; LangGraph's own Postgres classes take it."""
+    read_pool: Pool | None = None
+    """The same to a replica that memories are searched on, if there is one."""
     memories: Memories
     """Long-term memory."""
     log: ConversationLog
@@ -61,8 +74,15 @@ class Storage:
     """Settings of memory that are changed while servers run."""
     vault: TurnVault = field(default_factory=default_vault)
     """What running turns really said, where the settings say."""
+    health: DatabaseHealth
+    """Whether the database works, and whether its connections are all in use."""
     dsn: str = field(repr=False)
-    """Where the database is. May hold a password."""
+    """Where the database is. May hold a password, and lacks one that a provider gives."""
+
+    @property
+    def is_restarting(self) -> bool:
+        """Whether the database is an embedded server that has ended and is started again."""
+        return self.pool.is_refused and is_coming_back(self.dsn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +105,15 @@ class Wired:
 
 def wire(
     pool: Pool,
-    dsn: str,
     settings: Settings,
     *,
+    read_pool: Pool | None,
+    read_only: bool,
     embeddings: EmbeddingProvider,
     space: EmbeddingSpace,
     redactor: TextRedactor,
     keys: KeyProvider | None,
+    user_keys: UserKeys,
     memory_settings: PostgresSettingsStore,
 ) -> Wired:
     """Put the parts together over an open pool, which belongs to the running event loop.
@@ -100,40 +122,52 @@ def wire(
         ConfigurationError: The settings ask for what they don't describe.
     """
     sealer = FieldSealer(keys)
+    owners = Owners(user_keys, anonymous_days=settings.anonymous_days)
     loop = asyncio.get_running_loop()
-    frequencies = TokenFrequencies(pool)
-    reembedding = Reembedding(pool, embeddings=embeddings, space=space, sealer=sealer)
-    large_users = LargeUsers(pool, dsn=dsn, space=space, limit=settings.large_user_memories)
+    locks = UserLocks(pool)
+    frequencies = TokenFrequencies(pool, keys=user_keys)
+    reembedding = Reembedding(pool, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
+    large_users = LargeUsers(pool, dsn=pool.target, space=space, limit=settings.large_user_memories)
     memories = PostgresMemories(
         pool,
         embeddings=embeddings,
-        rules=SaveRules(space=space, memory_settings=memory_settings, sealer=sealer),
+        rules=SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys),
         redactor=redactor,
         frequencies=frequencies,
+        locks=locks,
         fusion=settings.fusion,
         large_users=large_users,
         want=reembedding.want,
+        read_pool=read_pool,
     )
     runner = StoreRunner(
         pool=pool,
         embeddings=embeddings,
         frequencies=frequencies,
-        slots=asyncio.Semaphore(pool.max_size),
-        rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion),
+        locks=locks,
+        rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion, keys=user_keys),
     )
     store = DiscreetStore(runner, redactor=redactor)
-    works: dict[str, Work] = {"short_term": partial(purge_unhurried, pool)}
+    works: dict[str, Work] = {
+        "short_term": after(PURGE_DELAY_SECONDS, partial(purge_short_term, pool)),
+        "token_counts": TokenSums(pool).keep,
+        "expired_users": after(PURGE_DELAY_SECONDS, partial(delete_expired_users, pool)),
+        "vault": after(PURGE_DELAY_SECONDS, partial(purge_vault, pool)),
+    }
     if settings.reembed:
-        works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=dsn, space=space)
+        works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=pool.target, space=space)
     if settings.large_user_memories:
         works["large_users"] = large_users.keep
-    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer)
+    if read_only:  # indexes are made elsewhere and used here
+        works = {"large_users": large_users.load} if settings.large_user_memories else {}
+    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
-    short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer)
-    summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer)
+    short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer, keys=user_keys)
+    summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer, owners=owners)
     return Wired(
         storage=Storage(
             pool=pool,
+            read_pool=read_pool,
             memories=bound_to_loop(memories, loop),
             log=bound_to_loop(log, loop),
             short_term=bound_to_loop(short_term, loop),
@@ -141,9 +175,10 @@ def wire(
             store=store,
             vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
             memory_settings=bound_to_loop(memory_settings, loop),
-            dsn=dsn,
+            health=bound_to_loop(DatabaseHealth(pool), loop),
+            dsn=pool.target.dsn,
         ),
         works=works,
         watching={"settings": memory_settings.read},
-        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, frequencies.close, *closing, *closing_vault],
+        closing=[lambda: store.stop_ttl_sweeper(None), memories.close, *closing, *closing_vault],
     )

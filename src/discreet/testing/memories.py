@@ -13,6 +13,7 @@ from uuid import UUID
 from discreet.errors import EntryExistsError, FeedbackLimitError
 from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction import Redactor
+from discreet.redaction.records import redacted_record
 from discreet.redaction.walker import redact_object
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.dedup_resolution import CONSOLIDATED, Nearness, settle
@@ -29,7 +30,6 @@ from discreet.state.records import (
     TurnRecord,
 )
 from discreet.state.text import storable
-from discreet.storage.redacting import redacted_record
 from discreet.testing.embeddings import StubEmbeddings
 
 LEXICAL_WEIGHT = 0.5
@@ -76,8 +76,8 @@ class InMemoryMemories:
         self._log = log
         self._forgotten: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
 
-    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, apart: bool = False) -> list[MemoryRecord]:
-        """Redact, embed, consolidate and store `records`; with `apart` each becomes a record of its own."""
+    async def save(self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True) -> list[MemoryRecord]:
+        """Redact, embed, consolidate and store `records`; without `dedup` each becomes a record of its own."""
         kept = self._kept[check_user_id(user_id)]
         redacted = [redacted_record(record, self._redactor) for record in records]
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
@@ -91,7 +91,7 @@ class InMemoryMemories:
                 for n, vector in enumerate(vectors)
             },
         )
-        if apart:
+        if not dedup:
             new = {record.entry_id for record in redacted}
             if len(new) < len(redacted) or new & kept.keys():
                 raise EntryExistsError

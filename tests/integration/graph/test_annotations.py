@@ -48,7 +48,7 @@ def row(dsn, query):
 def logged(dsn):
     """Return what the log has of the last turn."""
     return row(
-        dsn, "SELECT is_emergency, loop_flag, provenance FROM discreet.conversation_log ORDER BY log_id DESC LIMIT 1"
+        dsn, "SELECT is_emergency, loop_flag, provenance FROM discreet.conversation_log ORDER BY ended_at DESC LIMIT 1"
     )
 
 

@@ -19,7 +19,7 @@ from discreet.nodes.retrieve_memories import make_retrieve_memories
 from discreet.ports import RollingSummary, Started, Work
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage, open_storage_sync
-from discreet.storage.memories import PostgresMemories
+from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.shared import SharedStorage
 from discreet.testing import StubEmbeddings
 

@@ -53,7 +53,7 @@ async def test_batches_are_whole_after_a_kill(database):
         with psycopg.connect(database) as connection:
             batches = connection.execute("SELECT count(*) FROM discreet.memory GROUP BY tags").fetchall()
             [(counted, rows)] = connection.execute(
-                "SELECT memories, (SELECT count(*) FROM discreet.memory) FROM discreet.person"
+                "SELECT memories, (SELECT count(*) FROM discreet.memory) FROM discreet.user_memories"
             ).fetchall()
         assert set(batches) == {(40,)}
         assert counted == rows

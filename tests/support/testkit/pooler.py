@@ -33,6 +33,7 @@ pool_mode = transaction
 default_pool_size = {servers}
 max_client_conn = 400
 logfile = {log}
+{further}
 """
 
 
@@ -42,8 +43,11 @@ def installed() -> str | None:
 
 
 @contextmanager
-def pooled(dsn: str) -> Iterator[str]:
-    """Yield a DSN of the same database through a PgBouncer of our own, on loopback; it serves the server's others too."""
+def pooled(dsn: str, **further: object) -> Iterator[str]:
+    """Yield a DSN of the same database through a PgBouncer of our own, on loopback; it serves the server's others too.
+
+    `further` are settings of PgBouncer's.
+    """
     where = urlsplit(dsn)
     options = {name: values[0] for name, values in parse_qs(where.query).items()}
     host, server_port = where.hostname or options["host"], where.port or options.get("port", 5432)
@@ -62,6 +66,7 @@ def pooled(dsn: str) -> Iterator[str]:
                 users=users,
                 log=log,
                 servers=SERVERS,
+                further="\n".join(f"{name} = {value}" for name, value in further.items()),
             )
         )
         owner = _owner(Path(unquote(host)), folder)

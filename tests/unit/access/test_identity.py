@@ -31,7 +31,8 @@ def test_no_redactor_takes_an_identity_for_something_else(name):
         assert REDACTOR.redact(text) == text
 
 
-def test_the_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
+def test_the_key_is_made_once_and_only_its_owner_reads_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("DISCREET_IDENTITY_KEY")
     first = load_identities(load_settings()).of("ann")
     file = tmp_path / ".discreet" / "identity.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -41,6 +42,7 @@ def test_the_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
 
 def test_a_key_that_cant_be_kept_is_an_error_since_nobody_would_find_what_is_theirs(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
+    monkeypatch.delenv("DISCREET_IDENTITY_KEY")
     monkeypatch.setenv("DISCREET_DATA_DIR", str(tmp_path / "file" / "data"))
     with pytest.raises(ConfigurationError, match="DISCREET_IDENTITY_KEY"):
         load_identities(load_settings())

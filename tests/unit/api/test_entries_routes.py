@@ -291,7 +291,8 @@ async def test_a_session_is_ended_any_number_of_times(client, ann, services, aut
 
 async def test_health_needs_no_credentials_and_tells_no_more_than_what_is_down(client, serve, services):
     answer = await client.get("/memory/health")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "database": "ok", "short_term": "ok"})
+    well = {"status": "ok", "database": "ok", "pool": "ok", "short_term": "ok"}
+    assert (answer.status_code, answer.json()) == (200, well)
 
     async def down(*_args, **_options):
         raise StorageUnavailableError
@@ -305,6 +306,9 @@ async def test_health_needs_no_credentials_and_tells_no_more_than_what_is_down(c
     async with serve(memories=SimpleNamespace(get=down)) as other:
         answer = await other.get("/memory/health")
         assert (answer.status_code, answer.json()["database"]) == (503, "down")
+    async with serve(memories=SimpleNamespace(get=down), restarting=lambda: True) as other:
+        answer = await other.get("/memory/health")
+        assert (answer.status_code, answer.json()["database"]) == (503, "restarting")
 
 
 async def test_metrics_are_for_administrators(client, ann, authenticator):

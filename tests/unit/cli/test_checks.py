@@ -31,6 +31,7 @@ NAMES = [
 @pytest.fixture
 def diagnosed(monkeypatch):
     """Return what looks at an environment and returns its checks by name."""
+    monkeypatch.delenv("DISCREET_IDENTITY_KEY")
 
     def run(**environment):
         for name, value in environment.items():
@@ -79,7 +80,7 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         ({"IDENTITY_KEY": "short"}, "identity key", "fail", "DISCREET_IDENTITY_KEY"),
         ({"SPILL": "true", "JWT_SECRET": SECRET}, "identity key", "fail", "--identity"),
         ({"POSTGRES_DSN": POSTGRES, "JWT_SECRET": SECRET}, "identity key", "warn", "--identity"),
-        ({"POSTGRES_DSN": POSTGRES}, "identity key", "ok", "Not used"),
+        ({"POSTGRES_DSN": POSTGRES}, "identity key", "warn", "--identity"),
         ({"CHAT_MODEL": "nonsense"}, "chat model", "fail", "openai:<model>"),
         ({"CHAT_MODEL": "openai:some"}, "chat model", "fail", "OPENAI_API_KEY"),
         ({"CHAT_MODEL": "openai:some", "OPENAI_API_KEY": SECRET}, "chat model", "ok", "openai:some"),

@@ -88,7 +88,7 @@ FAR_FACTS = [f"Owns thing{n} from shop{n * n}" for n in range(10)]
 
 
 async def test_a_person_of_few_facts_is_told_all_of_them(run_node, memories):
-    await memories.save("ann", [MemoryRecord(text=text) for text in FAR_FACTS], apart=True)
+    await memories.save("ann", [MemoryRecord(text=text) for text in FAR_FACTS], dedup=False)
     state = await run_node(make_retrieve_memories(memories=memories, memory_settings=FAR), ASK, user_id="ann")
     texts = [each["text"] for each in state["memories"]]
     assert (texts[0], sorted(texts[1:])) == ("Ann keeps two parrots", FAR_FACTS)
@@ -96,7 +96,7 @@ async def test_a_person_of_few_facts_is_told_all_of_them(run_node, memories):
 
 async def test_of_more_facts_than_a_few_the_nearest_are_told(run_node, memories):
     await memories.save(
-        "ann", [MemoryRecord(text=f"{text} again{n}") for text in FAR_FACTS for n in (1, 2)], apart=True
+        "ann", [MemoryRecord(text=f"{text} again{n}") for text in FAR_FACTS for n in (1, 2)], dedup=False
     )
     state = await run_node(make_retrieve_memories(memories=memories, memory_settings=FAR), ASK, user_id="ann")
     assert [each["text"] for each in state["memories"]] == ["Ann keeps two parrots"]
@@ -104,14 +104,14 @@ async def test_of_more_facts_than_a_few_the_nearest_are_told(run_node, memories)
 
 @pytest.mark.parametrize(("argument", "context"), [({"limit": 2}, {}), ({}, {"retrieve_limit": 2})])
 async def test_a_limit_that_somebody_asks_for_holds_for_few_facts_too(run_node, memories, argument, context):
-    await memories.save("ann", [MemoryRecord(text=f"{text} parrots") for text in FAR_FACTS], apart=True)
+    await memories.save("ann", [MemoryRecord(text=f"{text} parrots") for text in FAR_FACTS], dedup=False)
     state = await run_node(make_retrieve_memories(memories=memories, **argument), ASK, user_id="ann", **context)
     assert len(state["memories"]) == 2
 
 
 @pytest.mark.parametrize(("argument", "context"), [({"threshold": 1.0}, {}), ({}, {"retrieve_threshold": 1.0})])
 async def test_so_does_a_threshold(run_node, memories, argument, context):
-    await memories.save("ann", [MemoryRecord(text=text) for text in FAR_FACTS], apart=True)
+    await memories.save("ann", [MemoryRecord(text=text) for text in FAR_FACTS], dedup=False)
     state = await run_node(make_retrieve_memories(memories=memories, **argument), ASK, user_id="ann", **context)
     assert [each["text"] for each in state["memories"]] == ["Ann keeps two parrots"]
 

@@ -36,6 +36,7 @@ class Opener:
             summaries=InMemoryRollingSummaries(),
             store=None,
             memory_settings=InMemorySettingsStore(MemorySettings(memory_retrieve_limit=9)),
+            health=None,
             dsn="",
         )
         self.closed += 1

@@ -54,7 +54,7 @@ def make_entries_router(services: Services) -> APIRouter:
 
         async def save(entry_id: UUID | None) -> MemoryRecord:
             record = await asyncio.to_thread(entry.record, services.redactor, entry_id)
-            [stored] = await services.memories.save(user.identity, [record], apart=entry.apart)
+            [stored] = await services.memories.save(user.identity, [record], dedup=entry.dedup)
             return stored
 
         call = Call(caller=caller, user=user, route="store", key=idempotency_key, body=entry)

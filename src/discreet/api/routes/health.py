@@ -3,6 +3,7 @@
 # Annotations are evaluated here: FastAPI would look for what they name among the module's names.
 
 import asyncio
+import logging
 from collections.abc import Awaitable
 from typing import Literal
 from uuid import UUID
@@ -12,13 +13,18 @@ from pydantic import BaseModel, ConfigDict
 
 from discreet.api.routing import make_open_router
 from discreet.api.services import Services
-from discreet.errors import StorageError
+from discreet.errors import StorageBusyError, StorageError
 
 PATIENCE_SECONDS = 2.0
 """Who asks are load balancers, which wait some seconds at most."""
 
 _NOBODY = "health check"
 _NO_ENTRY = UUID(int=0)
+
+
+State = Literal["ok", "busy", "down"]
+
+logger = logging.getLogger(__name__)
 
 
 class Health(BaseModel):
@@ -28,8 +34,10 @@ class Health(BaseModel):
 
     status: Literal["ok", "degraded"]
     """`degraded`: a part is down."""
-    database: Literal["ok", "down"]
-    """Entries can be read and stored."""
+    database: Literal["ok", "restarting", "down"]
+    """`ok`: entries can be read and stored. `restarting`: the embedded server ended and is being started again."""
+    pool: Literal["ok", "busy"]
+    """`busy`: the database works, and requests wait for each other's connections to it."""
     short_term: Literal["ok", "down"]
     """Sessions and Idempotency-Keys are known. Conversations go on without."""
 
@@ -45,21 +53,40 @@ def make_health_router(services: Services) -> APIRouter:
     )
     async def health(response: Response) -> Health:
         database, short_term = await asyncio.gather(
-            _state(services.memories.get(_NOBODY, _NO_ENTRY)),
-            _state(services.short_term.session_state(_NOBODY, _NOBODY)),
+            _state("database", _of_database(services)),
+            _state("short_term", services.short_term.session_state(_NOBODY, _NOBODY)),
         )
+        if database == "busy" and services.settings.redis_url is None:
+            short_term = "ok"  # it is in the database, and its question only stood in line
         if database == "down":
             response.status_code = 503
-        well = database == short_term == "ok"
-        return Health(status="ok" if well else "degraded", database=database, short_term=short_term)
+        restarting = database == "down" and services.restarting()
+        return Health(
+            status="degraded" if "down" in {database, short_term} else "ok",
+            database="restarting" if restarting else "down" if database == "down" else "ok",
+            pool="busy" if database == "busy" else "ok",
+            short_term="down" if short_term == "down" else "ok",
+        )
 
     return router
 
 
-async def _state(question: Awaitable[object]) -> Literal["ok", "down"]:
+async def _of_database(services: Services) -> State:
+    if services.health is not None:
+        return await services.health.state()
+    await services.memories.get(_NOBODY, _NO_ENTRY)
+    return "ok"
+
+
+async def _state(part: str, question: Awaitable[object]) -> State:
+    """Return what `question` answers, if that is `busy`; `ok` for any other answer."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await question
-    except (StorageError, TimeoutError):
-        return "down"
-    return "ok"
+            return "busy" if await question == "busy" else "ok"
+    except StorageBusyError:
+        return "busy"
+    except StorageError as error:
+        logger.warning("health.down part=%s code=%s", part, error.code)
+    except TimeoutError:
+        logger.warning("health.down part=%s code=timeout", part)
+    return "down"

@@ -21,12 +21,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, Error
-from psycopg.errors import UniqueViolation
+from psycopg.errors import FeatureNotSupported, UniqueViolation
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 from tenacity import AsyncRetrying
 
-from discreet.checkpoint.postgres import deletions, prunes, schema
+from discreet.checkpoint.checkpoint_ref import bare
+from discreet.checkpoint.postgres import copying, deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
@@ -35,9 +36,9 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.setting_up import look, set_up
-from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
-from discreet.leases import check_prepared, lease
+from discreet.leases import check_pooler, lease
 
 T = TypeVar("T")
 
@@ -104,8 +105,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """Yield checkpoints, newest first."""
         pages = Pages(before, limit)
         while not pages.done:
-            listing = partial(super().alist, config, filter=filter, **pages.ask())
-            for item in pages.take(await self._run(partial(_collect, listing))):
+            for item in pages.take(await self._run(partial(self._page, config, filter, pages.ask()))):
                 yield item
 
     async def aput(
@@ -133,8 +133,8 @@ class AsyncPostgresTier(AsyncPostgresSaver):
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, their writes, and the blobs and messages that nothing else uses."""
-        threads = await self._run(partial(self._execute, deletions.delete_for_runs(run_ids)))
-        self._rows.cache.forget([row["thread_id"] for row in threads])
+        threads = await self._run(partial(self._drive, partial(deletions.delete_for_runs, run_ids)))
+        self._rows.cache.forget(threads)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its history and its writes.
@@ -142,8 +142,8 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         Raises:
             CheckpointError: The target has other messages of its own.
         """
-        copy = deletions.copy_thread(source_thread_id, target_thread_id)
-        check_copied(await self._run(partial(self._execute, copy)))
+        copy = partial(copying.copy_thread, source_thread_id, target_thread_id)
+        check_copied(copied=await self._run(partial(self._drive, copy)))
 
     async def aprune(
         self,
@@ -237,6 +237,21 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             failure, cause = translate(error)
         raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
 
+    async def _page(
+        self, config: RunnableConfig | None, metadata: dict[str, Any] | None, asked: dict[str, Any]
+    ) -> list[CheckpointTuple]:
+        """Return a page of a listing; of a listing of all threads on a cluster, one checkpoint after the other."""
+        try:
+            return [item async for item in super().alist(config, filter=metadata, **asked)]
+        except FeatureNotSupported:
+            if config is not None:
+                raise
+        where, values = self._search_where(None, metadata, asked["before"])
+        async with self._cursor() as cur:
+            places = await (await cur.execute(LISTED.format(where=where), [*values, asked["limit"]])).fetchall()
+        found = [await super(AsyncPostgresTier, self).aget_tuple(bare(**place)) for place in places]
+        return [item for item in found if item is not None]
+
     async def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()
         try:
@@ -260,6 +275,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         async with self._cursor() as cur:
             there = await look(cur)
         await set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
+        await self._drive(deletions.sweep)
         self._rows.shared = None
 
     @asynccontextmanager
@@ -285,9 +301,5 @@ class AsyncPostgresTier(AsyncPostgresSaver):
     @asynccontextmanager
     async def _only_connection(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[AsyncConnection[DictRow]]:
         async with self.lock:
-            await check_prepared(conn)
+            await check_pooler(conn)
             yield conn
-
-
-async def _collect(listing: Callable[[], AsyncIterator[CheckpointTuple]]) -> list[CheckpointTuple]:
-    return [item async for item in listing()]

@@ -10,6 +10,7 @@ from psycopg.pq import Format
 from psycopg.rows import dict_row
 
 from discreet.checkpoint.postgres.names import IN_SIGHT, Tables, qualify, with_schema
+from discreet.checkpoint.postgres.routing import route
 
 
 class AsyncTableCursor(AsyncCursor[Any]):
@@ -25,8 +26,8 @@ class AsyncTableCursor(AsyncCursor[Any]):
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        named = with_schema(params, self.schema)
-        return await super().execute(qualify(query, self.schema), named, prepare=prepare, binary=binary)
+        routed, given = route(query, with_schema(params, self.schema))
+        return await super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 
     async def executemany(  # type: ignore[override]  # no template strings
         self, query: str, params_seq: Iterable[Any], *, returning: bool = False
@@ -48,8 +49,8 @@ class TableCursor(Cursor[Any]):
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        named = with_schema(params, self.schema)
-        return super().execute(qualify(query, self.schema), named, prepare=prepare, binary=binary)
+        routed, given = route(query, with_schema(params, self.schema))
+        return super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 
     def executemany(  # type: ignore[override]  # no template strings
         self, query: str, params_seq: Iterable[Any], *, returning: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,15 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from tenacity import retry_if_exception, stop_after_delay, wait_random_exponential
 
 from discreet.checkpoint.postgres.guard import GUARDS
-from discreet.errors import CheckpointError, DiscreetError, LeakBlockedError, StorageError, StorageUnavailableError
+from discreet.driver_errors import explain
+from discreet.errors import (
+    CheckpointError,
+    DiscreetError,
+    LeakBlockedError,
+    StorageBusyError,
+    StorageError,
+    StorageUnavailableError,
+)
 
 RETRY_SECONDS = 5.0
 """After a restart of the server each dead connection of a pool costs one attempt."""
@@ -70,6 +77,13 @@ def is_transient(error: BaseException) -> bool:
 def translate(error: Error) -> tuple[DiscreetError, Error | None]:
     """Return what to raise instead of `error`, and from what: the server quotes values in errors that refuse work."""
     state = f"{type(error).__name__}, SQLSTATE {error.sqlstate}" if error.sqlstate else type(error).__name__
+    known = explain(error)
+    if type(known) not in {
+        StorageError,
+        StorageUnavailableError,
+        StorageBusyError,
+    }:  # the server or a pooler said what it is
+        return known, error if isinstance(error, OperationalError) else None
     if isinstance(error, OperationalError):
         return StorageUnavailableError(f"{_because(error)} ({state}). The call may be repeated."), error
     if isinstance(error, errors.CheckViolation) and error.diag.constraint_name in GUARDS.values():
@@ -89,13 +103,13 @@ def translate(error: Error) -> tuple[DiscreetError, Error | None]:
     return StorageError(f"PostgreSQL refused the work on a checkpoint ({state})."), None
 
 
-def check_copied(answer: Sequence[Mapping[str, Any]]) -> None:
+def check_copied(*, copied: bool) -> None:
     """Look at what copying a thread returned.
 
     Raises:
         CheckpointError: Nothing was copied.
     """
-    if not answer[0]["copied"]:
+    if not copied:
         raise CheckpointError("The thread was not copied: its target has messages of its own. Copy it to a new thread.")
 
 

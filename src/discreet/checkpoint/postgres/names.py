@@ -68,7 +68,7 @@ class Tables:
             named = " and ".join(f'"{schema}"' for schema in found)
             raise ConfigurationError(
                 f"LangGraph's tables are in several schemas of this role's search_path: {named}. "
-                f'Say which are meant: from_conn_string(…, schema="{found[0]}").'
+                f'Say which are meant: from_conn_string(…, schema="{found[0]}"), discreet migrate --checkpoint-schema "{found[0]}".'
             )
         found = found or [row["schema"] for row in in_sight if row["spill"]][:1]
         if found:

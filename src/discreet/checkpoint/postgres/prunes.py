@@ -16,53 +16,49 @@ from discreet.checkpoint.pruning import DELETE, Pruning, Row, moment
 
 _PRUNE_ROWS = f"""
 WITH chosen AS (
-    SELECT thread_id, checkpoint_ns, checkpoint_id
-    FROM unnest(%(threads)s::text[], %(spaces)s::text[], %(checkpoints)s::text[])
-        AS c(thread_id, checkpoint_ns, checkpoint_id)
+    SELECT checkpoint_ns, checkpoint_id
+    FROM unnest(%(spaces)s::text[], %(checkpoints)s::text[]) AS c(checkpoint_ns, checkpoint_id)
 ),
 kept AS (
-    SELECT c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.checkpoint FROM checkpoints c
-    WHERE c.thread_id = ANY(%(thread_ids)s) AND NOT EXISTS (
-        SELECT FROM chosen g
-        WHERE g.thread_id = c.thread_id AND g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.checkpoint_id
+    SELECT c.checkpoint_ns, c.checkpoint_id, c.checkpoint FROM checkpoints c
+    WHERE c.thread_id = %(thread_id)s AND NOT EXISTS (
+        SELECT FROM chosen g WHERE g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.checkpoint_id
     )
 ),
-heads AS (
-    SELECT thread_id, max(checkpoint_id) AS checkpoint_id FROM kept GROUP BY thread_id
+head AS (
+    SELECT max(checkpoint_id) AS checkpoint_id FROM kept
 ),
 used AS (
-    SELECT DISTINCT k.thread_id, k.checkpoint_ns, v.key AS channel, v.value AS version
+    SELECT DISTINCT k.checkpoint_ns, v.key AS channel, v.value AS version
     FROM kept k CROSS JOIN LATERAL jsonb_each_text(k.checkpoint -> 'channel_versions') v
 ),
 kept_rows AS ({KEPT_ROWS}),
 gone AS (
     DELETE FROM checkpoints c USING chosen g
-    WHERE c.thread_id = g.thread_id AND c.checkpoint_ns = g.checkpoint_ns AND c.checkpoint_id = g.checkpoint_id
+    WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = g.checkpoint_ns AND c.checkpoint_id = g.checkpoint_id
 ),
 forgotten AS (
-    DELETE FROM checkpoint_messages m WHERE m.thread_id = ANY(%(thread_ids)s) AND NOT {IS_KEPT}
+    DELETE FROM checkpoint_messages m WHERE m.thread_id = %(thread_id)s AND NOT {IS_KEPT}
 ),
 unwritten AS (
-    DELETE FROM checkpoint_writes w USING heads h
-    WHERE w.thread_id = ANY(%(thread_ids)s) AND h.thread_id = w.thread_id AND w.checkpoint_id < h.checkpoint_id
+    DELETE FROM checkpoint_writes w USING head h
+    WHERE w.thread_id = %(thread_id)s AND w.checkpoint_id < h.checkpoint_id
         AND NOT EXISTS (
-            SELECT FROM kept k
-            WHERE k.thread_id = w.thread_id AND k.checkpoint_ns = w.checkpoint_ns AND k.checkpoint_id = w.checkpoint_id
+            SELECT FROM kept k WHERE k.checkpoint_ns = w.checkpoint_ns AND k.checkpoint_id = w.checkpoint_id
         )
 ),
 unused AS (
-    DELETE FROM checkpoint_blobs b WHERE b.thread_id = ANY(%(thread_ids)s) AND NOT EXISTS (
+    DELETE FROM checkpoint_blobs b WHERE b.thread_id = %(thread_id)s AND NOT EXISTS (
         SELECT FROM used u
-        WHERE u.thread_id = b.thread_id AND u.checkpoint_ns = b.checkpoint_ns
-            AND u.channel = b.channel AND u.version = b.version
+        WHERE u.checkpoint_ns = b.checkpoint_ns AND u.channel = b.channel AND u.version = b.version
     )
 )
 UPDATE checkpoints c SET parent_checkpoint_id = NULL
 FROM kept k, chosen g
-WHERE c.thread_id = k.thread_id AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id = k.checkpoint_id
-    AND g.thread_id = c.thread_id AND g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.parent_checkpoint_id
+WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id = k.checkpoint_id
+    AND g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.parent_checkpoint_id
 """  # noqa: S608  # constants
-"""Delete the chosen checkpoints and all that nothing in these threads uses, whoever stored it.
+"""Delete the chosen checkpoints of a thread and all that nothing in it uses, whoever stored it.
 
 Writes of a run that is under way may come before their checkpoint: they are newer than whatever is stored.
 """
@@ -80,16 +76,16 @@ SELECT
     metadata ? 'delta_writes_versioned' AS delta_thread,
     (checkpoint ->> 'v')::int < 4 AND EXISTS (
         SELECT FROM checkpoint_writes w
-        WHERE w.thread_id = c.thread_id AND w.checkpoint_ns = c.checkpoint_ns
+        WHERE w.thread_id = %(thread_id)s AND w.checkpoint_ns = c.checkpoint_ns
             AND w.checkpoint_id = c.parent_checkpoint_id AND w.channel = '{TASKS}'
     ) AS sends_in_parent
 FROM checkpoints c
-WHERE thread_id = ANY(%(thread_ids)s)
+WHERE thread_id = %(thread_id)s
 """  # noqa: S608  # constants
 
 
 def prune(thread_ids: Sequence[str], policy: Pruning) -> Steps[None]:
-    """Delete of these threads what `policy` says, in one statement.
+    """Delete of these threads what `policy` says, of each in one statement.
 
     Raises:
         NotImplementedError: See `Pruning.gone`. Nothing is deleted.
@@ -98,20 +94,19 @@ def prune(thread_ids: Sequence[str], policy: Pruning) -> Steps[None]:
     if policy.strategy == DELETE:
         yield from delete_threads(threads)
         return
-    answer = yield Statement(_READ_ROWS_TO_PRUNE, {"thread_ids": threads}, returns=True)
-    rows: dict[str, list[Row]] = {}
-    for item in map(_row, answer or ()):
-        rows.setdefault(item.thread_id, []).append(item)
-    gone = [item for found in rows.values() for item in policy.gone(found)]
-    if rows:
-        yield prune_rows(threads, gone)
+    gone: dict[str, list[Row]] = {}
+    for thread_id in threads:
+        answer = yield Statement(_READ_ROWS_TO_PRUNE, {"thread_id": thread_id}, returns=True)
+        if rows := [*map(_row, answer or ())]:
+            gone[thread_id] = policy.gone(rows)
+    for thread_id, chosen in gone.items():
+        yield prune_rows(thread_id, chosen)
 
 
-def prune_rows(thread_ids: Sequence[str], gone: Sequence[Row]) -> Statement:
-    """Delete these checkpoints, and what nothing in the threads uses then."""
+def prune_rows(thread_id: str, gone: Sequence[Row]) -> Statement:
+    """Delete these checkpoints, and what nothing in the thread uses then."""
     params = {
-        "thread_ids": list(thread_ids),
-        "threads": [item.thread_id for item in gone],
+        "thread_id": thread_id,
         "spaces": [item.place.ns for item in gone],
         "checkpoints": [item.place.checkpoint_id for item in gone],
     }

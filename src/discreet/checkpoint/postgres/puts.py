@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeGuard, TypeVar, cast
+from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -19,13 +20,14 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from psycopg.types.json import Json, Jsonb
 
+from discreet.access.user_keys import UserKeys, default_user_keys
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
-from discreet.checkpoint.postgres.tombstones import ALWAYS
+from discreet.checkpoint.postgres.threads import ADOPT, ALWAYS
 from discreet.errors import CheckpointError, ThreadDeletedError
 
 MESSAGE_CHANNELS = ("messages",)
@@ -42,6 +44,9 @@ Steps = Generator[Statement, Sequence[dict[str, Any]] | None, R]
 SINCE = "__discreet_since"
 """In the config of a put: the last deletion of the thread that its run knows of. LangGraph stores no such key."""
 
+OWNER = "__discreet_owner"
+"""In the config of a put: the user of its run."""
+
 
 class Loaded(CheckpointTuple):
     """A checkpoint that was read."""
@@ -53,8 +58,9 @@ class Loaded(CheckpointTuple):
 class MessageRows:
     """Reads and writes the message channels of one tier."""
 
-    def __init__(self, channels: Sequence[str]) -> None:
+    def __init__(self, channels: Sequence[str], keys: Callable[[], UserKeys] = default_user_keys) -> None:
         self.channels = tuple(channels)
+        self._keys = keys
         self.cache = RowCache()
         self.shared: bool | None = None
         """Whether other savers may use these tables, so that they have to find messages where they store them themselves: in
@@ -96,6 +102,7 @@ class MessageRows:
             "base": parent.checkpoint_id or None,
         }
         since = config["configurable"].get(SINCE, ALWAYS)
+        owner = self._keys().of(config["configurable"].get(OWNER), thread_id)
         stored_metadata = Jsonb(get_serializable_checkpoint_metadata(config, metadata))
         source: str | None = parent.checkpoint_id or None
         known = self.cache.get(thread_id, parent) if source else {}
@@ -112,6 +119,7 @@ class MessageRows:
             params = {
                 **where,
                 "since": since,
+                "user_key": owner,
                 "source": source if reuses else None,
                 "metadata": stored_metadata,
                 **self._checkpoint_columns(checkpoint, kept),
@@ -120,11 +128,18 @@ class MessageRows:
             }
             if is_allowed(answer := (yield Statement(PUT, params, returns=True))) and answer[0]["stored"]:
                 self.cache.put(thread_id, place, kept)
+                yield from self._adopt(thread_id, owner, answer[0], begun=where["base"] is None)
                 return bare(thread_id, *place)
             known = None
         raise CheckpointError(
             "A checkpoint was not stored: other processes were storing in the same thread. Try again."
         )
+
+    def _adopt(self, thread_id: str, owner: UUID, answer: Mapping[str, Any], *, begun: bool) -> Steps[None]:
+        """Give the thread to `owner`, if it was nobody's or its own."""
+        thread_key = self._keys().of_thread(thread_id)
+        if owner != thread_key and (answer["owner"] == thread_key or (answer["is_new"] and not begun)):
+            yield Statement(ADOPT, {"thread_id": thread_id, "user_key": owner, "thread_key": thread_key})
 
     def put_writes(
         self,
@@ -150,6 +165,7 @@ class MessageRows:
             "checkpoint_ns": place.ns,
             "base": place.checkpoint_id,
             "since": ALWAYS,
+            "user_key": self._keys().of_thread(thread_id),
             "task_id": task_id,
             "task_path": task_path,
             **_columns(

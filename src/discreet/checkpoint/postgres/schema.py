@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from discreet.checkpoint.postgres.guard import GUARDS, add_guards, drop_guards
 from discreet.checkpoint.postgres.names import quoted
 from discreet.checkpoint.postgres.statements import Statement
+from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.errors import MigrationError
 
 _MESSAGES = """
@@ -22,32 +24,41 @@ CREATE TABLE IF NOT EXISTS checkpoint_messages (
     kind TEXT NOT NULL CHECK (kind IN ('human', 'ai')),
     content TEXT NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    user_key UUID NOT NULL,
     PRIMARY KEY (thread_id, checkpoint_ns, channel, position)
 )
 """
 
-_TOMBSTONES = """
-CREATE TABLE IF NOT EXISTS checkpoint_tombstones (
-    digest BYTEA PRIMARY KEY,
-    deleted_at TIMESTAMPTZ NOT NULL
+_THREADS = """
+CREATE TABLE IF NOT EXISTS checkpoint_threads (
+    thread_id TEXT PRIMARY KEY,
+    user_key UUID NOT NULL,
+    deleted_at TIMESTAMPTZ
 )
 """
-_CREATE_TOMBSTONE_INDEX = (
-    "CREATE INDEX IF NOT EXISTS checkpoint_tombstones_deleted_at ON checkpoint_tombstones (deleted_at)"
+_CREATE_OWNER_INDEX = (
+    "CREATE INDEX IF NOT EXISTS checkpoint_threads_user_key ON checkpoint_threads (user_key, thread_id)"
 )
+_CREATE_DELETION_INDEX = (
+    "CREATE INDEX IF NOT EXISTS checkpoint_threads_deleted_at ON checkpoint_threads (deleted_at) "
+    "WHERE deleted_at IS NOT NULL"
+)
+
+OWNED = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
+"""LangGraph's tables, which have the key of the thread's owner in a column of ours: all zeros where another saver stored."""
+_ADD_OWNER = "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS user_key UUID NOT NULL DEFAULT '" + str(NOBODY) + "'"
+
+THREADS = "checkpoint_threads"
 
 OWN_TABLES: Mapping[str, Sequence[str]] = {
     "checkpoint_messages": (_MESSAGES,),
-    "checkpoint_tombstones": (_TOMBSTONES, _CREATE_TOMBSTONE_INDEX),
+    THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX),
 }
 """What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
 
 RUN_INDEX = "checkpoints_run_id_idx"
 _CREATE_RUN_INDEX = f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {RUN_INDEX} ON checkpoints ((metadata ->> 'run_id'))"
-_DROP_RUN_INDEX = f"DROP INDEX CONCURRENTLY IF EXISTS {RUN_INDEX}"
-
-_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
-"""Whoever waits to change a table keeps everybody else waiting, so behind a backup better give up."""
+_BUILT = re.compile(r"CREATE INDEX CONCURRENTLY IF NOT EXISTS (\w+)")
 
 _RECORD = "INSERT INTO checkpoint_migrations (v) VALUES (%(v)s) ON CONFLICT DO NOTHING"
 
@@ -59,7 +70,11 @@ SELECT
         SELECT ARRAY[c.relname::text, i.indisvalid::text] FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
         WHERE c.relnamespace = n.oid AND c.relname LIKE 'checkpoint%%'
     ) AS indexes,
-    ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards
+    ARRAY(SELECT conname::text FROM pg_constraint WHERE connamespace = n.oid AND conname = ANY(%(guards)s)) AS guards,
+    ARRAY(
+        SELECT c.relname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE c.relnamespace = n.oid AND a.attname = 'user_key' AND NOT a.attisdropped
+    ) AS owned
 FROM (SELECT (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)) AS n(oid)
 """
 VERSION = "SELECT COALESCE(max(v), -1) AS version FROM checkpoint_migrations"
@@ -75,6 +90,8 @@ class Found(NamedTuple):
     indexes: Mapping[str, bool]
     """Whether each is valid. One whose building was broken off is not, and nothing uses it."""
     guards: frozenset[str]
+    owned: frozenset[str]
+    """Tables that have a column for the owner."""
     version: int = -1
     """The last of LangGraph's migrations that has run."""
 
@@ -100,7 +117,9 @@ def looks(schema: str) -> Statement:
 def found(schema: str, row: Mapping[str, Any]) -> Found:
     """Return what the row of `looks` says."""
     indexes = {name: valid == "true" for name, valid in row["indexes"]}
-    return Found(schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]))
+    return Found(
+        schema, row["here"], frozenset(row["tables"]), indexes, frozenset(row["guards"]), frozenset(row["owned"])
+    )
 
 
 def missing(there: Found, guard: bool | None = None) -> list[Step]:
@@ -116,7 +135,7 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         done = next(v for v, sql in enumerate(BasePostgresSaver.MIGRATIONS) if "CONCURRENTLY" in sql)
         begin, guarding = [Step("LangGraph's tables", _begin(done, there, guard))], []
     migrations = [
-        Step(f"LangGraph's migration {v}", _migration(v), whole="CONCURRENTLY" not in sql)
+        Step(f"LangGraph's migration {v}", [*_broken(there, sql), *_migration(v)], whole=_BUILT.search(sql) is None)
         for v, sql in enumerate(BasePostgresSaver.MIGRATIONS)
         if v >= done
     ]
@@ -125,7 +144,8 @@ def missing(there: Found, guard: bool | None = None) -> list[Step]:
         for name, creating in OWN_TABLES.items()
         if name not in there.tables and not begin
     ]
-    return [*missing_schema(there), *begin, *migrations, *own, *_run_index(there), *guarding]
+    owners = [] if begin else _owners(there)
+    return [*missing_schema(there), *begin, *migrations, *own, *owners, *_indexes(there, done), *guarding]
 
 
 def missing_schema(there: Found) -> list[Step]:
@@ -139,9 +159,18 @@ def refused(schema: str, steps: Sequence[Step]) -> MigrationError:
     name = quoted(schema)
     return MigrationError(
         f"The checkpointer needs {', '.join(step.what for step in steps)} in the schema {name}, and this role may not create "
-        "or change that. Have the owner of the tables, or whoever may create them, call setup() once, and then run "
+        "or change that. Have the owner of the tables, or whoever may create them, run `discreet migrate` or call setup() once, and then run "
         f"GRANT USAGE ON SCHEMA {name} TO this role; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO "
         "this role. From then on setup() changes nothing."
+    )
+
+
+def read_only(schema: str, steps: Sequence[Step]) -> MigrationError:
+    """Return what to tell whoever wants `steps` of a server that takes no writes."""
+    return MigrationError(
+        f"The checkpointer needs {', '.join(step.what for step in steps)} in the schema {quoted(schema)}, and the server takes "
+        "no writes: it is a standby, or read-only by default_transaction_read_only. Run `discreet migrate` on the primary; a "
+        "standby follows by itself."
     )
 
 
@@ -149,20 +178,46 @@ def _begin(count: int, there: Found, guard: bool | None) -> list[Statement]:
     guards = [] if guard is False else add_guards(whole=True, there=there.guards)
     migrations = [statement for v in range(count) for statement in _migration(v)]
     own = [Statement(sql) for creating in OWN_TABLES.values() for sql in creating]
-    return [*migrations, *own, *guards]
+    owners = [Statement(_ADD_OWNER.format(table=table)) for table in OWNED]
+    return [*migrations, *own, *owners, *guards]
 
 
 def _migration(version: int) -> list[Statement]:
     return [Statement(BasePostgresSaver.MIGRATIONS[version]), Statement(_RECORD, {"v": version})]
 
 
-def _run_index(there: Found) -> list[Step]:
-    if there.indexes.get(RUN_INDEX):
+def _owners(there: Found) -> list[Step]:
+    """Return what adds the column for the owner. PostgreSQL rewrites no row for it."""
+    return [
+        Step(f"the column user_key of {table}", [Statement(_ADD_OWNER.format(table=table))])
+        for table in OWNED
+        if table not in there.owned
+    ]
+
+
+def _indexes(there: Found, done: int) -> list[Step]:
+    """Return what builds our index, and again what a process that was killed while it built it has left of LangGraph's."""
+    theirs = [sql for sql in BasePostgresSaver.MIGRATIONS[:done] if _broken(there, sql)]
+    ours = [] if there.indexes.get(RUN_INDEX) else [_CREATE_RUN_INDEX]
+    return [
+        Step(f"the index {_built(sql)}", [*_broken(there, sql), Statement(sql)], whole=False)
+        for sql in (*theirs, *ours)
+    ]
+
+
+def _broken(there: Found, sql: str) -> list[Statement]:
+    """Return what drops the index that `sql` builds, if it is there and invalid, so that IF NOT EXISTS would keep it so."""
+    name = _built(sql)
+    if name is None or there.indexes.get(name, True):
         return []
-    rebuilt = [Statement(_DROP_RUN_INDEX)] if RUN_INDEX in there.indexes else []
-    return [Step(f"the index {RUN_INDEX}", [*rebuilt, Statement(_CREATE_RUN_INDEX)], whole=False)]
+    return [Statement(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")]
+
+
+def _built(sql: str) -> str | None:
+    found = _BUILT.search(sql)
+    return found and found[1]
 
 
 def _guards(there: Found, guard: bool | None) -> list[Step]:
     changes = {None: [], True: add_guards(whole=False, there=there.guards), False: drop_guards(there.guards)}[guard]
-    return [Step("the guards", [Statement(_LOCK_TIMEOUT), *changes])] if changes else []
+    return [Step("the guards", changes)] if changes else []

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, ReadOnlySqlTransaction
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from tenacity import AsyncRetrying, Retrying
 
 from discreet.checkpoint.connections import own_connection, own_sync_connection
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, TableCursor
-from discreet.checkpoint.postgres.schema import VERSION, Found, Plan, Step, found, looks, refused
-from discreet.locks import setup_lock, sync_setup_lock
+from discreet.checkpoint.postgres.schema import VERSION, Found, Plan, Step, found, looks, read_only, refused
+from discreet.locks import PATIENCE, lock_retries, setup_lock, sync_setup_lock
 
 
 async def set_up(
-    source: AsyncConnection[Any] | AsyncConnectionPool[Any], schema: str, there: Found, plan: Plan
-) -> None:
-    """Do what `plan` says of `there`, on connections of its own to where `source` leads.
+    source: AsyncConnection[Any] | AsyncConnectionPool[Any],
+    schema: str,
+    there: Found,
+    plan: Plan,
+    report: Callable[[str], None] | None = None,
+) -> list[str]:
+    """Do what `plan` says of `there`, on connections of its own to where `source` leads; return what was done.
 
     Raises:
-        MigrationError: Another process has been at it for a minute, or this role may not.
+        MigrationError: Another process has been at it for a minute, or others at the tables; this role may not, or the
+            server takes no writes.
     """
+    done: list[str] = []
     if not plan(there):
-        return
+        return done
     async with (
         own_connection(source) as holder,
         setup_lock(holder),
@@ -37,6 +45,12 @@ async def set_up(
                 await _take(cursor, step)
             except InsufficientPrivilege:
                 raise refused(schema, steps[number:]) from None
+            except ReadOnlySqlTransaction:
+                raise read_only(schema, steps[number:]) from None
+            done.append(step.what)
+            if report:
+                report(step.what)
+    return done
 
 
 def sync_set_up(source: Connection[Any] | ConnectionPool[Any], schema: str, there: Found, plan: Plan) -> None:
@@ -55,6 +69,8 @@ def sync_set_up(source: Connection[Any] | ConnectionPool[Any], schema: str, ther
                 _sync_take(cursor, step)
             except InsufficientPrivilege:
                 raise refused(schema, steps[number:]) from None
+            except ReadOnlySqlTransaction:
+                raise read_only(schema, steps[number:]) from None
 
 
 async def look(cursor: AsyncTableCursor) -> Found:
@@ -80,12 +96,30 @@ def sync_look(cursor: TableCursor) -> Found:
 
 
 async def _take(cursor: AsyncTableCursor, step: Step) -> None:
-    async with cursor.connection.transaction() if step.whole else nullcontext():
+    if step.whole:
+        await AsyncRetrying(**lock_retries(step.what))(partial(_take_whole, cursor, step))
+        return
+    for statement in step.statements:
+        await cursor.execute(statement.sql, statement.params)
+
+
+async def _take_whole(cursor: AsyncTableCursor, step: Step) -> None:
+    async with cursor.connection.transaction():
+        await cursor.execute(PATIENCE)
         for statement in step.statements:
             await cursor.execute(statement.sql, statement.params)
 
 
 def _sync_take(cursor: TableCursor, step: Step) -> None:
-    with cursor.connection.transaction() if step.whole else nullcontext():
+    if step.whole:
+        Retrying(**lock_retries(step.what))(partial(_sync_take_whole, cursor, step))
+        return
+    for statement in step.statements:
+        cursor.execute(statement.sql, statement.params)
+
+
+def _sync_take_whole(cursor: TableCursor, step: Step) -> None:
+    with cursor.connection.transaction():
+        cursor.execute(PATIENCE)
         for statement in step.statements:
             cursor.execute(statement.sql, statement.params)

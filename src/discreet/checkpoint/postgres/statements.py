@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 
-from discreet.checkpoint.postgres import tombstones
+from discreet.checkpoint.postgres import threads
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 
 
@@ -40,8 +40,13 @@ come in their order; to sort them would take a sixth of the time.
 """
 
 _COLUMNS, _FROM, _ = BasePostgresSaver.SELECT_SQL.rpartition("from checkpoints ")
-SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS},\n    {tombstones.LAST_DELETION}\n{_FROM}"
+SELECT = f"{_COLUMNS.rstrip()},\n    {_EXPAND_RUNS},\n    {threads.LAST_DELETION}\n{_FROM}"
 """Upstream's, the messages, and when the thread was last deleted. Its callers append a WHERE clause."""
+
+LISTED = (
+    "SELECT thread_id, checkpoint_ns AS ns, checkpoint_id FROM checkpoints {where} ORDER BY checkpoint_id DESC LIMIT %s"
+)
+"""Where the checkpoints of a page are, of all threads."""
 
 IS_SHARED = """
 SELECT NOT EXISTS (
@@ -68,7 +73,10 @@ SELECT
     ) AS tops
 FROM (VALUES (1)) AS always(one)
 LEFT JOIN LATERAL (
-    SELECT checkpoint_id, jsonb_build_object('{MESSAGE_ROWS}', checkpoint -> '{MESSAGE_ROWS}') AS checkpoint, {_EXPAND_RUNS}
+    SELECT
+        checkpoint_id,
+        jsonb_build_object('{MESSAGE_ROWS}', checkpoint -> '{MESSAGE_ROWS}') AS checkpoint,
+        {_EXPAND_RUNS.replace("checkpoints.thread_id", "%(thread_id)s")}
     FROM checkpoints
     WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s
         AND checkpoint_id IN (%(checkpoint_id)s, %(base)s)
@@ -79,36 +87,38 @@ LEFT JOIN LATERAL (
 """The rows of a checkpoint that is there already, or else of its parent, and the highest position of each channel."""
 
 PUT = f"""
-WITH {tombstones.FENCE},
+WITH {threads.FENCE},
+{threads.RETURNED},
 ready AS (
-    SELECT FROM allowed WHERE %(source)s::text IS NULL OR EXISTS (
+    SELECT user_key FROM allowed WHERE %(source)s::text IS NULL OR EXISTS (
         SELECT FROM checkpoints
         WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND checkpoint_id = %(source)s
     )
 ),
 new_blobs AS (
-    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, b.channel, b.version, b.type, b.blob
+    INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob, user_key)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, b.channel, b.version, b.type, b.blob, ready.user_key
     FROM ready CROSS JOIN unnest(
         %(blob_channels)s::text[], %(blob_versions)s::text[], %(blob_types)s::text[], %(blobs)s::bytea[]
     ) AS b(channel, version, type, blob)
     ON CONFLICT (thread_id, checkpoint_ns, channel, version) DO NOTHING
 ),
 new_messages AS (
-    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, message_id, kind, content, user_key)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, m.channel, m.position, m.message_id, m.kind, m.content, ready.user_key
     FROM ready CROSS JOIN json_to_recordset(%(messages)s::json)
         AS m(channel text, position int, message_id text, kind text, content text)
 ),
 stored AS (
-    INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(base)s, %(checkpoint)s, %(metadata)s
+    INSERT INTO checkpoints
+        (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata, user_key)
+    SELECT %(thread_id)s, %(checkpoint_ns)s, %(checkpoint_id)s, %(base)s, %(checkpoint)s, %(metadata)s, ready.user_key
     FROM ready
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id)
     DO UPDATE SET checkpoint = EXCLUDED.checkpoint, metadata = EXCLUDED.metadata
     RETURNING checkpoint_id
 )
-SELECT EXISTS (SELECT FROM stored) AS stored, {tombstones.ANSWER}
+SELECT EXISTS (SELECT FROM stored) AS stored, {threads.OWNER}, {threads.ANSWER}
 """  # noqa: S608  # constants
 """Nothing is stored if the checkpoint whose rows are reused (`source`) is gone meanwhile, or the thread was deleted."""
 
@@ -116,8 +126,10 @@ _PUT_WRITES = """
 WITH {fence},
 stored AS (
     INSERT INTO checkpoint_writes
-        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
-    SELECT %(thread_id)s, %(checkpoint_ns)s, %(base)s, %(task_id)s, %(task_path)s, w.idx, w.channel, w.type, w.blob
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob, user_key)
+    SELECT
+        %(thread_id)s, %(checkpoint_ns)s, %(base)s, %(task_id)s, %(task_path)s, w.idx, w.channel, w.type, w.blob,
+        allowed.user_key
     FROM allowed CROSS JOIN unnest(
         %(idxs)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)s::bytea[]
     ) AS w(idx, channel, type, blob)
@@ -125,11 +137,11 @@ stored AS (
 )
 SELECT {answer}
 """
-INSERT_WRITES = _PUT_WRITES.format(fence=tombstones.FENCE, answer=tombstones.ANSWER, conflict="DO NOTHING")
+INSERT_WRITES = _PUT_WRITES.format(fence=threads.FENCE, answer=threads.ANSWER, conflict="DO NOTHING")
 """A task's outputs. Those that are there stay."""
 UPSERT_WRITES = _PUT_WRITES.format(
-    fence=tombstones.FENCE,
-    answer=tombstones.ANSWER,
+    fence=threads.FENCE,
+    answer=threads.ANSWER,
     conflict="DO UPDATE SET channel = EXCLUDED.channel, type = EXCLUDED.type, blob = EXCLUDED.blob",
 )
 """What has a slot of its own, an error or an interrupt. The newest stays."""

@@ -19,12 +19,13 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg import Connection, Error
-from psycopg.errors import UniqueViolation
+from psycopg.errors import FeatureNotSupported, UniqueViolation
 from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 from tenacity import Retrying
 
-from discreet.checkpoint.postgres import deletions, prunes, schema
+from discreet.checkpoint.checkpoint_ref import bare
+from discreet.checkpoint.postgres import copying, deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
 from discreet.checkpoint.postgres.cursors import TableCursor, sync_table_cursor
 from discreet.checkpoint.postgres.failures import check_copied, is_worth_another_attempt, retry_options, translate
@@ -33,9 +34,9 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.pages import Pages
 from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Steps
 from discreet.checkpoint.postgres.setting_up import sync_look, sync_set_up
-from discreet.checkpoint.postgres.statements import SELECT, Statement
+from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
-from discreet.leases import sync_check_prepared, sync_lease
+from discreet.leases import sync_check_pooler, sync_lease
 
 T = TypeVar("T")
 
@@ -79,8 +80,7 @@ class PostgresTier(PostgresSaver):
         """Yield checkpoints, newest first."""
         pages = Pages(before, limit)
         while not pages.done:
-            listing = partial(super().list, config, filter=filter, **pages.ask())
-            yield from pages.take(self._run(partial(_collect, listing)))
+            yield from pages.take(self._run(partial(self._page, config, filter, pages.ask())))
 
     def put(
         self,
@@ -107,8 +107,8 @@ class PostgresTier(PostgresSaver):
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, their writes, and the blobs and messages that nothing else uses."""
-        threads = self._run(partial(self._execute, deletions.delete_for_runs(run_ids)))
-        self._rows.cache.forget([row["thread_id"] for row in threads])
+        threads = self._run(partial(self._drive, partial(deletions.delete_for_runs, run_ids)))
+        self._rows.cache.forget(threads)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread with its history and its writes.
@@ -116,8 +116,8 @@ class PostgresTier(PostgresSaver):
         Raises:
             CheckpointError: The target has other messages of its own.
         """
-        copy = deletions.copy_thread(source_thread_id, target_thread_id)
-        check_copied(self._run(partial(self._execute, copy)))
+        copy = partial(copying.copy_thread, source_thread_id, target_thread_id)
+        check_copied(copied=self._run(partial(self._drive, copy)))
 
     def prune(
         self,
@@ -176,6 +176,21 @@ class PostgresTier(PostgresSaver):
             failure, cause = translate(error)
         raise failure from cause  # out here, where the driver's error is no longer being handled, nor chained
 
+    def _page(
+        self, config: RunnableConfig | None, metadata: dict[str, Any] | None, asked: dict[str, Any]
+    ) -> Sequence[CheckpointTuple]:
+        """Return a page of a listing; see `AsyncPostgresTier`."""
+        try:
+            return [*super().list(config, filter=metadata, **asked)]
+        except FeatureNotSupported:
+            if config is not None:
+                raise
+        where, values = self._search_where(None, metadata, asked["before"])
+        with self._cursor() as cur:
+            places = cur.execute(LISTED.format(where=where), [*values, asked["limit"]]).fetchall()
+        found = [super(PostgresTier, self).get_tuple(bare(**place)) for place in places]
+        return [item for item in found if item is not None]
+
     def _drive(self, start: Callable[[], Steps[T]]) -> T:
         steps = start()
         try:
@@ -198,6 +213,7 @@ class PostgresTier(PostgresSaver):
         with self._cursor() as cur:
             there = sync_look(cur)
         sync_set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
+        self._drive(deletions.sweep)
         self._rows.shared = None
 
     @contextmanager
@@ -220,9 +236,5 @@ class PostgresTier(PostgresSaver):
     @contextmanager
     def _only_connection(self, conn: Connection[DictRow]) -> Iterator[Connection[DictRow]]:
         with self.lock:
-            sync_check_prepared(conn)
+            sync_check_pooler(conn)
             yield conn
-
-
-def _collect(listing: Callable[[], Iterator[CheckpointTuple]]) -> Sequence[CheckpointTuple]:
-    return [*listing()]

@@ -31,6 +31,8 @@ def lease_server(data_dir: Path, *, version: int = 18) -> AbstractContextManager
     Raises:
         EmbeddedServerError: There are no binaries for this system or version, the folder can't be written or belongs
             to another user, or the server doesn't start. Its message says which.
+        UpgradeNeededError: The folder holds data of an older version, and none of this one.
+        ConfigurationError: Others may enter the folder, and it can't be closed to them.
     """
     if sys.platform == "win32":
         raise EmbeddedServerError(

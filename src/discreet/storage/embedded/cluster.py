@@ -6,14 +6,13 @@ import os
 import secrets
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import EmbeddedServerError
-from discreet.storage.embedded.endpoint import DATABASE, SOCKET, USER
-from discreet.storage.embedded.folder import FOLDER_FLAGS, ServerFolder
+from discreet.storage.embedded.endpoint import DATABASE, USER
+from discreet.storage.embedded.folder import ServerFolder
+from discreet.storage.embedded.supervisor import DATA
 
-DATA = "data"
 PASSWORD = "password"  # noqa: S105  the name of a file
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 """All that the server's programs get to see: PGDATA, PGPORT and the like of the caller must not steer them."""
@@ -80,28 +79,6 @@ def ensure_cluster(folder: ServerFolder, binaries: Path, version: int) -> None:
 def server_command(folder: ServerFolder, binaries: Path, socket_folder: Path) -> list[str]:
     """Return what starts the server of `folder`."""
     return [str(binaries / "bin" / "postgres"), "-D", folder.as_seen_by_server(DATA), "-k", str(socket_folder)]
-
-
-def forget_dead_server(folder: ServerFolder, socket_folder: Path) -> None:
-    """Remove the pid files that a killed server left in its data folder and beside its socket.
-
-    PostgreSQL refuses to start if one is truncated, or if its number is still or again that of a process: a dead one
-    that nobody has reaped, or another one altogether (both a matter of course in containers). The caller holds the lock
-    that every process of a living server would hold. Should somebody have started one by hand, the new one still finds
-    the shared memory of the data folder in use and gives up.
-    """
-    data = os.open(DATA, FOLDER_FLAGS, dir_fd=folder.descriptor)
-    _remove("postmaster.pid", data)
-    _remove(f"{SOCKET}.lock", os.open(socket_folder, FOLDER_FLAGS))
-
-
-def _remove(name: str, folder: int) -> None:
-    """Remove a file, if there is one, and close its `folder`."""
-    try:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder)
-    finally:
-        os.close(folder)
 
 
 def _run(folder: ServerFolder, binaries: Path, command: tuple[str, ...], text: str = "") -> None:

@@ -15,10 +15,10 @@ from psycopg import pq
 
 from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded.account import Account
+from discreet.storage.embedded.supervisor import SOCKET
 
 USER = "discreet"
 DATABASE = "discreet"
-SOCKET = ".s.PGSQL.5432"
 
 _PREFIX = "discreet-"
 _PRIVATE = 0o700

@@ -9,6 +9,7 @@
         lease.lock          shared: held by every client; exclusive: the supervisor, while it stops the server
         supervisor.lock     exclusive: held while a supervisor lives
         server.lock         exclusive: held while any process of the server lives
+        upgraded            in a copy of older data: the state of the original, until that has become a backup
 
 All locks are flock(2): they belong to an open file and vanish with the process, however it ends. Only folders and files
 that we made ourselves are ever changed in owner or mode. Everything is opened relative to the folder and never through a
@@ -31,10 +32,12 @@ from typing import Self
 
 from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded.account import Account, account_for, user_name
+from discreet.storage.embedded.supervisor import FOLDER_FLAGS, SERVER
+from discreet.storage.embedded.versions import folder_name
 
-ACQUIRE, LEASE, SUPERVISOR, SERVER = _LOCKS = ("acquire.lock", "lease.lock", "supervisor.lock", "server.lock")
+ACQUIRE, LEASE, SUPERVISOR = "acquire.lock", "lease.lock", "supervisor.lock"
+_LOCKS = (ACQUIRE, LEASE, SUPERVISOR, SERVER)
 POLL_SECONDS = 0.01
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 class ServerFolder:
@@ -59,16 +62,31 @@ class ServerFolder:
     @classmethod
     def ensure(cls, data_dir: Path, version: int) -> Self:
         """Open the folder of `version` below `data_dir`, made if it isn't there."""
-        path = data_dir.resolve() / f"postgres-{version}"
-        account = account_for(path)
+        path = data_dir.resolve() / folder_name(version)
         while not path.exists():
-            _make_tree(path, account)
-            account = account_for(path)
-        return cls(path, account)
+            _make_tree(path, account_for(path))
+        return cls.existing(data_dir, version)
+
+    @classmethod
+    def existing(cls, data_dir: Path, version: int) -> Self:
+        """Open the folder of `version` below `data_dir`.
+
+        Raises:
+            FileNotFoundError: There is none.
+        """
+        path = data_dir.resolve() / folder_name(version)
+        return cls(path, account_for(path))
 
     def close(self) -> None:
         """Close the folder; locks that were taken through `open` stay."""
         os.close(self.descriptor)
+
+    def is_in_place(self) -> bool:
+        """Tell whether `path` is this folder still, and not moved away meanwhile."""
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self.descriptor))
+        except FileNotFoundError:
+            return False
 
     def as_seen_by_server(self, name: str) -> str:
         """Return a path of `name` that the server's processes can use if they inherit `descriptor`.

@@ -11,10 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from discreet.errors import EmbeddedServerError
+from discreet.private_files import make_private
 from discreet.storage.embedded.binaries import find_binaries
-from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, ServerFolder, wait_for_lock
+from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, SUPERVISOR, ServerFolder, wait_for_lock
 from discreet.storage.embedded.server import Server
 from discreet.storage.embedded.supervisor import GRACE_SECONDS
+from discreet.storage.embedded.versions import check_version
 
 START_SECONDS = 120.0
 """A first start takes about a second; recovery after a crash on a slow disk can take much longer."""
@@ -29,8 +31,10 @@ def hold_lease(data_dir: Path, version: int) -> Iterator[str]:
     binaries = find_binaries(version)
     with ExitStack() as resources:
         try:
+            check_version(data_dir, version)
             folder = ServerFolder.ensure(data_dir, version)
             resources.callback(folder.close)
+            make_private(folder.path.parent, owners=[folder.account.uid])
             server = Server(folder, binaries, version)
             lease = ExitStack()
             resources.callback(_give_back, server, lease)
@@ -43,6 +47,23 @@ def hold_lease(data_dir: Path, version: int) -> Iterator[str]:
         yield dsn
 
 
+def bring_back(data_dir: Path, version: int) -> None:
+    """See to it that a server on which somebody holds a lease has a supervisor, which looks after the rest.
+
+    Raises:
+        EmbeddedServerError: It can't be started.
+        OSError: Its folder is out of reach.
+    """
+    folder = ServerFolder.existing(data_dir, version)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        with folder.alone(deadline):
+            if folder.is_shared(LEASE) and folder.is_free(SUPERVISOR):
+                Server(folder, find_binaries(version), version).ensure_running(deadline)
+    finally:
+        folder.close()
+
+
 def _take(server: Server, lease: ExitStack) -> str:
     """Put a shared lock into `lease` and return the DSN of the server, which runs from now on.
 
@@ -51,6 +72,8 @@ def _take(server: Server, lease: ExitStack) -> str:
     """
     deadline = time.monotonic() + START_SECONDS
     with server.folder.alone(deadline):
+        if not server.folder.is_in_place():
+            raise EmbeddedServerError(f"{server.folder.path} was moved away meanwhile. Try again.")
         descriptor = server.folder.open(LEASE)
         lease.callback(os.close, descriptor)
         wait_for_lock(descriptor, fcntl.LOCK_SH, deadline)
@@ -68,13 +91,18 @@ def _give_back(server: Server, lease: ExitStack) -> None:
             with server.folder.alone(deadline):
                 lease.close()
                 if not server.folder.is_shared(LEASE):
-                    _await_end(server, deadline)
+                    await_end(server, deadline)
         except (EmbeddedServerError, OSError) as error:
             # Whatever the caller's block computed stands, and without a lease the server will stop.
             logger.warning("embedded server may still be stopping: %s", error)
 
 
-def _await_end(server: Server, deadline: float) -> None:
+def await_end(server: Server, deadline: float) -> None:
+    """Return when the server, on which nobody holds a lease, is down. Under `ServerFolder.alone` only.
+
+    Raises:
+        EmbeddedServerError: It isn't before `deadline` (`time.monotonic`).
+    """
     while not server.is_down():
         if time.monotonic() > deadline:
             raise EmbeddedServerError(f"The server of {server.folder.path} takes too long to stop.")

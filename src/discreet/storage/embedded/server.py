@@ -18,7 +18,8 @@ from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded import cluster, endpoint, supervisor
 from discreet.storage.embedded.account import Account
 from discreet.storage.embedded.binaries import copy_binaries, runs_for
-from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, SERVER, SUPERVISOR, ServerFolder
+from discreet.storage.embedded.folder import LEASE, POLL_SECONDS, SUPERVISOR, ServerFolder
+from discreet.storage.embedded.supervisor import SERVER
 
 _SOCKET = "socket"
 _LOG = "server.log"
@@ -88,7 +89,7 @@ class Server:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             binaries, programs = self._usable_binaries(unless_started)
             cluster.ensure_cluster(self.folder, binaries, self.version)
-            cluster.forget_dead_server(self.folder, socket_folder)
+            supervisor.forget_dead_server(self.folder.descriptor, str(socket_folder))
             command = cluster.server_command(self.folder, binaries, socket_folder)
             self._supervise(held, server, socket_folder, command=command, programs=programs)
             unless_started.pop_all()

@@ -127,10 +127,10 @@ async def test_statements_are_prepared_on_direct_connections_only(pooled_databas
         assert await prepared(saver) == {None}
     async with RedactingSaver.from_conn_string(empty_database) as saver:
         assert await prepared(saver) == {0}
-    monkeypatch.setenv("DISCREET_PREPARED_STATEMENTS", "off")
+    monkeypatch.setenv("DISCREET_POOLER", "true")
     async with RedactingSaver.from_conn_string(empty_database) as saver:
         assert await prepared(saver) == {None}
-    monkeypatch.setenv("DISCREET_PREPARED_STATEMENTS", "on")
+    monkeypatch.setenv("DISCREET_POOLER", "false")
     async with RedactingSaver.from_conn_string(pooled_database) as saver:
         assert await prepared(saver) == {0}
 

@@ -9,7 +9,7 @@ import pytest
 from psycopg.rows import tuple_row
 
 from discreet.checkpoint.checkpoint_ref import CheckpointRef
-from discreet.checkpoint.postgres import CONNECTION, deletions, prunes
+from discreet.checkpoint.postgres import CONNECTION, copying, deletions, prunes
 from discreet.checkpoint.pruning import Row
 from discreet.errors import CheckpointError
 
@@ -228,8 +228,8 @@ FILL = (
     FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
     """
-    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, kind, content)
-    SELECT 'thread-' || t, '', 'messages', c, 'human', 'hello' FROM generate_series(1, 5000) t, generate_series(0, 3) c
+    INSERT INTO checkpoint_messages (thread_id, checkpoint_ns, channel, position, kind, content, user_key)
+    SELECT 'thread-' || t, '', 'messages', c, 'human', 'hello', gen_random_uuid() FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
     """
     INSERT INTO checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
@@ -240,7 +240,7 @@ FILL = (
     SELECT 'thread-' || t, '', 'c' || c, 'task', 0, 'log', 'msgpack', ''
     FROM generate_series(1, 5000) t, generate_series(0, 3) c
     """,
-    "INSERT INTO checkpoint_tombstones SELECT sha256(convert_to('thread-' || t, 'UTF8')), now() FROM generate_series(1, 20000) t",
+    "INSERT INTO checkpoint_threads SELECT 'thread-' || t, gen_random_uuid(), now() FROM generate_series(1, 20000) t",
     "ANALYZE",
 )
 
@@ -252,7 +252,7 @@ def filled(dsn):
         for statement in FILL:
             connection.execute(statement)
         yield connection
-        connection.execute(f"TRUNCATE {', '.join(TABLES)}, checkpoint_tombstones")
+        connection.execute(f"TRUNCATE {', '.join(TABLES)}, checkpoint_threads")
         connection.execute("ANALYZE")
 
 
@@ -261,10 +261,14 @@ def test_no_statement_reads_a_whole_table(filled, another):
     where = " WHERE thread_id = %(id)s AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1"
     statements = {
         "select": (another.SELECT_SQL + where, {"id": "thread-7"}),
-        "delete_for_runs": deletions.delete_for_runs(["run-7-3", "run-9-3"])[:2],
+        "threads_of_runs": next(deletions.delete_for_runs(["run-7-3", "run-9-3"]))[:2],
+        "delete_for_runs": (
+            deletions._DELETE_FOR_RUNS,
+            {"thread_id": "thread-7", "run_ids": ["run-7-3", "run-9-3"]},
+        ),
         "delete_threads": next(deletions.delete_threads(["thread-7"]))[:2],
-        "prune_rows": prunes.prune_rows(["thread-7"], [Row("thread-7", CheckpointRef("", "c2"), None)])[:2],
-        "copy_thread": deletions.copy_thread("thread-7", "copy")[:2],
+        "prune_rows": prunes.prune_rows("thread-7", [Row("thread-7", CheckpointRef("", "c2"), None)])[:2],
+        "copy_thread": next(copying.copy_thread("thread-7", "copy"))[:2],
     }
     plans = {
         name: [line for (line,) in filled.execute(f"EXPLAIN {query}", params)]
@@ -272,5 +276,5 @@ def test_no_statement_reads_a_whole_table(filled, another):
     }
     for name, plan in plans.items():
         assert [line for line in plan if "Seq Scan" in line] == [], name
-    assert any("checkpoints_run_id_idx" in line for line in plans["delete_for_runs"])
+    assert any("checkpoints_run_id_idx" in line for line in plans["threads_of_runs"])
     assert any("Index Scan using checkpoint_messages_pkey" in line for line in plans["select"])

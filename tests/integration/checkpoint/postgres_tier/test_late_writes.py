@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 
 from discreet.checkpoint.postgres.puts import SINCE, MessageRows
-from discreet.checkpoint.postgres.tombstones import NEVER
+from discreet.checkpoint.postgres.threads import NEVER
 from discreet.errors import ThreadDeletedError
 
 TABLES = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_messages")
@@ -90,12 +90,12 @@ async def test_a_copy_to_a_deleted_thread_is_a_new_beginning_and_one_from_it_is_
 async def test_tombstones_go_when_their_time_is_over(tier, start, say, rows):
     for name in ("1", "2", "3"):
         await tier.adelete_thread(name)
-    rows("UPDATE checkpoint_tombstones SET deleted_at = deleted_at - interval '1 day' WHERE digest <> sha256('3')")
+    rows("UPDATE checkpoint_threads SET deleted_at = deleted_at - interval '1 day' WHERE thread_id <> '3'")
     assert [*await tier.alast_deletions(["1", "2", "3"])] == ["3"]
     await start(tier, "4").put(say("a"))
     await begun_before(start(tier, "2")).put(say("a"))
-    digests = "SELECT digest = ANY (ARRAY[sha256('2'), sha256('3')]) FROM checkpoint_tombstones"
-    assert rows(digests) == [True, True]
+    await tier.adelete_thread("5")
+    assert rows("SELECT thread_id FROM checkpoint_threads ORDER BY 1") == ["2", "3", "4", "5"]
 
 
 async def write_on(thread, say, started):

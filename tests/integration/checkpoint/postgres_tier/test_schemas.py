@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
 import psycopg
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
+from testkit.roles import role
 
 from discreet.checkpoint import RedactingSaver, RedactingSyncSaver
 from discreet.checkpoint.postgres import CONNECTION
@@ -136,20 +135,6 @@ async def test_no_schema_in_sight_is_refused(dsn):
     async with RedactingSaver.from_conn_string(on_path(dsn, "")) as saver:
         with pytest.raises(ConfigurationError, match="schema="):
             await saver.setup()
-
-
-@contextmanager
-def role(dsn: str, *grants: str):
-    """Yield the name of a role that may log in, with these rights, and a DSN as it."""
-    name, word = f"role_{uuid4().hex}", uuid4().hex
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{word}'")
-        for grant in grants:
-            connection.execute(f"GRANT {grant} TO {name}")
-        try:
-            yield name, psycopg.conninfo.make_conninfo(dsn, user=name, password=word)
-        finally:
-            connection.execute(f"DROP OWNED BY {name} CASCADE; DROP ROLE {name}")
 
 
 DML = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public"

@@ -12,9 +12,10 @@ from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.types import Send
 
+from discreet import locks
 from discreet.checkpoint.postgres import CONNECTION, schema
 from discreet.checkpoint.postgres.guard import FRAMES
-from discreet.errors import LeakBlockedError, StorageUnavailableError
+from discreet.errors import LeakBlockedError, MigrationError
 
 GUARDS = "SELECT conname::text, convalidated FROM pg_constraint WHERE conname LIKE '%guard' ORDER BY 1"
 BOTH = [("checkpoint_blobs_guard", True), ("checkpoint_writes_guard", True)]
@@ -76,7 +77,7 @@ async def test_setup_looks_at_the_database_every_time(open_tier, start, say, row
 
 
 async def test_whoever_finds_tables_after_an_interrupted_start_finds_them_guarded(open_tier, rows, dsn):
-    nothing = schema.Found("public", here=True, tables=frozenset(), indexes={}, guards=frozenset())
+    nothing = schema.Found("public", here=True, tables=frozenset(), indexes={}, guards=frozenset(), owned=frozenset())
     with psycopg.connect(dsn, **CONNECTION) as connection, connection.transaction():
         for statement in schema.missing(nothing)[0].statements:
             connection.execute(statement.sql, statement.params)
@@ -84,12 +85,22 @@ async def test_whoever_finds_tables_after_an_interrupted_start_finds_them_guarde
     assert (rows(GUARDS), rows(INDEX)) == (BOTH, [True])
 
 
-async def test_an_index_whose_building_was_broken_off_is_built_again(open_tier, rows):
-    tier = await open_tier()
+INVALID = "SELECT relname::text FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE NOT indisvalid"
+
+
+@pytest.mark.parametrize("kind", ["async pool", "sync pool"])
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("index", ["checkpoints_run_id_idx", "checkpoint_writes_thread_id_idx"])
+async def test_an_index_whose_building_was_broken_off_is_built_again(open_tier, rows, index, recorded, kind):
+    tier = await open_tier(kind)
     await tier.setup()
-    rows("UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('checkpoints_run_id_idx')")
+    rows(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('{index}')")
+    if not recorded:
+        rows("DELETE FROM checkpoint_migrations WHERE v >= 8")
+    assert rows(INVALID) == [index]
     await tier.setup()
-    assert rows(INDEX) == [True]
+    assert rows(INVALID) == []
+    assert rows(f"SELECT to_regclass('{index}') IS NOT NULL") == [True]
 
 
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
@@ -124,12 +135,12 @@ async def test_a_guard_on_a_stock_database_leaves_old_rows_and_refuses_new_ones(
 @pytest.mark.usefixtures("stock")
 @pytest.mark.parametrize("kind", ["async pool", "sync pool"])
 async def test_a_guard_does_not_wait_behind_a_long_backup(open_tier, rows, dsn, kind, monkeypatch):
-    monkeypatch.setattr(schema, "_LOCK_TIMEOUT", "SET LOCAL lock_timeout = '50ms'")
+    monkeypatch.setattr(locks, "TIMEOUT_SECONDS", 0.1)
     tier = await open_tier(kind)
     await tier.setup()
     with psycopg.connect(dsn) as backup:
         backup.execute("SELECT FROM checkpoint_blobs")
-        with pytest.raises(StorageUnavailableError, match="LockNotAvailable"):
+        with pytest.raises(MigrationError, match=r"the guards.*pg_blocking_pids"):
             await tier.setup(guard=True)
     assert rows(GUARDS) == []
     await tier.setup(guard=True)

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.ports import SettingsStore
 from discreet.state.memory_settings import MemorySettings
-from discreet.storage.memory_settings import PostgresSettingsStore
-from discreet.storage.pool import Pool, make_pool
+from discreet.storage.database.connecting.pool import Pool, make_pool
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 from discreet.testing import InMemorySettingsStore
 
 ENVIRONMENT = MemorySettings(memory_retrieve_limit=7, embedding_provider="local")

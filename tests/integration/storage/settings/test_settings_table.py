@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import SettingRefusedError, StorageUnavailableError
 from discreet.state.memory_settings import MemorySettings
-from discreet.storage.memory_settings import PostgresSettingsStore
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 
 PUT = "INSERT INTO discreet.setting (name, value, changed_at, changed_by) VALUES (%s, %s, now(), 'somebody')"
 

@@ -15,14 +15,17 @@ from discreet.ports import ShortTermStore
 from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.storage import open_storage
-from discreet.storage.pool import Pool
+from discreet.storage.database.connecting.pool import Pool
 from discreet.testing import InMemoryKeys, InMemoryShortTermStore, StubEmbeddings
 
-MOVE_SESSIONS = """
-UPDATE discreet.short_term_session
-SET active_until = active_until - %(by)s, expires_at = expires_at - %(by)s, purge_at = purge_at - %(by)s
-"""
-MOVE_WORKS = "UPDATE discreet.short_term_work SET expires_at = expires_at - %(by)s, purge_at = purge_at - %(by)s"
+
+def _moved(*columns: str) -> str:
+    """Take `by` from times, by functions that a cluster lets an UPDATE use: they depend on nothing but what they are given."""
+    return ", ".join(f"{each} = ({each} AT TIME ZONE 'UTC' - %(by)s) AT TIME ZONE 'UTC'" for each in columns)
+
+
+MOVE_SESSIONS = f"UPDATE discreet.short_term_session SET {_moved('active_until', 'expires_at', 'purge_at')}"
+MOVE_WORKS = f"UPDATE discreet.short_term_work SET {_moved('expires_at', 'purge_at')}"
 
 
 @dataclass

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.ports import Round, Started, Work
-from discreet.storage.redis_keys import session_keys, user_prefixes, work_keys
+from discreet.storage.short_term.redis_keys import session_keys, user_prefixes, work_keys
 
 PIECES = [
     ":",

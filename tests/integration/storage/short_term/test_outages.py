@@ -15,11 +15,12 @@ import redis
 from discreet.errors import ConfigurationError, MissingDependencyError, ShortTermError
 from discreet.ports import Round, Work
 from discreet.settings import Settings
-from discreet.storage import open_storage, redis_client
-from discreet.storage.redis_client import RedisClient
-from discreet.storage.redis_keys import session_keys, work_keys
-from discreet.storage.redis_short_term import RedisShortTermStore
-from discreet.storage.sealing import FieldSealer
+from discreet.storage import open_storage
+from discreet.storage.database import redis_client
+from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.short_term.redis_keys import session_keys, work_keys
+from discreet.storage.short_term.redis_store import RedisShortTermStore
 from discreet.testing import StubEmbeddings
 
 WORK = Work(kind="audio", user_id="ann", ref="0f")

@@ -8,40 +8,43 @@ from datetime import UTC, datetime
 
 import psycopg
 import pytest
+from testkit.keys import USER_KEYS
 
 from discreet.ports import HISTORY_SECONDS, RollingSummary, Round, Started, Work
 from discreet.settings import Settings
 from discreet.storage import open_storage
-from discreet.storage.keys import digest
-from discreet.storage.short_term import GRACE_SECONDS
-from discreet.storage.short_term_purge import SESSIONS, WORKS, purge_short_term
-from discreet.storage.short_term_sql import RECENT
+from discreet.storage.database.keys import digest
+from discreet.storage.short_term.postgres_store import GRACE_SECONDS
+from discreet.storage.short_term.purge import SESSIONS, WORKS, purge_short_term
+from discreet.storage.short_term.sql import RECENT
 from discreet.testing import StubEmbeddings
 
 pytestmark = pytest.mark.parametrize("place", ["postgres"], indirect=True)
 
 WORK = Work(kind="audio", user_id="ann", ref="0f")
 FILL = """
-WITH session AS (
+WITH fill AS (
+    INSERT INTO discreet.users (user_key) SELECT gen_random_uuid() FROM generate_series(1, 100) RETURNING user_key
+), session AS (
     INSERT INTO discreet.short_term_session
-    SELECT gen_random_uuid(), gen_random_uuid(), now(), now() + interval '5 minutes', now() + interval '1 day',
-           now() + n * interval '1 minute'
-    FROM generate_series(1, 10000) n
-    RETURNING session_key, began_at
+    SELECT user_key, gen_random_uuid(), now(), now() + interval '5 minutes', now() + interval '1 day',
+           now() + n * interval '1 minute', 5
+    FROM fill JOIN LATERAL generate_series(1, 100) n ON true
+    RETURNING user_key, thread_key, began_at
 ), work AS (
     INSERT INTO discreet.short_term_work
-    SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), NULL, NULL, now() + interval '3 minutes',
+    SELECT user_key, gen_random_uuid(), now(), gen_random_uuid(), NULL, NULL, now() + interval '3 minutes',
            now() + n * interval '1 minute'
-    FROM generate_series(1, 50000) n
+    FROM fill, generate_series(1, 500) n
 ), summary AS (
     INSERT INTO discreet.rolling_summary
-    SELECT gen_random_uuid(), NULL, 'thread ' || n, 'text', NULL, 5, 'a-5', now() FROM generate_series(1, 20000) n
+    SELECT user_key, gen_random_uuid(), 'thread ' || n, 'text', NULL, 5, 'a-5', now() FROM fill, generate_series(1, 200) n
 )
 INSERT INTO discreet.short_term_round (
-    session_key, began_at, request_key, request_id, input_text, output_text, said_at, is_emergency
+    user_key, thread_key, began_at, request_key, round_number, request_id, input_text, output_text, said_at, is_emergency
 )
-SELECT session_key, began_at, gen_random_uuid(), 'r', 'hi', 'hello', now(), false
-FROM session, generate_series(1, 5)
+SELECT user_key, thread_key, began_at, gen_random_uuid(), n, 'r', 'hi', 'hello', now(), false
+FROM session, generate_series(1, 5) n
 """
 ROWS_READ = """
 SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'discreet')
@@ -109,7 +112,7 @@ async def test_tables_of_short_term_memory_never_reach_the_write_ahead_log(place
         assert connection.execute(logged).fetchall() == []
 
 
-@pytest.mark.parametrize("statement", [SESSIONS, WORKS])
+@pytest.mark.parametrize("statement", [SESSIONS.select, WORKS.select])
 async def test_a_purge_finds_what_is_due_by_its_index(place, kept, statement):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
         connection.execute(FILL)
@@ -119,6 +122,7 @@ async def test_a_purge_finds_what_is_due_by_its_index(place, kept, statement):
     assert "_purge" in json.dumps(plan)
 
 
+@pytest.mark.one_server("reads a plan of its own server's catalogue")
 async def test_last_rounds_are_read_from_the_end_of_their_index(place, kept):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
         connection.execute(FILL)
@@ -127,7 +131,7 @@ async def test_last_rounds_are_read_from_the_end_of_their_index(place, kept):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     async with kept.pool.connection() as connection:
-        given = {"session_key": digest("ann", "1"), "limit": 6}
+        given = {"user_key": USER_KEYS.of_user("ann"), "thread_key": digest("1"), "limit": 6}
         row = await (await connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + RECENT, given)).fetchone()
     [scan] = [node for node in nodes(row["QUERY PLAN"]) if node.get("Relation Name") == "short_term_round"]
     assert scan["Node Type"] == "Index Scan", json.dumps(row["QUERY PLAN"], indent=1)

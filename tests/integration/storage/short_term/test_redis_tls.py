@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from discreet.errors import ShortTermError
-from discreet.storage.redis_short_term import RedisShortTermStore
-from discreet.storage.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.short_term.redis_store import RedisShortTermStore
 from discreet.testing import InMemoryKeys
 
 

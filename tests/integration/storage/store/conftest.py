@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from urllib.parse import urlsplit
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 
 import psycopg
 import pytest
@@ -26,14 +25,11 @@ class LangChainStub(StubEmbeddings, Embeddings):
 
 
 @pytest.fixture(scope="session")
-def shared_database(server_dsn: str, migrated_template: str) -> Iterator[str]:
+def shared_database(make_database: Callable[..., AbstractContextManager[str]], migrated_template: str) -> Iterator[str]:
     """Return the DSN of a database with the tables of both stores, which these tests share: they are many and short."""
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE store_tests TEMPLATE {migrated_template}")
-        dsn = urlsplit(server_dsn)._replace(path="/store_tests").geturl()
+    with make_database(template=migrated_template) as dsn:
         asyncio.run(_make_langgraph_tables(dsn))
         yield dsn
-        connection.execute("DROP DATABASE store_tests WITH (FORCE)")
 
 
 @pytest.fixture
@@ -41,9 +37,10 @@ def database(shared_database: str) -> str:
     """Return the DSN of that database without rows."""
     with psycopg.connect(shared_database, autocommit=True) as connection:
         connection.execute("DELETE FROM store")
-        connection.execute("DELETE FROM discreet.person")
+        connection.execute("DELETE FROM discreet.users")
+        connection.execute("DELETE FROM discreet.store_namespace")
         connection.execute("DELETE FROM discreet.token_frequency")
-        connection.execute("UPDATE discreet.corpus SET documents = 0")
+        connection.execute("UPDATE discreet.corpus SET documents = 0, counted_at = 'epoch'")
     return shared_database
 
 
@@ -78,7 +75,8 @@ def time_passes(kind: str, database: str) -> Callable[[float], None]:
     def pass_minutes(minutes: float) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(
-                f"UPDATE {TABLES[kind]} SET expires_at = expires_at - make_interval(secs => {60 * minutes})"
+                f"UPDATE {TABLES[kind]} SET expires_at = (expires_at AT TIME ZONE 'UTC' - make_interval(secs => "
+                f"{60 * minutes})) AT TIME ZONE 'UTC'"  # a cluster refuses what depends on the session's time zone
             )
 
     return pass_minutes

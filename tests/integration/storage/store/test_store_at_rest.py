@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from testkit.keys import USER_KEYS
 
 from discreet.errors import EncryptionError, InvalidRecordError, ProviderError, StorageError, StorageUnavailableError
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
-from discreet.storage.store_search import build_ranked, question_of
+from discreet.storage.store.namespaces import path_of
+from discreet.storage.store.search import build_ranked, question_of
 from discreet.testing import InMemoryKeys, StubEmbeddings
 
 SPACE = ("notes", "user-7")
@@ -55,7 +57,7 @@ def held(dsn):
 
 COUNTS = (
     "SELECT (SELECT count(*) FROM discreet.store_item), (SELECT count(*) FROM discreet.memory), "
-    "(SELECT coalesce(sum(memories), 0)::integer FROM discreet.person), (SELECT count(*) FROM discreet.person)"
+    "(SELECT coalesce(sum(memories), 0)::integer FROM discreet.user_memories), (SELECT count(*) FROM discreet.users)"
 )
 """Items, texts, texts as counted, namespaces."""
 
@@ -162,7 +164,8 @@ async def test_a_namespace_that_is_being_written_is_swept_later(storage):
     with psycopg.connect(storage.dsn) as connection:
         connection.execute("UPDATE discreet.store_item SET expires_at = now() - interval '1 minute'")
         connection.commit()
-        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(user_id, 1)) FROM discreet.person")
+        [(user_key,)] = connection.execute("SELECT user_key FROM discreet.user_memories")
+        connection.execute("SELECT FROM discreet.user_memories WHERE user_key = %s FOR NO KEY UPDATE", (user_key,))
         assert await storage.store.sweep_ttl() == 0
     assert await storage.store.sweep_ttl() == 1
 
@@ -210,6 +213,7 @@ async def test_items_from_before_there_was_a_key_stay_readable_and_lost_keys_are
                 await read
 
 
+@pytest.mark.one_server("moves values between rows that are on several nodes")
 async def test_a_sealed_value_that_was_moved_to_another_item_is_not_opened(database):
     async with opened(database, keys=InMemoryKeys()) as storage:
         await storage.store.abatch([PutOp(SPACE, "1", {"n": 1}), PutOp(SPACE, "2", {"n": 2})])
@@ -273,7 +277,7 @@ async def test_a_connection_that_breaks_in_the_middle_of_a_batch_leaves_nothing_
             )
 
     # The items are written by then, in the transaction that never commits.
-    monkeypatch.setattr("discreet.storage.store_writes.write_rows", break_connections)
+    monkeypatch.setattr("discreet.storage.store.writes.write_rows", break_connections)
     with pytest.raises(StorageUnavailableError):
         await storage.store.abatch([PutOp(SPACE, "1", {"text": "sold them"}), PutOp(("other",), "2", {"text": "tea"})])
     monkeypatch.undo()
@@ -331,7 +335,7 @@ async def test_a_search_of_one_namespace_reads_the_covering_index(storage):
     store = storage.store
     await store.abatch([PutOp(("many", str(n % 20)), str(n), {"text": f"note {n}"}) for n in range(400)])
     with psycopg.connect(storage.dsn, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE discreet.memory, discreet.store_item, discreet.person")
+        connection.execute("VACUUM ANALYZE discreet.memory, discreet.store_item, discreet.store_namespace")
     plans = await _plans(store, ("many", "7"))
     assert "Index Only Scan using memory_pkey" in plans
     assert "Seq Scan on memory" not in plans
@@ -341,7 +345,8 @@ async def _plans(store, space):
     """Return the plan of the search that a question asks for."""
     runner = store._runner
     question = question_of("note", await runner.embeddings.aembed_query("note"), {1: 1.0})
-    search = build_ranked(SearchOp(space), question, runner.rules.space, "convex", conditions=[])
+    namespace = USER_KEYS.of_namespace(path_of(space))
+    search = build_ranked(SearchOp(space), [namespace], question, runner.rules.space, "convex", conditions=[])
     async with runner.pool.connection() as conn:
         found = await (await conn.execute(f"EXPLAIN {search.statement}", search.parameters)).fetchall()
     return "\n".join(row["QUERY PLAN"] for row in found)

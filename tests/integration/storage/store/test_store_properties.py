@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
-from discreet.storage.store_filters import FITS, conditions_of, filter_parameters, fits
+from discreet.storage.store.filters import FITS, conditions_of, filter_parameters, fits
 from discreet.testing import StubEmbeddings
 
 NAMES = st.sampled_from(["a", "b", "$eq", "", "a.b", "it's", "%s"])

@@ -5,7 +5,7 @@ from psycopg import DataError, OperationalError, errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.checkpoint.postgres.failures import is_transient, translate
-from discreet.errors import StorageError, StorageUnavailableError
+from discreet.errors import ServerFullError, StorageError, StorageUnavailableError
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,13 @@ def test_only_what_passes_is_worth_another_attempt(error, again):
     assert is_transient(error) is again
 
 
-@pytest.mark.parametrize(
-    "error", [OperationalError("gone"), PoolTimeout("late"), PoolClosed("shut"), errors.DiskFull()]
-)
+def test_a_server_that_answered_is_told_by_what_it_said():
+    failure, cause = translate(errors.DiskFull("no room for a row of ann's"))
+    assert (type(failure), cause) == (ServerFullError, None)
+    assert "ann" not in str(failure)
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), PoolTimeout("late"), PoolClosed("shut")])
 def test_a_database_that_does_not_answer_is_named_as_such_with_its_cause(error):
     failure, cause = translate(error)
     assert type(failure) is StorageUnavailableError

@@ -1,0 +1,73 @@
+"""Bring the checkpointer's tables up to date without a saver, for `discreet migrate`: LangGraph's, ours, and the spill."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from discreet.checkpoint import postgres_spill
+from discreet.checkpoint.connections import OPTIONS
+from discreet.checkpoint.postgres import schema as durable
+from discreet.checkpoint.postgres.cursors import table_cursor
+from discreet.checkpoint.postgres.names import Tables
+from discreet.checkpoint.postgres.schema import Found, Step
+from discreet.checkpoint.postgres.setting_up import look, set_up
+from discreet.driver_errors import storage_errors
+
+THREAD_TABLES = ("checkpoint_threads", *durable.OWNED, "checkpoint_messages", "checkpoint_spill")
+"""Tables with the rows of threads, by thread_id."""
+
+
+class CheckpointTables(NamedTuple):
+    """What was, or is to be, done."""
+
+    schema: str
+    """Where the tables are."""
+    steps: Sequence[str]
+
+
+async def pending_checkpoint_tables(dsn: str, *, schema: str | None = None) -> CheckpointTables:
+    """Return what `migrate_checkpoints` would do. Nothing is changed.
+
+    Raises:
+        StorageError: The database can't be reached, or this role may not look.
+        ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
+    """
+    async with _found(dsn, schema) as (_, there):
+        return CheckpointTables(there.schema, [step.what for step in missing(there)])
+
+
+async def migrate_checkpoints(
+    dsn: str, *, schema: str | None = None, report: Callable[[str], None] | None = None
+) -> CheckpointTables:
+    """Create or upgrade all tables of a saver with this `schema`; return what was done, told to `report` as it was.
+
+    The table of the spill is among them, so that a role that owns nothing may turn DISCREET_SPILL on later.
+
+    Raises:
+        MigrationError: Another process has been at it for a minute, or others at the tables; this role may not, or the
+            server takes no writes.
+        StorageError: As `pending_checkpoint_tables`.
+        ConfigurationError: As `pending_checkpoint_tables`.
+    """
+    async with _found(dsn, schema) as (conn, there):
+        return CheckpointTables(there.schema, await set_up(conn, there.schema, there, missing, report))
+
+
+def missing(there: Found) -> Sequence[Step]:
+    """Return what a schema lacks of all tables."""
+    tier = durable.missing(there)
+    spill = [step for step in postgres_spill.missing(there) if step.what not in durable.OWN_TABLES]
+    return [*tier, *(step for step in spill if step not in tier)]
+
+
+@asynccontextmanager
+async def _found(dsn: str, schema: str | None) -> AsyncIterator[tuple[AsyncConnection[Any], Found]]:
+    with storage_errors():
+        async with await AsyncConnection.connect(dsn, **OPTIONS) as conn:
+            async with await table_cursor(conn, Tables(schema)) as cursor:
+                there = await look(cursor)
+            yield conn, there

@@ -1,0 +1,117 @@
+"""Copy a thread row by row: on a cluster the copy may lie on another node, so no statement reads one and writes the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from discreet.checkpoint.postgres.puts import Steps
+from discreet.checkpoint.postgres.statements import Statement
+from discreet.checkpoint.postgres.threads import NOBODY
+
+_COLUMNS: dict[str, Mapping[str, str]] = {
+    "checkpoint_messages": {
+        "checkpoint_ns": "text",
+        "channel": "text",
+        "position": "int",
+        "message_id": "text",
+        "kind": "text",
+        "content": "text",
+        "created_at": "timestamptz",
+        "user_key": "uuid",
+    },
+    "checkpoint_blobs": {
+        "checkpoint_ns": "text",
+        "channel": "text",
+        "version": "text",
+        "type": "text",
+        "blob": "bytea",
+        "user_key": "uuid",
+    },
+    "checkpoint_writes": {
+        "checkpoint_ns": "text",
+        "checkpoint_id": "text",
+        "task_id": "text",
+        "task_path": "text",
+        "idx": "int",
+        "channel": "text",
+        "type": "text",
+        "blob": "bytea",
+        "user_key": "uuid",
+    },
+    "checkpoints": {
+        "checkpoint_ns": "text",
+        "checkpoint_id": "text",
+        "parent_checkpoint_id": "text",
+        "type": "text",
+        "checkpoint": "jsonb",
+        "metadata": "jsonb",
+        "user_key": "uuid",
+    },
+}
+"""What is copied, table by table. Checkpoints come last: before them nothing of the copy is seen."""
+
+_MESSAGES = """
+SELECT checkpoint_ns, channel, position, message_id, kind, content FROM checkpoint_messages WHERE thread_id = %(thread_id)s
+"""
+
+_OWNER = "SELECT user_key FROM checkpoint_threads WHERE thread_id = %(source)s"
+
+_OWN = """
+INSERT INTO checkpoint_threads AS t (thread_id, user_key) VALUES (%(target)s, %(user_key)s)
+ON CONFLICT (thread_id) DO UPDATE SET user_key = EXCLUDED.user_key WHERE t.deleted_at IS NOT NULL
+"""
+
+
+def copy_thread(source_thread_id: str, target_thread_id: str) -> Steps[bool]:
+    """Copy a thread with its history and its writes. Return whether it was, which it isn't over other messages.
+
+    May be repeated. Nothing is copied over other messages: checkpoints name rows by their positions.
+    """
+    source, target = str(source_thread_id), str(target_thread_id)
+    theirs = _by_place((yield Statement(_MESSAGES, {"thread_id": source}, returns=True)))
+    there = _by_place((yield Statement(_MESSAGES, {"thread_id": target}, returns=True)))
+    if any(said != theirs.get(place, said) for place, said in there.items()):
+        return False
+    owners = yield Statement(_OWNER, {"source": source}, returns=True)
+    owner = owners[0]["user_key"] if owners else NOBODY
+    yield Statement(_OWN, {"target": target, "user_key": owner})
+    # Checkpoints are read first: whatever is stored meanwhile, what those have that were read is there to be copied.
+    found: dict[str, Sequence[Mapping[str, Any]] | None] = {}
+    for table in reversed(_COLUMNS):
+        found[table] = yield _read(table, source)
+    for table in _COLUMNS:
+        if rows := found[table]:
+            yield _write(table, target, rows)
+    return True
+
+
+def _by_place(answer: Sequence[Mapping[str, Any]] | None) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    return {
+        (row["checkpoint_ns"], row["channel"], row["position"]): (row["message_id"], row["kind"], row["content"])
+        for row in answer or ()
+    }
+
+
+def _read(table: str, thread_id: str) -> Statement:
+    return Statement(
+        f"SELECT {', '.join(_COLUMNS[table])} FROM {table} WHERE thread_id = %(thread_id)s",  # noqa: S608  # constants
+        {"thread_id": thread_id},
+        returns=True,
+    )
+
+
+def _write(table: str, thread_id: str, rows: Sequence[Mapping[str, Any]]) -> Statement:
+    columns = _COLUMNS[table]
+    arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in columns.items())
+    values: dict[str, Any] = {
+        name: [Jsonb(row[name]) if kind == "jsonb" else row[name] for row in rows] for name, kind in columns.items()
+    }
+    return Statement(
+        f"INSERT INTO {table} (thread_id, {', '.join(columns)}) "  # noqa: S608  # constants
+        f"SELECT t.thread_id, r.* FROM checkpoint_threads t CROSS JOIN unnest({arrays}) AS r "
+        "WHERE t.thread_id = %(thread_id)s ON CONFLICT DO NOTHING",
+        {**values, "thread_id": thread_id},
+    )

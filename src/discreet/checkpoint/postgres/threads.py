@@ -1,0 +1,151 @@
+"""The SQL of the row that each thread has: whose it is, and when it was deleted. No late write brings a thread back.
+
+A thread belongs to the user of the run that stores its first checkpoint, and so do all its rows, in LangGraph's tables too.
+Where no user is known it has a key of its own, and belongs to the first user who comes.
+
+A deletion leaves the row as a tombstone, of nobody, in the statement that deletes. What stores holds the row FOR SHARE; and
+since the statement that stores may have begun before the deletion was committed, and can't see it, both take the same row
+locks:
+
+* Who stores a child of a checkpoint, or writes at one, locks that checkpoint. A deletion waits for it, or takes the row
+  away from it; then nothing is stored, and the next attempt sees the tombstone.
+* Who stores the first checkpoint of a thread has no such row. It makes that of the thread: a deletion waits for it, and it
+  for a deletion.
+
+A tombstone stands for a day, longer than a run takes; then the last that is known of the thread, its id, is deleted too.
+
+What was stored while a deletion waited is deleted by the deletion's next statements; see `deletions.delete_threads`. They come
+to an end: once the tombstone is committed, a run that began before it stores no more, though what it goes on from may still be
+there for a moment.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+LIFE = timedelta(days=1)
+"""How long a tombstone stands. What an older run stores is stored."""
+
+SWEEP_LIMIT = 100
+"""Tombstones whose time is over that a deletion or `setup` takes away: more than it adds."""
+
+ALWAYS = "infinity"
+"""Of a write that belongs to no run: it begins what it stores, or goes on from what is there."""
+NEVER = "-infinity"
+"""Of a run that began before any deletion."""
+
+NOBODY: Final = UUID(int=0)
+"""Owner of a tombstone, and of what another saver stored."""
+_NOBODY = f"'{NOBODY}'::uuid"
+
+_LIFE = f"interval '{LIFE.total_seconds():.0f} seconds'"
+_OVER = f"deleted_at <= now() - {_LIFE}"
+_LIVE = f"deleted_at > now() - {_LIFE}"
+
+FENCE = f"""
+base AS MATERIALIZED (
+    SELECT checkpoint_id FROM checkpoints
+    WHERE thread_id = %(thread_id)s AND checkpoint_ns = %(checkpoint_ns)s AND checkpoint_id = %(base)s
+    FOR KEY SHARE
+),
+thread AS MATERIALIZED (
+    SELECT thread_id, user_key, deleted_at FROM checkpoint_threads
+    WHERE thread_id = %(thread_id)s
+    FOR SHARE
+),
+made AS (
+    INSERT INTO checkpoint_threads (thread_id, user_key)
+    SELECT %(thread_id)s, %(user_key)s
+    WHERE NOT EXISTS (SELECT FROM thread)
+    ON CONFLICT (thread_id) DO NOTHING
+    RETURNING thread_id
+),
+allowed AS MATERIALIZED (
+    SELECT coalesce((SELECT user_key FROM thread WHERE user_key <> {_NOBODY}), %(user_key)s) AS user_key
+    WHERE NOT EXISTS (SELECT FROM thread WHERE {_LIVE} AND deleted_at > %(since)s::timestamptz) AND (
+        EXISTS (SELECT FROM base) OR EXISTS (SELECT FROM made)
+        OR EXISTS (SELECT FROM thread WHERE deleted_at IS NULL OR {_OVER} OR %(base)s::text IS NULL)
+    )
+)
+"""  # noqa: S608  # constants
+"""Common table expressions: `allowed` has a row if this may be stored, with the key of the owner; `thread` says what forbids it.
+
+`base` is the checkpoint that this hangs on, if any, `since` the last deletion that its run knows of, and `user_key` whose the
+thread is if it is new.
+"""
+
+RETURNED = f"""
+returned AS (
+    UPDATE checkpoint_threads SET user_key = %(user_key)s
+    WHERE thread_id = %(thread_id)s AND user_key = {_NOBODY} AND EXISTS (SELECT FROM allowed)
+)
+"""  # noqa: S608  # constants
+"""A common table expression: a thread that was deleted and begins anew has an owner."""
+
+ANSWER = f"""
+    EXISTS (SELECT FROM allowed) AS allowed,
+    (SELECT deleted_at FROM thread WHERE {_LIVE}) AS deleted_at
+"""  # noqa: S608  # constants
+"""Columns for the end of a statement with `FENCE`. Not allowed by no tombstone: a deletion has just been committed."""
+
+OWNER = """
+    (SELECT user_key FROM allowed) AS owner,
+    EXISTS (SELECT FROM made) AS is_new
+"""
+
+ADOPT = f"""
+WITH owned AS (
+    UPDATE checkpoint_threads SET user_key = %(user_key)s
+    WHERE thread_id = %(thread_id)s AND user_key IN (%(user_key)s, %(thread_key)s)
+    RETURNING thread_id
+),
+of_checkpoints AS (
+    UPDATE checkpoints SET user_key = %(user_key)s
+    FROM owned WHERE checkpoints.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
+),
+of_blobs AS (
+    UPDATE checkpoint_blobs SET user_key = %(user_key)s
+    FROM owned WHERE checkpoint_blobs.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
+),
+of_writes AS (
+    UPDATE checkpoint_writes SET user_key = %(user_key)s
+    FROM owned WHERE checkpoint_writes.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
+)
+UPDATE checkpoint_messages SET user_key = %(user_key)s
+FROM owned WHERE checkpoint_messages.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
+"""  # noqa: S608  # constants
+"""Give a user what of a thread is nobody's yet, or its own."""
+
+LAST_DELETION = f"""(
+    SELECT deleted_at FROM checkpoint_threads
+    WHERE checkpoint_threads.thread_id = checkpoints.thread_id AND {_LIVE}
+) AS deleted_at"""  # noqa: S608  # constants
+"""A column of what is read from `checkpoints`."""
+
+LAST_DELETIONS = f"""
+SELECT thread_id, deleted_at FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND {_LIVE}
+"""  # noqa: S608  # constants
+
+BURY = f"""
+    INSERT INTO checkpoint_threads AS t (thread_id, user_key, deleted_at)
+    VALUES (%(thread_id)s, {_NOBODY}, clock_timestamp())
+    ON CONFLICT (thread_id) DO UPDATE SET
+        user_key = {_NOBODY},
+        deleted_at = GREATEST(
+            EXCLUDED.deleted_at, (t.deleted_at AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC'
+        )
+"""  # noqa: S608  # constants
+"""Leave a tombstone, later than any that was there. Added up in UTC, where the sum doesn't depend on the session."""
+
+OVERDUE = f"""
+SELECT thread_id FROM checkpoint_threads
+WHERE user_key = {_NOBODY} AND {_OVER}
+ORDER BY deleted_at
+LIMIT {SWEEP_LIMIT}
+"""  # noqa: S608  # constants
+
+SWEEP = f"""
+DELETE FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND user_key = {_NOBODY} AND {_OVER}
+"""  # noqa: S608  # constants

@@ -1,0 +1,72 @@
+"""Keep folders to their owner, whatever the umask is and however they were made."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Collection
+from contextlib import suppress
+from fnmatch import fnmatch
+from pathlib import Path
+
+from discreet.errors import ConfigurationError
+
+OURS = ("postgres-*", ".postgres-*", "upgrade", "demo", "*.key", "*.key.*", "lost+found")
+"""What lies in a data folder, or in a new volume."""
+
+_OTHERS = 0o077
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe that somebody put there must not keep us waiting
+
+
+def make_private(folder: Path, *, owners: Collection[int] = (), only: Collection[str] = OURS) -> None:
+    """Make `folder` and its missing parents for this user alone; what others could enter is closed, with all below it.
+
+    Folders are looked into only if the topmost was open: nobody gets past one that is closed. Besides this user `owners`
+    may own what is there. A folder that holds other names than `only` has (patterns; empty: any) is left as it is.
+
+    Raises:
+        ConfigurationError: Others may enter the folder, and it belongs to somebody else, or something else lies there.
+        OSError: It can't be made or opened.
+    """
+    if sys.platform == "win32":  # which has no such modes: what lies in a user's folders is for that user there
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    for missing in [path for path in (*reversed(folder.parents), folder) if not path.exists()]:
+        missing.mkdir(mode=0o700, exist_ok=True)
+    top = os.open(folder, _FOLDER)
+    try:
+        status = os.fstat(top)
+        if not status.st_mode & _OTHERS:
+            return
+        known = {os.geteuid(), *owners}
+        with os.scandir(top) as entries:
+            strangers = [entry for entry in entries if only and not any(fnmatch(entry.name, each) for each in only)]
+        if status.st_uid not in known or strangers:
+            raise ConfigurationError(
+                f"Other users of this machine may enter {folder}, which "
+                + ("holds other files too" if status.st_uid in known else "belongs to somebody else")
+                + ". Let nobody but its owner in (chmod 700), or choose another folder, see DISCREET_DATA_DIR."
+            )
+        os.fchmod(top, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        for _, folders, files, parent in os.fwalk(dir_fd=top, topdown=True):
+            for name in folders:
+                _close(name, _FILE | os.O_DIRECTORY, parent, known)
+            for name in files:
+                _close(name, _FILE, parent, known)
+    finally:
+        os.close(top)
+
+
+def _close(name: str, flags: int, parent: int, owners: Collection[int]) -> None:
+    """Take a folder's or file's modes for others away, unless it is a link, or has another name somewhere else."""
+    with suppress(OSError):  # a link, or gone meanwhile; the folder above is closed already
+        descriptor = os.open(name, flags, dir_fd=parent)
+        try:
+            status = os.fstat(descriptor)
+            single = stat.S_ISDIR(status.st_mode) or status.st_nlink == 1
+            if single and status.st_uid in owners and status.st_mode & _OTHERS:
+                os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,147 @@
+"""Rolling summaries in the database, one row a thread, swapped only for what they were made from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, LiteralString
+
+from discreet.driver_errors import storage_errors
+from discreet.errors import EncryptionError, StorageError
+from discreet.ports import RollingSummary, TextRedactor, of_thread
+from discreet.state.text import storable
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.owners import Owners
+from discreet.storage.database.users.users import OWNER, write_for_user
+
+_OF_THREAD: LiteralString = "user_key = %(user_key)s AND thread_key = %(thread_key)s"
+
+_GET: LiteralString = f"""
+SELECT text, sealed_text, rounds, last_message_id FROM discreet.rolling_summary WHERE {_OF_THREAD}
+"""  # noqa: S608 - a constant of ours
+
+_FIRST: LiteralString = f"""
+WITH {OWNER},
+written AS (
+    INSERT INTO discreet.rolling_summary AS s (
+        user_key, thread_key, thread_id, text, sealed_text, rounds, last_message_id, updated_at
+    )
+    SELECT
+        user_key, %(thread_key)s, %(thread_id)s, %(text)s, %(sealed_text)s, %(rounds)s, %(last_message_id)s, now()
+    FROM owner
+    ON CONFLICT (user_key, thread_key) DO UPDATE SET
+        text = excluded.text,
+        sealed_text = excluded.sealed_text,
+        rounds = excluded.rounds,
+        last_message_id = excluded.last_message_id,
+        updated_at = excluded.updated_at
+    WHERE s.rounds = 0 AND s.last_message_id IS NULL
+    RETURNING s.rounds
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM written) AS is_written
+"""  # noqa: S608 - a constant of ours
+
+_NEXT: LiteralString = f"""
+WITH {OWNER},
+written AS (
+    UPDATE discreet.rolling_summary s
+    SET text = %(text)s,
+        sealed_text = %(sealed_text)s,
+        rounds = %(rounds)s,
+        last_message_id = %(last_message_id)s,
+        updated_at = now()
+    FROM owner
+    WHERE s.user_key = %(user_key)s AND s.user_key = owner.user_key AND s.thread_key = %(thread_key)s
+      AND s.rounds = %(expected_rounds)s
+      AND s.last_message_id IS NOT DISTINCT FROM %(expected_message_id)s
+    RETURNING s.rounds
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM written) AS is_written
+"""  # noqa: S608 - a constant of ours
+"""The row is locked and looked at anew, so of two that expect the same one swaps (READ COMMITTED)."""
+
+_FORGET: LiteralString = f"DELETE FROM discreet.rolling_summary WHERE {_OF_THREAD}"  # noqa: S608 - a constant of ours
+
+
+class PostgresRollingSummaries:
+    """The `RollingSummaries` port over PostgreSQL."""
+
+    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, owners: Owners) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+        self._owners = owners
+        self._redactor = redactor
+        self._sealer = sealer
+
+    async def get(self, user_id: str | None, thread_id: str) -> RollingSummary:
+        """Return the summary of a thread; an empty one if there is none.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: It could not be read, or is sealed under a key that is not known.
+        """
+        key = self._owners.of(user_id, thread_id)
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                row = await (await cursor.execute(_GET, key)).fetchone()
+        if row is None:
+            return RollingSummary()
+        try:
+            text = self._sealer.join(row["text"], row["sealed_text"], *_place(key))
+        except EncryptionError as error:
+            raise StorageError(f"The rolling summary can't be read. {error}") from error
+        return RollingSummary(text=text, rounds=row["rounds"], last_message_id=row["last_message_id"])
+
+    async def commit(
+        self,
+        user_id: str | None,
+        thread_id: str,
+        *,
+        expected: RollingSummary,
+        new: RollingSummary,
+        epoch: int | None = None,
+    ) -> bool:
+        """Put `new`, redacted, in the place of `expected`; False if another cursor or last message stands there.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            UserErasedError: The user was erased since `epoch`; nothing was stored.
+            StorageError: Nothing was stored.
+        """
+        key = self._owners.of(user_id, thread_id)
+        text = storable(await asyncio.to_thread(of_thread(self._redactor, thread_id).redact, new.text))
+        plain, sealed = self._sealer.split(text, *_place(key))
+        given = {
+            **key,
+            "epoch": epoch,
+            "thread_id": storable(thread_id),
+            "text": plain,
+            "sealed_text": sealed,
+            "rounds": new.rounds,
+            "last_message_id": _message_id(new),
+            "expected_rounds": expected.rounds,
+            "expected_message_id": _message_id(expected),
+        }
+        with storage_errors():
+            is_first = not expected.rounds and expected.last_message_id is None
+            row = await write_for_user(self._pool, _FIRST if is_first else _NEXT, given)
+        return bool(row["is_written"])
+
+    async def forget(self, user_id: str | None, thread_id: str) -> bool:
+        """Delete the summary of a thread; False if there is none.
+
+        Raises:
+            StorageError: It is still there.
+        """
+        with storage_errors():
+            async with self._pool.connection() as conn:
+                return (await conn.execute(_FORGET, self._owners.of(user_id, thread_id))).rowcount > 0
+
+
+def _place(key: Mapping[str, Any]) -> tuple[str, ...]:
+    return "rolling_summary", str(key["user_key"]), str(key["thread_key"])
+
+
+def _message_id(summary: RollingSummary) -> str | None:
+    return None if summary.last_message_id is None else storable(summary.last_message_id)

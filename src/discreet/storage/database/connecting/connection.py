@@ -1,0 +1,138 @@
+"""One connection of the storage: says statements as its database wants them, and knows whether a pooler is in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, ClassVar, LiteralString, Self, cast
+
+from pgvector.psycopg.bit import register_bit_info
+from pgvector.psycopg.halfvec import register_halfvec_info
+from pgvector.psycopg.sparsevec import register_sparsevec_info
+from pgvector.psycopg.vector import register_vector_info
+from psycopg import AsyncConnection, AsyncCopy, AsyncCursor, AsyncServerCursor, OperationalError, adapters
+from psycopg.abc import Params, Query
+from psycopg.rows import Row, dict_row
+from psycopg.sql import SQL, Composable
+from psycopg.types import TypeInfo
+
+from discreet.errors import UnsupportedServerError
+from discreet.leases import is_pooled, note_server_process
+from discreet.storage.database.connecting.names import Names
+from discreet.storage.database.connecting.target import Target, target_of
+from discreet.storage.database.connecting.times import UtcLoader
+
+_LOOK: LiteralString = """
+SELECT pg_backend_pid() AS process, n.nspname AS schema, t.typname AS name, t.oid, t.typarray AS array,
+       pg_type_is_visible(t.oid) AS visible
+FROM (VALUES (1)) AS one
+LEFT JOIN pg_extension e ON e.extname = 'vector'
+LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
+LEFT JOIN pg_type t ON t.typnamespace = e.extnamespace AND t.typname IN ('vector', 'halfvec', 'sparsevec')
+"""
+"""One round trip, and the same whatever search_path is: one row a type of pgvector, one of NULLs where it is not made."""
+
+_REGISTER = {"vector": register_vector_info, "halfvec": register_halfvec_info, "sparsevec": register_sparsevec_info}
+
+
+class _TranslatingCursor(AsyncCursor[Row]):
+    """Says every statement as the database of its connection wants it."""
+
+    async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
+        return await super().execute(_said(self, query), params, **options)
+
+    async def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
+        await super().executemany(_said(self, query), params_seq, returning=returning)
+
+    @asynccontextmanager
+    async def copy(self, statement: Query, params: Params | None = None, **options: Any) -> AsyncIterator[AsyncCopy]:
+        async with super().copy(_said(self, statement), params, **options) as copy:
+            yield copy
+
+
+class _TranslatingServerCursor(AsyncServerCursor[Row]):
+    """Does the same for a statement whose rows stay on the server."""
+
+    async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
+        return await super().execute(_said(self, query), params, **options)
+
+
+def _said(cursor: AsyncCursor[Any] | AsyncServerCursor[Any], query: Query) -> Any:
+    if isinstance(query, Composable):
+        query = query.as_bytes(cursor)
+    names = cast("StorageConnection[Any]", cursor.connection).names
+    return names.translate(query) if isinstance(query, (str, bytes)) else query
+
+
+class StorageConnection(AsyncConnection[Row]):
+    """A connection that knows its database, and remembers how the last attempt to make one went."""
+
+    names: Names = Names()
+    """How the database calls things."""
+
+    failed: ClassVar[dict[str, Exception]] = {}
+    """By connection string, why the last attempt failed; it is the server that is down, not a pool."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """Connect, and remember how it went."""
+        try:
+            made = await super().connect(conninfo, **options)
+        except OperationalError as error:
+            cls.failed[conninfo] = error
+            raise
+        cls.failed.pop(conninfo, None)
+        return made
+
+    async def look(self, schema: str) -> None:
+        """Look who is there: a pooler or the server, and where pgvector is. Our tables are in `schema`.
+
+        To be called again after the extension was made.
+
+        Raises:
+            UnsupportedServerError: pgvector is in a schema whose name can't be written into statements.
+        """
+        cursor = AsyncCursor(self, row_factory=dict_row)
+        rows = await (await cursor.execute(_LOOK, prepare=False)).fetchall()
+        pooled = note_server_process(self, rows[0]["process"])
+        types_found = [row for row in rows if row["oid"] is not None]
+        for row in types_found:
+            _REGISTER[row["name"]](self, TypeInfo(row["name"], row["oid"], row["array"]))
+        if types_found:
+            register_bit_info(self, adapters.types["bit"])
+        if self.info.timezone.utcoffset(None) != timedelta(0):
+            self.adapters.register_loader("timestamptz", UtcLoader)
+        # Behind a pooler search_path may be one that another client has set.
+        apart = types_found and (pooled or not all(row["visible"] for row in types_found))
+        self.names = Names(schema, _plain(rows[0]["schema"]) if apart else None)
+        if self.names != Names():
+            self.cursor_factory, self.server_cursor_factory = _TranslatingCursor, _TranslatingServerCursor
+
+    async def set_session(self, **parameters: str) -> None:
+        """Set parameters of the server for this session; nothing behind a pooler, where others would get them."""
+        if parameters and not is_pooled(self):
+            settings = SQL(", ").join([SQL("set_config(%s, %s, false)")] * len(parameters))
+            told = [word for parameter in parameters.items() for word in parameter]
+            await self.execute(SQL("SELECT {}").format(settings), told, prepare=False)
+
+
+async def connect(dsn: str | Target) -> StorageConnection[Any]:
+    """Open one connection of its own, in autocommit, with rows as tuples."""
+    target = target_of(dsn)
+    conn = await StorageConnection.connect(target.conninfo, autocommit=True, **await target.options())
+    try:
+        await conn.look(target.schema)
+    except BaseException:
+        await conn.close()
+        raise
+    return conn
+
+
+def _plain(name: str) -> str:
+    if re.search("[\"'%]", name):
+        raise UnsupportedServerError(
+            "pgvector is in a schema with a quotation mark or % in its name. Move it to another."
+        )
+    return name

@@ -1,0 +1,1 @@
+"""Bring the schema up to date, and spread it over a cluster."""

@@ -1,0 +1,349 @@
+-- All tables. Commented in ../schema.sql.
+
+CREATE SCHEMA discreet;
+
+CREATE TABLE discreet.migrations (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    version text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE discreet.identity_key (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    fingerprint uuid NOT NULL
+);
+
+CREATE TABLE discreet.embedding_space (
+    space_key smallint PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    dims integer NOT NULL,
+    cosine_zero double precision NOT NULL,
+    cosine_one double precision NOT NULL,
+    activated_at timestamptz NOT NULL,
+    used_at timestamptz NOT NULL
+);
+
+CREATE TABLE discreet.users (
+    user_key uuid PRIMARY KEY,
+    epoch bigint NOT NULL DEFAULT 1,
+    expires_at timestamptz
+) WITH (fillfactor = 90);
+
+CREATE INDEX users_expires ON discreet.users (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE discreet.user_memories (
+    user_key uuid PRIMARY KEY REFERENCES discreet.users ON DELETE CASCADE,
+    memories bigint NOT NULL DEFAULT 0,
+    space_key smallint REFERENCES discreet.embedding_space
+) WITH (fillfactor = 70);
+
+CREATE INDEX user_memories_space ON discreet.user_memories (space_key);
+
+CREATE TYPE discreet.memory_type AS ENUM (
+    'user_fact',
+    'preference',
+    'event',
+    'conversation_insight',
+    'conversation_summary',
+    'important_moment',
+    'turn',
+    'reasoning',
+    'item'
+);
+
+CREATE TABLE discreet.memory (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    entry_id uuid NOT NULL,
+    app_key uuid NOT NULL,
+    space_key smallint NOT NULL REFERENCES discreet.embedding_space,
+    type discreet.memory_type NOT NULL,
+    created_at timestamptz NOT NULL,
+    valid_from timestamptz,
+    valid_to timestamptz,
+    embedding halfvec,
+    sketch bit varying,
+    wide_embedding halfvec,
+    lexical sparsevec,
+    context sparsevec,
+    app_name text COLLATE "C" NOT NULL,
+    text text,
+    request_id text,
+    thread_id text,
+    thread_key uuid,
+    position bigint,
+    agent_id text,
+    importance smallint NOT NULL,
+    confidence double precision NOT NULL,
+    tags text[] NOT NULL,
+    conflict_flags text[] NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
+    feedback jsonb NOT NULL,
+    sealed_text bytea,
+    sealed_feedback bytea,
+    reasoning text,
+    sealed_reasoning bytea,
+    CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
+    CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
+    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
+    CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.02,
+    fillfactor = 100,
+    toast_tuple_target = 8160
+);
+
+ALTER TABLE discreet.memory
+    ALTER COLUMN embedding SET STORAGE PLAIN,
+    ALTER COLUMN lexical SET STORAGE PLAIN,
+    ALTER COLUMN context SET STORAGE PLAIN,
+    ALTER COLUMN wide_embedding SET STORAGE MAIN;
+
+ALTER TABLE discreet.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
+
+CREATE UNIQUE INDEX memory_place ON discreet.memory (
+    user_key,
+    thread_key,
+    position,
+    (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
+) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
+
+CREATE INDEX memory_end ON discreet.memory (user_key, valid_to) WHERE valid_to IS NOT NULL;
+
+CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE length(request_id) <= 200;
+
+CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
+CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;
+
+CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('{' || concat_ws(
+    ',',
+    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
+    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
+) || '}')::integer[];
+
+CREATE TABLE discreet.memory_conflict (
+    user_key uuid NOT NULL,
+    older uuid NOT NULL,
+    newer uuid NOT NULL,
+    PRIMARY KEY (user_key, older, newer),
+    FOREIGN KEY (user_key, older) REFERENCES discreet.memory ON DELETE CASCADE,
+    FOREIGN KEY (user_key, newer) REFERENCES discreet.memory ON DELETE CASCADE
+);
+
+CREATE INDEX memory_conflict_newer ON discreet.memory_conflict (user_key, newer);
+
+CREATE TABLE discreet.memory_stats (
+    user_key uuid NOT NULL,
+    entry_id uuid NOT NULL,
+    hits bigint NOT NULL DEFAULT 0,
+    last_hit timestamptz,
+    PRIMARY KEY (user_key, entry_id),
+    FOREIGN KEY (user_key, entry_id) REFERENCES discreet.memory ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
+CREATE TABLE discreet.user_token (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    change_key uuid NOT NULL,
+    tokens bigint[] NOT NULL,
+    documents integer[] NOT NULL,
+    PRIMARY KEY (user_key, change_key)
+);
+
+ALTER TABLE discreet.user_token ALTER COLUMN tokens SET STORAGE EXTERNAL;
+
+CREATE TABLE discreet.token_frequency (
+    token bigint PRIMARY KEY,
+    documents bigint NOT NULL
+);
+
+CREATE TABLE discreet.corpus (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    documents bigint NOT NULL,
+    counted_at timestamptz NOT NULL
+);
+
+INSERT INTO discreet.corpus (documents, counted_at) VALUES (0, 'epoch');
+
+CREATE TABLE discreet.session_record (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    locale text,
+    intent text,
+    sealed_intent bytea,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    rounds integer NOT NULL,
+    PRIMARY KEY (user_key, thread_key),
+    CONSTRAINT session_record_intent_is_plain_or_sealed CHECK (intent IS NULL OR sealed_intent IS NULL)
+);
+
+CREATE TABLE discreet.conversation_log (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    request_id text COLLATE "C" NOT NULL,
+    thread_key uuid NOT NULL,
+    app_name text NOT NULL,
+    agent_id text,
+    modality text NOT NULL,
+    media jsonb,
+    input_text text,
+    output_text text,
+    is_emergency boolean NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    sealed_input bytea,
+    sealed_output bytea,
+    PRIMARY KEY (user_key, request_id),
+    CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+);
+
+CREATE INDEX conversation_log_session ON discreet.conversation_log (user_key, thread_key, started_at);
+CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+
+CREATE TABLE discreet.forgotten_round (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    forgotten_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key, request_id)
+);
+
+CREATE TABLE discreet.store_namespace (
+    user_key uuid PRIMARY KEY,
+    path text COLLATE "C" NOT NULL
+);
+
+CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
+
+CREATE TABLE discreet.store_item (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    item_key uuid NOT NULL,
+    key text NOT NULL,
+    value jsonb,
+    sealed_value bytea,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    ttl_minutes double precision,
+    expires_at timestamptz,
+    PRIMARY KEY (user_key, item_key),
+    CONSTRAINT store_item_value_is_plain_or_sealed CHECK ((value IS NULL) <> (sealed_value IS NULL))
+);
+
+CREATE INDEX store_item_expires ON discreet.store_item (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE UNLOGGED TABLE discreet.short_term_session (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    began_at timestamptz NOT NULL,
+    active_until timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL,
+    rounds bigint NOT NULL,
+    PRIMARY KEY (user_key, thread_key)
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_session_purge ON discreet.short_term_session (purge_at);
+
+CREATE UNLOGGED TABLE discreet.short_term_round (
+    user_key uuid NOT NULL,
+    thread_key uuid NOT NULL,
+    began_at timestamptz NOT NULL,
+    request_key uuid NOT NULL,
+    round_number bigint NOT NULL,
+    request_id text NOT NULL,
+    input_text text,
+    output_text text,
+    sealed_input bytea,
+    sealed_output bytea,
+    said_at timestamptz NOT NULL,
+    is_emergency boolean NOT NULL,
+    PRIMARY KEY (user_key, thread_key, began_at, request_key),
+    FOREIGN KEY (user_key, thread_key) REFERENCES discreet.short_term_session ON DELETE CASCADE,
+    CONSTRAINT short_term_round_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT short_term_round_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+);
+
+CREATE INDEX short_term_round_order ON discreet.short_term_round (user_key, thread_key, began_at, round_number);
+
+CREATE UNLOGGED TABLE discreet.short_term_work (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    work_key uuid NOT NULL,
+    claimed_at timestamptz NOT NULL,
+    token uuid,
+    answer text,
+    sealed_answer bytea,
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, work_key),
+    CONSTRAINT short_term_work_is_running_or_done CHECK (num_nonnulls(token, answer, sealed_answer) = 1)
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_work_purge ON discreet.short_term_work (purge_at);
+
+CREATE TABLE discreet.rolling_summary (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    text text,
+    sealed_text bytea,
+    rounds integer NOT NULL,
+    last_message_id text,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key),
+    CONSTRAINT rolling_summary_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
+);
+
+CREATE UNLOGGED TABLE discreet.vault_turn (
+    turn_key uuid PRIMARY KEY,
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX vault_turn_expires ON discreet.vault_turn (expires_at);
+
+CREATE UNLOGGED TABLE discreet.vault_value (
+    turn_key uuid NOT NULL REFERENCES discreet.vault_turn ON DELETE CASCADE,
+    value_key uuid NOT NULL,
+    sealed bytea NOT NULL,
+    PRIMARY KEY (turn_key, value_key)
+);
+
+ALTER TABLE discreet.vault_value ALTER COLUMN sealed SET STORAGE EXTERNAL;
+
+CREATE TABLE discreet.setting (
+    name text PRIMARY KEY,
+    value jsonb NOT NULL,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL
+);
+
+CREATE TABLE discreet.setting_change (
+    change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    old jsonb,
+    new jsonb,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL
+);
+
+CREATE INDEX setting_change_name ON discreet.setting_change (name, change_id);
+
+CREATE FUNCTION discreet.refuse_to_rewrite() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is only ever added to', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$;
+
+CREATE TRIGGER setting_change_is_only_added_to
+BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();

@@ -1,0 +1,428 @@
+-- What the migrations add up to, with the reasons. Never run: tests/migration compares it with a migrated database.
+-- pgvector must be there before. Everything of ours is in a schema of its own.
+
+CREATE SCHEMA discreet;
+
+-- Which migrations were applied. checksum: SHA-256 of the released file. version: of the package that applied it, so that
+-- an older process can say which one it would have to be.
+CREATE TABLE discreet.migrations (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    version text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- With which identity key the keys of users were made: a fingerprint, from which nothing of the key follows. A process with
+-- another one would find nobody's memories, and refuses to start.
+CREATE TABLE discreet.identity_key (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    fingerprint uuid NOT NULL
+);
+
+-- Embedding models at a size, as provider:model:dims. Vectors of different spaces are never compared. A cosine of
+-- cosine_zero reads as similarity 0, one of cosine_one as 1. Memories move to the space that was activated last.
+-- used_at: when a process last said that it works in this space, which it does about once a minute.
+CREATE TABLE discreet.embedding_space (
+    space_key smallint PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE,
+    dims integer NOT NULL,
+    cosine_zero double precision NOT NULL,
+    cosine_one double precision NOT NULL,
+    activated_at timestamptz NOT NULL,
+    used_at timestamptz NOT NULL
+);
+
+-- Whose rows there are. user_key is a digest of the user_id under DISCREET_IDENTITY_KEY, which is not in the database; it
+-- comes first in every key, so that all of a user's rows lie together, on one node of a cluster. Who speaks in a thread
+-- without a user_id has a key made of the thread, and a day on which all of theirs is deleted (expires_at). A namespace of
+-- the LangGraph store has a key too.
+-- epoch: erasing a user adds 1 to it. Whatever is written for a user holds this row FOR SHARE, and may say under which epoch
+-- its work began: what an erased user's work still stores is refused.
+CREATE TABLE discreet.users (
+    user_key uuid PRIMARY KEY,
+    epoch bigint NOT NULL DEFAULT 1,
+    expires_at timestamptz
+) WITH (fillfactor = 90);
+
+CREATE INDEX users_expires ON discreet.users (expires_at) WHERE expires_at IS NOT NULL;
+
+-- A user's memories as a whole. Who saves or deletes some locks this row, FOR NO KEY UPDATE: one writer a user.
+-- memories: how many rows of discreet.memory, up to what was lost in a crash.
+-- space_key: the space that all of them are in; NULL if they are in several.
+CREATE TABLE discreet.user_memories (
+    user_key uuid PRIMARY KEY REFERENCES discreet.users ON DELETE CASCADE,
+    memories bigint NOT NULL DEFAULT 0,
+    space_key smallint REFERENCES discreet.embedding_space
+) WITH (fillfactor = 70);
+
+-- Who is still to be moved to another space.
+CREATE INDEX user_memories_space ON discreet.user_memories (space_key);
+
+CREATE TYPE discreet.memory_type AS ENUM (
+    'user_fact',
+    'preference',
+    'event',
+    'conversation_insight',
+    'conversation_summary',
+    'important_moment',
+    'turn',
+    'reasoning',
+    'item' -- indexed text of an item of the store
+);
+
+-- One thing worth remembering. text, tags and feedback hold redacted text only.
+-- Vectors have unit length, so that the inner product (<#>, which pgvector negates) is the cosine. The columns have no
+-- fixed size: the space decides. Up to 512 dims a vector is in `embedding` and so in the covering index; a wider one is
+-- in `wide_embedding`, and the index has its signs, one bit a dimension, as `sketch`.
+-- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, `context` those of words that only
+-- the turns right before and after have; together at most 180.
+-- `valid_to` in the past means superseded: kept, and found as of then only.
+-- With a key, text and feedback are in `sealed_text` and `sealed_feedback` (AES-256-GCM, bound to user and entry).
+-- `reasoning`: how an entry was arrived at, where a caller posts that; redacted, sealed likewise, and not searched.
+-- The text of an item of the store has the item's key as thread_key, and as position which of the item's texts it is.
+CREATE TABLE discreet.memory (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    entry_id uuid NOT NULL,
+    app_key uuid NOT NULL, -- digest of app_name
+    space_key smallint NOT NULL REFERENCES discreet.embedding_space,
+    type discreet.memory_type NOT NULL,
+    created_at timestamptz NOT NULL,
+    valid_from timestamptz,
+    valid_to timestamptz,
+    embedding halfvec,
+    sketch bit varying,
+    wide_embedding halfvec,
+    lexical sparsevec,
+    context sparsevec,
+    app_name text COLLATE "C" NOT NULL,
+    text text,
+    request_id text,
+    thread_id text,
+    thread_key uuid, -- digest of thread_id
+    position bigint,
+    agent_id text,
+    importance smallint NOT NULL,
+    confidence double precision NOT NULL,
+    tags text[] NOT NULL,
+    conflict_flags text[] NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
+    feedback jsonb NOT NULL,
+    sealed_text bytea,
+    sealed_feedback bytea,
+    reasoning text,
+    sealed_reasoning bytea,
+    CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
+    CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
+    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
+    CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
+) WITH (
+    -- Searching rows that vacuum has not seen takes 1.3 to 2.8 times as long.
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.02,
+    -- No room for updates: they change the index anyway. Two rows of 1536 dims then share a page.
+    fillfactor = 100,
+    toast_tuple_target = 8160
+);
+
+-- Vectors out of line (TOAST) made a search five times slower. A wide one stays in the row while it fits: it is read for
+-- 150 rows of a search, and 30,000 rows of 1536 dims take 141 MB instead of 167.
+ALTER TABLE discreet.memory
+    ALTER COLUMN embedding SET STORAGE PLAIN,
+    ALTER COLUMN lexical SET STORAGE PLAIN,
+    ALTER COLUMN context SET STORAGE PLAIN,
+    ALTER COLUMN wide_embedding SET STORAGE MAIN;
+
+-- One user's memories, side by side, with all that a search compares: it reads nothing else.
+ALTER TABLE discreet.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
+
+-- One turn a place; other memories of a place (facts said in that turn) as many as there are.
+CREATE UNIQUE INDEX memory_place ON discreet.memory (
+    user_key,
+    thread_key,
+    position,
+    (CASE WHEN type = 'turn' THEN '00000000-0000-0000-0000-000000000000' ELSE entry_id END)
+) WHERE thread_key IS NOT NULL AND position IS NOT NULL;
+
+-- What ends, or has ended. The index of vectors that a user of many memories has holds what has no end.
+CREATE INDEX memory_end ON discreet.memory (user_key, valid_to) WHERE valid_to IS NOT NULL;
+
+-- What was said in one turn. Longer ids, which an index entry might not hold, are not found by.
+CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE length(request_id) <= 200;
+
+-- A user's entries by time, and those of one session: what is listed newest first, page by page. Without them a page of
+-- 50,000 entries took 50 to 110 ms instead of 0.1.
+CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
+CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;
+
+-- The tokens that a memory is found by, own ones and those of its neighbours, as a GIN index takes them: pgvector has no
+-- way to read the places of a sparsevec but its text, {place:weight,...}/dims. Users of many memories have such an
+-- index of their own, made and dropped by the process: memory_large_<user_key>_words, beside one of vectors,
+-- memory_large_<user_key>_<space_key>.
+CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('{' || concat_ws(
+    ',',
+    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
+    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
+) || '}')::integer[];
+
+-- Of two memories that can't both hold, or may not: which was said later. A search that finds the older one puts the
+-- newer one above it.
+CREATE TABLE discreet.memory_conflict (
+    user_key uuid NOT NULL,
+    older uuid NOT NULL,
+    newer uuid NOT NULL,
+    PRIMARY KEY (user_key, older, newer),
+    FOREIGN KEY (user_key, older) REFERENCES discreet.memory ON DELETE CASCADE,
+    FOREIGN KEY (user_key, newer) REFERENCES discreet.memory ON DELETE CASCADE
+);
+
+CREATE INDEX memory_conflict_newer ON discreet.memory_conflict (user_key, newer);
+
+-- How often a memory was found, apart from it: a search must not write into the covering index.
+CREATE TABLE discreet.memory_stats (
+    user_key uuid NOT NULL,
+    entry_id uuid NOT NULL,
+    hits bigint NOT NULL DEFAULT 0,
+    last_hit timestamptz,
+    PRIMARY KEY (user_key, entry_id),
+    FOREIGN KEY (user_key, entry_id) REFERENCES discreet.memory ON DELETE CASCADE
+) WITH (fillfactor = 50);
+
+-- In how many of a user's memories each token is: a row for each save and deletion, with the tokens whose number of
+-- documents it changed and by how much. They are merged when there are many, and when something is deleted. A row for
+-- each token took 12 ms of a save of 100 memories instead of 1, and eight times the room. Tokens are digests under the
+-- identity key, so that nobody without it can tell which words those are.
+CREATE TABLE discreet.user_token (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    change_key uuid NOT NULL, -- any
+    tokens bigint[] NOT NULL,
+    documents integer[] NOT NULL,
+    PRIMARY KEY (user_key, change_key)
+);
+
+-- There is nothing in digests to compress.
+ALTER TABLE discreet.user_token ALTER COLUMN tokens SET STORAGE EXTERNAL;
+
+-- The sums of it over all users, as of the last count, and of how many memories.
+CREATE TABLE discreet.token_frequency (
+    token bigint PRIMARY KEY,
+    documents bigint NOT NULL
+);
+
+CREATE TABLE discreet.corpus (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    documents bigint NOT NULL,
+    counted_at timestamptz NOT NULL
+);
+
+INSERT INTO discreet.corpus (documents, counted_at) VALUES (0, 'epoch');
+
+-- One user's conversation in one thread. thread_key is a digest of thread_id, which may be too long for an index.
+CREATE TABLE discreet.session_record (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    locale text,
+    intent text,
+    sealed_intent bytea,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    rounds integer NOT NULL,
+    PRIMARY KEY (user_key, thread_key),
+    CONSTRAINT session_record_intent_is_plain_or_sealed CHECK (intent IS NULL OR sealed_intent IS NULL)
+);
+
+-- The turns, redacted, and sealed if there is a key. A request of a user is logged once.
+CREATE TABLE discreet.conversation_log (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    request_id text COLLATE "C" NOT NULL,
+    thread_key uuid NOT NULL,
+    app_name text NOT NULL,
+    agent_id text,
+    modality text NOT NULL,
+    media jsonb,
+    input_text text,
+    output_text text,
+    is_emergency boolean NOT NULL,
+    loop_flag boolean NOT NULL,
+    provenance jsonb NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    sealed_input bytea,
+    sealed_output bytea,
+    PRIMARY KEY (user_key, request_id),
+    CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+);
+
+CREATE INDEX conversation_log_session ON discreet.conversation_log (user_key, thread_key, started_at);
+CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+
+-- Rounds that their user had forgotten: no prompt tells them any more, though log and checkpoints still have them. Nothing here
+-- says what they were about. They stay as long as their user does: a thread may outlive the log.
+CREATE TABLE discreet.forgotten_round (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    forgotten_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key, request_id)
+);
+
+-- Namespaces of the LangGraph store that hold items; on a cluster, on every node. path: the labels, with the character U+001F before each and at the
+-- end, which no label may hold; so those below one are found by its path.
+CREATE TABLE discreet.store_namespace (
+    user_key uuid PRIMARY KEY,
+    path text COLLATE "C" NOT NULL
+);
+
+CREATE INDEX store_namespace_path ON discreet.store_namespace (path);
+
+-- Items of the LangGraph store, redacted, and sealed if there is a key. user_key is that of the namespace, item_key a
+-- digest of the key. What an item is searched by are rows of discreet.memory.
+CREATE TABLE discreet.store_item (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    item_key uuid NOT NULL,
+    key text NOT NULL,
+    value jsonb,
+    sealed_value bytea,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    ttl_minutes double precision,
+    expires_at timestamptz,
+    PRIMARY KEY (user_key, item_key),
+    CONSTRAINT store_item_value_is_plain_or_sealed CHECK ((value IS NULL) <> (sealed_value IS NULL))
+);
+
+CREATE INDEX store_item_expires ON discreet.store_item (expires_at) WHERE expires_at IS NOT NULL;
+
+-- What a conversation needs for minutes up to a day. UNLOGGED: nothing of it reaches the write-ahead log, so no archive and no
+-- standby has it, and a crash of the server empties it. Threads and works are digests; what has expired (expires_at) is
+-- invisible at once and deleted from purge_at on.
+-- began_at tells the rounds of a session from those of an expired one under the same key, which are deleted when the
+-- session begins anew. purge_at is a multiple of ten minutes, so that most touches change no index.
+-- rounds: how many there have been since it began; the number of the last.
+CREATE UNLOGGED TABLE discreet.short_term_session (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    began_at timestamptz NOT NULL,
+    active_until timestamptz NOT NULL, -- until then its state is ACTIVE
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL,
+    rounds bigint NOT NULL,
+    PRIMARY KEY (user_key, thread_key)
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_session_purge ON discreet.short_term_session (purge_at);
+
+-- The rounds of a session, redacted, and sealed if there is a key.
+CREATE UNLOGGED TABLE discreet.short_term_round (
+    user_key uuid NOT NULL,
+    thread_key uuid NOT NULL,
+    began_at timestamptz NOT NULL,
+    request_key uuid NOT NULL, -- digest of request_id
+    round_number bigint NOT NULL,
+    request_id text NOT NULL,
+    input_text text,
+    output_text text,
+    sealed_input bytea,
+    sealed_output bytea,
+    said_at timestamptz NOT NULL,
+    is_emergency boolean NOT NULL,
+    PRIMARY KEY (user_key, thread_key, began_at, request_key),
+    FOREIGN KEY (user_key, thread_key) REFERENCES discreet.short_term_session ON DELETE CASCADE,
+    CONSTRAINT short_term_round_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
+    CONSTRAINT short_term_round_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+);
+
+CREATE INDEX short_term_round_order ON discreet.short_term_round (user_key, thread_key, began_at, round_number);
+
+-- Claims of work: a token while somebody is at it, then the answer. expires_at is the end of the lease, then of the
+-- answer. A claim stays an hour past its lease, so that its holder may still finish if nobody took over.
+CREATE UNLOGGED TABLE discreet.short_term_work (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    work_key uuid NOT NULL, -- digest of kind and ref
+    claimed_at timestamptz NOT NULL,
+    token uuid,
+    answer text,
+    sealed_answer bytea,
+    expires_at timestamptz NOT NULL,
+    purge_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, work_key),
+    CONSTRAINT short_term_work_is_running_or_done CHECK (num_nonnulls(token, answer, sealed_answer) = 1)
+) WITH (fillfactor = 70);
+
+CREATE INDEX short_term_work_purge ON discreet.short_term_work (purge_at);
+
+-- What the first rounds of a thread come to, redacted, and sealed if there is a key. rounds and last_message_id are the
+-- cursor that a new text is compared and swapped on.
+CREATE TABLE discreet.rolling_summary (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    text text,
+    sealed_text bytea,
+    rounds integer NOT NULL,
+    last_message_id text,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key),
+    CONSTRAINT rolling_summary_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
+);
+
+-- The turn vault, where several processes share it: what running turns really said. UNLOGGED, as above. turn_key is a digest
+-- of the turn's name; all that is known of a turn is invisible from expires_at on, and deleted soon after. The row is
+-- locked by whoever adds to the turn.
+CREATE UNLOGGED TABLE discreet.vault_turn (
+    turn_key uuid PRIMARY KEY,
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX vault_turn_expires ON discreet.vault_turn (expires_at);
+
+-- One value of a turn with its name, sealed together; value_key is a digest of the name that only holds within the turn.
+-- There is nothing in a sealed value to compress.
+CREATE UNLOGGED TABLE discreet.vault_value (
+    turn_key uuid NOT NULL REFERENCES discreet.vault_turn ON DELETE CASCADE,
+    value_key uuid NOT NULL,
+    sealed bytea NOT NULL,
+    PRIMARY KEY (turn_key, value_key)
+);
+
+ALTER TABLE discreet.vault_value ALTER COLUMN sealed SET STORAGE EXTERNAL;
+
+-- Settings of memory that are changed while servers run: those that have a value here. The others come from the
+-- environment of each process. Processes look every few seconds; a change locks ('discreet.settings', 4), so that what
+-- is checked together is written together.
+CREATE TABLE discreet.setting (
+    name text PRIMARY KEY,
+    value jsonb NOT NULL,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+-- Who changed what when. SQL's null: not set here. change_id grows with time: it is given under the lock.
+CREATE TABLE discreet.setting_change (
+    change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL,
+    old jsonb,
+    new jsonb,
+    changed_at timestamptz NOT NULL,
+    changed_by text NOT NULL -- pseudonym
+);
+
+CREATE INDEX setting_change_name ON discreet.setting_change (name, change_id);
+
+CREATE FUNCTION discreet.refuse_to_rewrite() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION '%.% is only ever added to', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
+END
+$$;
+
+CREATE TRIGGER setting_change_is_only_added_to
+BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();

@@ -1,0 +1,107 @@
+"""Let one writer of a user in at a time, while nobody waits with a connection in hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from discreet.errors import UserBusyError
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.users.users import Cursor, lock_user
+from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
+
+MAX_WAITING = 100
+"""Writers of one user that may wait in this process; one more is refused at once."""
+
+LINE_SECONDS = 30.0
+"""How long a writer waits for those before it. With a hundred of them, each save may take 0.3 s."""
+
+
+@dataclass(frozen=True)
+class Locked:
+    """Users whom nobody else writes for until the transaction ends."""
+
+    cursor: Cursor
+    """In that transaction, binary."""
+    memories: Mapping[UUID, int]
+    """How many rows each of them has, by user_key."""
+
+
+class UserLocks:
+    """Locks users for those who save and delete.
+
+    Within a process writers of a user wait in line, first come, first served, before they take a connection. Those of other
+    processes are noticed by the lock of a row, and looked for again on a connection taken anew.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        """Use `pool`, on the running event loop."""
+        self._pool = pool
+        self._lines: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._present: Counter[UUID] = Counter()
+
+    @asynccontextmanager
+    async def locked(
+        self, user_keys: Iterable[UUID], *, epoch: int | None = None, wait_seconds: float = WAIT_SECONDS
+    ) -> AsyncIterator[Locked]:
+        """Yield a transaction that has these users locked.
+
+        Raises:
+            UserBusyError: `MAX_WAITING` wait for one of them already, those before took `LINE_SECONDS`, or another process
+                kept one for `wait_seconds`.
+            UserErasedError: One was erased after the work of `epoch` began.
+        """
+        in_order = sorted(set(user_keys))  # so that two batches never wait for each other
+        async with AsyncExitStack() as held:
+            for user_key in in_order:
+                await held.enter_async_context(self._line(user_key))
+            yield await self._lock(held, in_order, epoch, wait_seconds)
+
+    @asynccontextmanager
+    async def _line(self, user_key: UUID) -> AsyncIterator[None]:
+        """Wait in line for a user, and be the only one of this process."""
+        if self._present[user_key] > MAX_WAITING:
+            raise UserBusyError(MAX_WAITING)
+        self._present[user_key] += 1
+        line = self._lines[user_key]
+        try:
+            try:
+                async with asyncio.timeout(LINE_SECONDS):
+                    await line.acquire()
+            except TimeoutError:
+                raise UserBusyError(self._present[user_key] - 1) from None
+            try:
+                yield
+            finally:
+                line.release()
+        finally:
+            self._present[user_key] -= 1
+            if not self._present[user_key]:
+                del self._present[user_key], self._lines[user_key]
+
+    async def _lock(
+        self, held: AsyncExitStack, user_keys: Sequence[UUID], epoch: int | None, wait_seconds: float
+    ) -> Locked:
+        """Take the locks of the rows, in a transaction that `held` ends."""
+        async for _ in attempts(wait_seconds):
+            if (locked := await self._try(held, user_keys, epoch)) is not None:
+                return locked
+        raise UserBusyError(max(self._present[user_key] for user_key in user_keys) - 1)
+
+    async def _try(self, held: AsyncExitStack, user_keys: Sequence[UUID], epoch: int | None) -> Locked | None:
+        async with AsyncExitStack() as opened:
+            conn = await opened.enter_async_context(self._pool.connection())
+            await opened.enter_async_context(conn.transaction())
+            cursor = await opened.enter_async_context(conn.cursor(binary=True))
+            memories = {}
+            for user_key in user_keys:
+                found = await lock_user(cursor, user_key, epoch=epoch)
+                if found is None:
+                    return None
+                memories[user_key] = found
+            await held.enter_async_context(opened.pop_all())
+            return Locked(cursor, memories)

@@ -1,0 +1,126 @@
+"""Forget a fact of one user inside a transaction: what tells it, and which rounds no prompt may tell any more."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, LiteralString
+from uuid import UUID
+
+from psycopg import AsyncCursor
+
+from discreet.ports import ForgetRequest, Forgotten
+from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
+from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
+from discreet.storage.conversation.log import text_of_turn
+from discreet.storage.database.keys import digest
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.memories.browsing import build_get, build_latest, build_superseded
+from discreet.storage.memories.deleting import delete_entries
+from discreet.storage.memories.rows import opened_or_blank
+from discreet.storage.memories.saving import SaveRules
+from discreet.storage.memories.search import Search
+
+LOOK_BACK = 5_000
+"""Rounds of the log that are read, and memories of conversations: the newest. A month of 150 rounds a day."""
+
+_LOGGED: LiteralString = """
+SELECT s.thread_id, l.user_key, l.request_id, l.input_text, l.sealed_input, l.output_text, l.sealed_output
+FROM discreet.conversation_log l
+JOIN discreet.session_record s USING (user_key, thread_key)
+WHERE l.user_key = %(user_key)s AND s.user_key = %(user_key)s
+ORDER BY l.started_at DESC
+LIMIT %(limit)s
+"""
+
+_MARK: LiteralString = """
+INSERT INTO discreet.forgotten_round (user_key, thread_key, request_id, forgotten_at)
+SELECT u.user_key, r.thread_key, r.request_id, now()
+FROM discreet.users u
+CROSS JOIN unnest(%(thread_keys)s::uuid[], %(request_ids)s::text[]) AS r (thread_key, request_id)
+WHERE u.user_key = %(user_key)s
+ON CONFLICT DO NOTHING
+"""
+
+MARKED: LiteralString = """
+SELECT request_id FROM discreet.forgotten_round
+WHERE user_key = %(user_key)s AND thread_key = %(thread_key)s
+"""
+
+_Cursor = AsyncCursor[dict[str, Any]]
+
+
+async def forget_entry(
+    cursor: _Cursor, user_key: UUID, entry_id: UUID, rules: SaveRules, *, only: bool, asking: ForgetRequest
+) -> Forgotten | None:
+    """Forget one memory and what tells it; None if there is none of that id. The user must be locked."""
+    entry = await _read(cursor, build_get(user_key, entry_id), rules.sealer)
+    if not entry:
+        return None
+    facts = await _facts(cursor, user_key, entry[0], rules.sealer, only=only)
+    return await _forget(cursor, user_key, rules, facts=facts, asking=asking)
+
+
+async def forget_text(
+    cursor: _Cursor, user_key: UUID, text: str, rules: SaveRules, *, asking: ForgetRequest
+) -> Forgotten:
+    """Forget what tells a redacted text, said and perhaps never kept. The user must be locked."""
+    return await _forget(cursor, user_key, rules, facts=[], text=text, asking=asking)
+
+
+async def _forget(
+    cursor: _Cursor,
+    user_key: UUID,
+    rules: SaveRules,
+    *,
+    facts: list[MemoryRecord],
+    text: str = "",
+    asking: ForgetRequest,
+) -> Forgotten:
+    derived, others = [
+        await _rows(cursor, build_latest(user_key, limit=LOOK_BACK, filters=kinds, older_than=None))
+        for kinds in (MemoryFilters(types=list(DERIVED)), MemoryFilters(types=list(OTHERS)))
+    ]
+    rows = await (await cursor.execute(_LOGGED, {"user_key": user_key, "limit": LOOK_BACK})).fetchall()
+
+    def decide() -> Forgotten:
+        logged = (LoggedRound(row["thread_id"], row["request_id"], text_of_turn(row, rules.sealer)) for row in rows)
+        return forget(
+            facts,
+            text=text,
+            asking=asking,
+            logged=logged,
+            derived=[opened_or_blank(row, rules.sealer) for row in derived],
+            others=(opened_or_blank(row, rules.sealer) for row in others),
+        )
+
+    gone = await asyncio.to_thread(decide)
+    await delete_entries(cursor, user_key, [record.entry_id for record in (*gone.facts, *gone.told)], rules)
+    running = {(asking.thread_id, asking.request_id)}
+    marked = [(digest(thread), request) for thread, request in {*gone.rounds, *running} if thread and request]
+    if marked:
+        thread_keys, request_ids = map(list, zip(*marked, strict=True))
+        await cursor.execute(_MARK, {"user_key": user_key, "thread_keys": thread_keys, "request_ids": request_ids})
+    return gone
+
+
+async def _facts(
+    cursor: _Cursor, user_key: UUID, entry: MemoryRecord, sealer: FieldSealer, *, only: bool
+) -> list[MemoryRecord]:
+    """Return `entry`, what was kept of the same statement, and their former versions."""
+    facts = [entry]
+    if not only and entry.request_id is not None and len(entry.request_id) <= MAX_REQUEST_ID_CHARS:
+        same_turn = MemoryFilters(request_id=entry.request_id)
+        query = build_latest(user_key, limit=LOOK_BACK, filters=same_turn, older_than=None, held=False)
+        kept = await _read(cursor, query, sealer)
+        facts += [each for each in kept if each.entry_id != entry.entry_id and are_siblings(each, entry)]
+    while former := superseded_by(facts, await _read(cursor, build_superseded(user_key, beginnings(facts)), sealer)):
+        facts += former
+    return facts
+
+
+async def _read(cursor: _Cursor, query: Search, sealer: FieldSealer) -> list[MemoryRecord]:
+    return [opened_or_blank(row, sealer) for row in await _rows(cursor, query)]
+
+
+async def _rows(cursor: _Cursor, query: Search) -> list[dict[str, Any]]:
+    return await (await cursor.execute(query.statement, query.parameters)).fetchall()

@@ -1,0 +1,145 @@
+"""Build the statement that searches the memories of a user who has indexes of their own.
+
+Not every memory is compared: the candidates are the nearest vectors and the memories that share the question's rarer
+words. All get both scores exactly, and what follows is what an ordinary search does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
+from discreet.state.records import MemoryFilters
+from discreet.storage.memories.search import (
+    BM25,
+    BY_BITS,
+    COSINE,
+    EXACT,
+    RERANKED,
+    Search,
+    build_best,
+    conditions_of,
+)
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+
+NEAREST = 200
+"""Vectors that come from the index."""
+
+VISITED_WITH_FILTER = 800
+"""Vectors that the index gives where some are then filtered out, so that a quarter may pass. pgvector before 0.8 can't go
+on until enough have."""
+
+MOST_WORDED = 100
+"""Memories that come from the words by these alone, and as many by both scores."""
+
+MOST_READ = 2_000
+"""Memories, about, that are read to find those: the question's words are looked up rarest first until they are found in
+as many. The rarest is always looked up; another is left out only where rarer ones are in as many already. Reading one
+memory takes 2 to 4 µs."""
+
+MAX_LIMIT = 50
+"""Results that this can find: half of the nearest."""
+
+_CANDIDATES: LiteralString = """
+WITH tuned AS MATERIALIZED (
+    SELECT set_config('hnsw.ef_search', '{visited}', true) AS ef_search
+),
+near AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
+    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
+    LIMIT {nearest}
+),
+worded AS MATERIALIZED (
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key}
+      AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
+      AND (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
+),
+{candidates} AS MATERIALIZED (
+    SELECT * FROM near
+    UNION
+    (SELECT * FROM worded ORDER BY own + context DESC LIMIT {worded})
+    UNION
+    (SELECT * FROM worded ORDER BY own + context + coalesce(cosine, 0) DESC LIMIT {worded})
+    UNION
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.valid_to > now() {conditions}
+),
+"""
+"""The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
+statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
+one user is of use to a statement about that user only."""
+
+
+def build_large_search(
+    parameters: dict[str, Any],
+    rarity: Mapping[int, float],
+    *,
+    user_key: UUID,
+    memories: int,
+    space: EmbeddingSpace,
+    fusion: Fusion,
+    filters: MemoryFilters | None,
+) -> Search:
+    """Return the search of the user with `user_key`, who has about so many `memories`; `filters` must be `servable`.
+
+    `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`; `rarity` is that of the question's
+    words, their inverse document frequency.
+    """
+    conditions, values = conditions_of(filters, held=False)
+    given = {**parameters, **values, "places": rarest(rarity, memories), **FUSION_PARAMETERS}
+    return Search(statement=_statement(user_key, space, fusion, conditions), parameters=given)
+
+
+def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
+    """Return the places, counted from 1 as SQL does, of the words to look up, rarest first.
+
+    In how many of `memories` a word is follows from its `rarity`, which is ln((all + 1) / (those with it + 0.5)).
+    """
+    places: list[int] = []
+    expected = 0.0
+    for word in sorted(rarity, key=lambda word: (-rarity[word], word)):
+        expected += memories * math.exp(-rarity[word])
+        if places and expected > MOST_READ:
+            break
+        places.append(word + 1)
+    return places
+
+
+def servable(filters: MemoryFilters | None) -> bool:
+    """Whether `filters` leave most in: they name applications, or one thread. Most others leave little to read by words."""
+    return filters is None or filters.model_fields_set <= {"app_name", "shared_apps", "running_thread"}
+
+
+@lru_cache(maxsize=200)
+def _statement(user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString) -> bytes:
+    dims, covered = space.dims, space.covered
+    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
+    literals = {
+        "user_key": f"'{user_key}'::uuid",
+        "space_key": space.key,
+        "nearest": NEAREST,
+        "worded": MOST_WORDED,
+        "conditions": conditions,
+        "visited": VISITED_WITH_FILTER if conditions else NEAREST,
+    }
+    columns = {"scores": f"{cosine}, {BM25}"}
+    if covered:
+        distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
+        candidates_name: LiteralString = "candidates"
+    else:
+        bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
+        distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
+        candidates_name = "scanned"
+    candidates = _CANDIDATES.format(**literals, **columns, **distance, candidates=candidates_name)
+    held: LiteralString = "AND (m.valid_to IS NULL OR m.valid_to > now()) "
+    best = build_best(conditions=held + conditions, covered=covered)
+    return (candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + best).encode()

@@ -1,0 +1,327 @@
+"""Long-term memory in PostgreSQL: save, search and delete, each scoped to one user."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector, SparseVector
+
+from discreet.driver_errors import storage_errors
+from discreet.metrics import memories_saved
+from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
+from discreet.redaction.records import redacted_filters, redacted_record
+from discreet.redaction.walker import redact_object
+from discreet.retrieval.fusion import Fusion
+from discreet.retrieval.lexical import DIMS, read_question
+from discreet.state.context import check_user_id
+from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
+from discreet.state.text import storable
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.connecting.reading import Reader
+from discreet.storage.database.keys import digest
+from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.database.users.users import Cursor
+from discreet.storage.memories.browsing import build_get, build_latest
+from discreet.storage.memories.deleting import delete_one, delete_where
+from discreet.storage.memories.feedback import append_feedback
+from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_text
+from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_search, servable
+from discreet.storage.memories.large_users.users import LargeUsers
+from discreet.storage.memories.rows import readable, record_from
+from discreet.storage.memories.saving import SaveRules, write_records
+from discreet.storage.memories.search import Search, build_search
+from discreet.storage.memories.token_frequencies import TokenFrequencies
+from discreet.storage.memories.usage_counts import UsageCounts
+
+MAX_QUERY_CHARS = 2_000
+"""How much of a question is searched for. Longer ones are pasted documents, known by how they begin."""
+
+
+class PostgresMemories:
+    """The `Memories` port over PostgreSQL and pgvector."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        embeddings: EmbeddingProvider,
+        rules: SaveRules,
+        redactor: TextRedactor,
+        frequencies: TokenFrequencies,
+        locks: UserLocks,
+        fusion: Fusion = "convex",
+        large_users: LargeUsers | None = None,
+        want: Callable[[UUID], None] | None = None,
+        read_pool: Pool | None = None,
+    ) -> None:
+        """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
+
+        `read_pool` leads to a replica, which is searched. `large_users` knows who has indexes of their own; `want` is told the
+        user_key of a user some of whose memories
+        are of another embedding space.
+        """
+        self._pool = pool
+        self._locks = locks
+        self._key_of = rules.keys.of_user
+        self._embeddings = embeddings
+        self.semantic = is_semantic(embeddings)
+        self._rules = rules
+        self._redactor = redactor
+        self._fusion: Fusion = fusion
+        self._large_users = large_users
+        self._want = want
+        self._frequencies = frequencies
+        self._usage = UsageCounts(pool)
+        self._reader = Reader(pool, read_pool)
+
+    async def save(
+        self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True, epoch: int | None = None
+    ) -> list[MemoryRecord]:
+        """Redact, embed and store `records` in one transaction; return them as stored, in their order.
+
+        A turn replaces the turn at its thread and position, and a known entry_id its record. A fact that is known
+        already is refreshed: what comes back then is the stored one. One that is a new state of what is known supersedes
+        it, and one that may contradict it is flagged. Over the limit of memories the least useful ones go.
+
+        Without `dedup` none of this happens but the last: each becomes a record of its own. `epoch` is the user's when the
+        work began, see `discreet.storage.database.users.users`.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            UserErasedError: The user was erased since then; nothing was stored.
+            EntryExistsError: Without `dedup` there is a record of that id, or two given have one; nothing was stored.
+            ProviderError: The embedding model failed; nothing was stored.
+            StorageError: Nothing was stored.
+        """
+        user_id = check_user_id(user_id)
+        if not records:
+            return []
+        redacted = await asyncio.to_thread(lambda: [redacted_record(record, self._redactor) for record in records])
+        vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
+        for vector in vectors:
+            self._rules.space.check(vector)
+        user_key = self._key_of(user_id)
+        with storage_errors():
+            async with self._locks.locked([user_key], epoch=epoch) as locked:
+                written = await write_records(locked, user_key, redacted, vectors, self._rules, dedup=dedup)
+        for record in redacted:
+            memories_saved.labels(type=record.type).inc()
+        self._frequencies.add(written.new)
+        return written.stored
+
+    async def search(
+        self,
+        user_id: str,
+        query: str,
+        *,
+        limit: int = 5,
+        threshold: float | None = None,
+        filters: MemoryFilters | None = None,
+        few: int = 0,
+    ) -> list[ScoredMemory]:
+        """Return at most `limit` current memories of `user_id`, best first. A blank query finds nothing.
+
+        `threshold` applies to the calibrated similarity; a memory that shares a word with the query is exempt.
+
+        Where the user has at most `few` current facts, all of them are returned beside these `limit`, near or not: behind what
+        was found, nearest first. People with indexes of their own have more in any case. Turns and summaries are no facts.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            ProviderError: The embedding model failed.
+            StorageError: The database failed.
+        """
+        user_id = check_user_id(user_id)
+        query = self._redactor.redact(storable(query[:MAX_QUERY_CHARS]))
+        if not query.strip() or limit < 1:
+            return []
+        vector = await self._embeddings.aembed_query(query)
+        search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
+        with storage_errors():
+            rows = await self._reader.fetch(search.statement, search.parameters)
+        self._usage.add((row["user_key"], row["entry_id"]) for row in rows)
+        if self._want is not None and any(row["cosine"] is None for row in rows):
+            self._want(rows[0]["user_key"])
+        return self._scored(rows)
+
+    async def plan(
+        self,
+        user_id: str,
+        query: str,
+        vector: list[float],
+        *,
+        limit: int,
+        threshold: float | None = None,
+        filters: MemoryFilters | None = None,
+        few: int = 0,
+    ) -> Search:
+        """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
+        self._rules.space.check(vector)
+        asked = read_question(query)
+        with storage_errors():
+            rarity = await self._frequencies.rarity(asked.words)
+        weights = asked.weights(rarity)
+        space = self._rules.space
+        user_key = self._key_of(user_id)
+        parameters = {
+            "user_key": user_key,
+            "space_key": space.key,
+            "embedding": HalfVector(vector),
+            "question": SparseVector(weights, DIMS) if weights else None,
+            "least_cosine": space.least_cosine(threshold),
+            "limit": limit,
+        }
+        filters = filters and redacted_filters(filters, self._redactor)
+        large = self._large_users and self._large_users.find(user_key)
+        if large and servable(filters) and limit <= MAX_LIMIT:
+            return build_large_search(
+                parameters,
+                rarity,
+                user_key=user_key,
+                memories=large.memories,
+                space=space,
+                fusion=self._fusion,
+                filters=filters,
+            )
+        return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters, few=few)
+
+    async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
+        """Return one memory of `user_id`, superseded or not; None if there is none of that id.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+            EncryptionError: It is sealed, and its key is not known.
+        """
+        rows = await self._rows(build_get(self._key_of(check_user_id(user_id)), entry_id))
+        return record_from(rows[0], self._rules.sealer) if rows else None
+
+    async def latest(
+        self,
+        user_id: str,
+        *,
+        limit: int = 50,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | PageMark | None = None,
+        held: bool = True,
+    ) -> list[MemoryRecord]:
+        """Return at most `limit` memories of `user_id`, newest first. The last entry_id is the next page's `older_than`.
+
+        Its mark is that too, and serves when the entry is gone. Without `held`, superseded ones are listed too. One
+        whose key is not known is left out, and the log names it.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        filters = filters and redacted_filters(filters, self._redactor)
+        limit = max(0, limit)
+        rows = await self._rows(build_latest(user_key, limit=limit, filters=filters, older_than=older_than, held=held))
+        return readable(rows, self._rules.sealer)
+
+    async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
+        """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            FeedbackLimitError: It has `MAX_FEEDBACK` of them; nothing was added.
+            StorageError: Nothing was added.
+            EncryptionError: It is sealed, and its key is not known.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        redacted = await asyncio.to_thread(redact_object, dict(feedback), self._redactor)
+        async with self._locked(user_key) as cursor:
+            return await append_feedback(cursor, user_key, entry_id, redacted, self._rules.sealer)
+
+    async def delete(self, user_id: str, entry_id: UUID) -> bool:
+        """Delete one memory of `user_id`; False if there is none of that id.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was deleted.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        async with self._locked(user_key) as cursor:
+            return await delete_one(cursor, user_key, entry_id, self._rules)
+
+    async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
+        """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many.
+
+        `MemoryFilters()` selects all of them.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was deleted.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        filters = redacted_filters(filters, self._redactor)
+        async with self._locked(user_key) as cursor:
+            return await delete_where(cursor, user_key, filters, self._rules)
+
+    async def forget(
+        self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
+    ) -> Forgotten | None:
+        """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
+
+        `what` is its entry_id, or a text: then all that tells this goes, but for facts.
+
+        Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was deleted.
+        """
+        user_key = self._key_of(check_user_id(user_id))
+        asking = asking or ForgetRequest()
+        if isinstance(what, UUID):
+            async with self._locked(user_key) as cursor:
+                return await forget_entry(cursor, user_key, what, self._rules, only=only, asking=asking)
+        text = await asyncio.to_thread(self._redactor.redact, storable(what))
+        async with self._locked(user_key) as cursor:
+            return await forget_text(cursor, user_key, text, self._rules, asking=asking)
+
+    async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
+        """Return the request_ids of the rounds of a thread that no prompt may tell any more.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: The database failed.
+        """
+        asked = {"user_key": self._key_of(check_user_id(user_id)), "thread_key": digest(thread_id)}
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(MARKED, asked)).fetchall()
+        return frozenset(row["request_id"] for row in rows)
+
+    async def close(self) -> None:
+        """Write how often memories were found. The pool must still be open."""
+        await self._usage.close()
+
+    @asynccontextmanager
+    async def _locked(self, user_key: UUID) -> AsyncIterator[Cursor]:
+        """Yield a cursor in a transaction that keeps other writers of the user waiting."""
+        with storage_errors():
+            async with self._locks.locked([user_key]) as locked:
+                yield locked.cursor
+
+    async def _rows(self, query: Search) -> list[dict[str, Any]]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (await cursor.execute(query.statement, query.parameters)).fetchall()
+
+    def _scored(self, rows: Sequence[dict[str, Any]]) -> list[ScoredMemory]:
+        """Return what was found, but for what can't be opened."""
+        found = {row["entry_id"]: row for row in rows}
+        return [
+            ScoredMemory(record=record, score=row["score"], similarity=self._similarity(row["cosine"]))
+            for record in readable(rows, self._rules.sealer)
+            if (row := found[record.entry_id])
+        ]
+
+    def _similarity(self, cosine: float | None) -> float:
+        return 0.0 if cosine is None else self._rules.space.calibration.similarity(cosine)

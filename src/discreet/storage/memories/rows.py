@@ -1,0 +1,204 @@
+"""Between a `MemoryRecord` and its row."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, LiteralString
+from uuid import UUID
+
+import numpy as np
+from pgvector import Bit, HalfVector, SparseVector
+from psycopg.types.json import Jsonb
+
+from discreet import metrics
+from discreet.errors import EncryptionError
+from discreet.retrieval.lexical import DIMS, Impacts
+from discreet.state.records import MemoryRecord, Place, Provenance
+from discreet.storage.database.keys import app_key_of, digest
+from discreet.storage.database.sealing import FieldSealer
+
+logger = logging.getLogger(__name__)
+
+MAX_NAMED = 20
+"""Rows that one line of the log names."""
+
+MAX_COVERED_DIMS = 512
+"""Longest vector that the covering index holds whole, beside 180 tokens; the schema checks it."""
+
+RECORD_COLUMNS: LiteralString = """
+    m.entry_id, m.type::text AS type, m.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.sealed_text,
+    m.user_key, m.request_id, m.thread_id,
+    m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback,
+    m.sealed_feedback, m.reasoning, m.sealed_reasoning
+"""
+"""What `record_from` needs, of `discreet.memory m`."""
+
+_SAME_IN_BOTH = [
+    "entry_id",
+    "app_name",
+    "type",
+    "created_at",
+    "valid_from",
+    "valid_to",
+    "request_id",
+    "thread_id",
+    "position",
+    "agent_id",
+    "importance",
+    "confidence",
+    "tags",
+    "conflict_flags",
+    "loop_flag",
+]
+_READ_AS_THEY_ARE = [*_SAME_IN_BOTH, "feedback"]
+
+_ANY_RECORD = MemoryRecord(text="-")
+_NOTHING_KNOWN = Provenance()
+
+
+def row_of(
+    record: MemoryRecord,
+    user_key: UUID,
+    *,
+    space_key: int,
+    vector: list[float],
+    own: Impacts,
+    context: Impacts,
+    sealer: FieldSealer,
+) -> dict[str, Any]:
+    """Return the row, by column."""
+    return {
+        "user_key": user_key,
+        "app_key": app_key_of(record.app_name),
+        "space_key": space_key,
+        **{name: getattr(record, name) for name in _SAME_IN_BOTH},
+        **private_columns(record, user_key, sealer),
+        **vector_columns(vector),
+        "lexical": sparse(own),
+        "context": sparse(context),
+        "thread_key": None if record.thread_id is None else digest(record.thread_id),
+        "provenance": Jsonb(record.provenance.model_dump(exclude_none=True)),
+    }
+
+
+def vector_columns(vector: list[float]) -> dict[str, HalfVector | Bit | None]:
+    """Return the columns that hold `vector`, of unit length: the covering index takes it whole, or its signs alone."""
+    numbers = np.asarray(vector, dtype=np.float16)
+    covered = len(vector) <= MAX_COVERED_DIMS
+    return {
+        "embedding": HalfVector(numbers) if covered else None,
+        "sketch": None if covered else Bit(numbers > 0),
+        "wide_embedding": None if covered else HalfVector(numbers),
+    }
+
+
+def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns that hold what a person said, sealed where there is a key."""
+    text, sealed_text = sealer.split(record.text, *_owner("text", user_key, record.entry_id))
+    reasoning, sealed_reasoning = None, None
+    if record.reasoning is not None:
+        owner = _owner("reasoning", user_key, record.entry_id)
+        reasoning, sealed_reasoning = sealer.split(record.reasoning, *owner)
+    return {
+        "text": text,
+        "sealed_text": sealed_text,
+        "reasoning": reasoning,
+        "sealed_reasoning": sealed_reasoning,
+        **feedback_columns(record, user_key, sealer),
+    }
+
+
+def feedback_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns that hold the feedback, sealed where there is a key."""
+    feedback, sealed = record.feedback, None
+    if feedback and sealer.seals:
+        written = json.dumps(feedback, ensure_ascii=False)
+        _, sealed = sealer.split(written, *_owner("feedback", user_key, record.entry_id))
+        feedback = []
+    return {"feedback": Jsonb(feedback), "sealed_feedback": sealed}
+
+
+def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
+    """Return the text of a row with user_key, entry_id, text and sealed_text.
+
+    Raises:
+        EncryptionError: It is sealed, and its key is not known.
+    """
+    return sealer.join(row["text"], row["sealed_text"], *_owner("text", row["user_key"], row["entry_id"]))
+
+
+def _owner(field: str, user_key: UUID, entry_id: UUID) -> tuple[str, ...]:
+    """Return what a sealed field belongs to: moved to another row or column it can't be opened."""
+    return "memory", field, str(user_key), str(entry_id)
+
+
+def sparse(weights: Impacts) -> SparseVector | None:
+    """Return `weights` as the database holds them: NULL, which takes no room, for none."""
+    return SparseVector(weights, DIMS) if weights else None
+
+
+def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
+    """Return the record of a row with `RECORD_COLUMNS`.
+
+    Not validated again: redaction may have made the text longer than a caller may send. Copied from a record rather
+    than made by `model_construct`, which takes twice as long.
+
+    Raises:
+        EncryptionError: It is sealed, and its key is not known.
+    """
+    values = {name: row[name] for name in _READ_AS_THEY_ARE}
+    values["text"] = text_of(row, sealer)
+    values["provenance"] = _NOTHING_KNOWN.model_copy(update=row["provenance"])
+    values["reasoning"] = row["reasoning"]
+    if row["sealed_reasoning"] is not None:
+        owner = _owner("reasoning", row["user_key"], row["entry_id"])
+        values["reasoning"] = sealer.join(None, row["sealed_reasoning"], *owner)
+    if row["sealed_feedback"] is not None:
+        owner = _owner("feedback", row["user_key"], row["entry_id"])
+        values["feedback"] = json.loads(sealer.join(None, row["sealed_feedback"], *owner))
+    return _ANY_RECORD.model_copy(update=values)
+
+
+def readable(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[MemoryRecord]:
+    """Return the records of rows with `RECORD_COLUMNS`, but for those that can't be opened.
+
+    These are counted, and named by their ids in one line of the log: a lost key costs the rows under it and no others.
+    """
+    records, unreadable = [], []
+    for row in rows:
+        try:
+            records.append(record_from(row, sealer))
+        except EncryptionError:
+            unreadable.append(row["entry_id"])
+    report_unreadable(unreadable)
+    return records
+
+
+def opened_or_blank(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
+    """Return the record of a row, without its texts where their key is lost: it can be replaced and deleted all the same."""
+    try:
+        return record_from(row, sealer)
+    except EncryptionError:
+        lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback"))
+        return record_from({**row, **lost, "text": ""}, sealer)
+
+
+def report_unreadable(entry_ids: Sequence[UUID]) -> None:
+    """Count rows whose key is not known, and name them in the log."""
+    if entry_ids:
+        metrics.unreadable_rows.inc(len(entry_ids))
+        shown = ",".join(map(str, entry_ids[:MAX_NAMED]))
+        logger.warning("memory.unreadable rows=%d entry_ids=%s", len(entry_ids), shown)
+
+
+def tokens_of(row: Mapping[str, Any]) -> list[int]:
+    """Return the own tokens of a row with `lexical`."""
+    lexical: SparseVector | None = row["lexical"]
+    return [] if lexical is None else list(lexical.indices())
+
+
+def places_of(rows: Iterable[Mapping[str, Any]]) -> set[Place]:
+    """Return where in conversations rows with thread_id and position were said, of those where that is known."""
+    return {(row["thread_id"], row["position"]) for row in rows if None not in (row["thread_id"], row["position"])}

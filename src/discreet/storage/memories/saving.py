@@ -1,0 +1,304 @@
+"""Write one user's records inside a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.access.user_keys import UserKeys
+from discreet.errors import EntryExistsError
+from discreet.ports import LiveSettings
+from discreet.retrieval.dedup import DedupThresholds
+from discreet.retrieval.dedup_resolution import Nearness, Settled, is_compared, settling
+from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
+from discreet.state.records import MemoryRecord, Place
+from discreet.storage.database.keys import app_key_of, digest
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.locks import Locked
+from discreet.storage.memories.dedup_candidates import SMALL_BATCH, Near, near_each_other, stored_near
+from discreet.storage.memories.eviction import UNCOUNTED, evict
+from discreet.storage.memories.pacing import Pace
+from discreet.storage.memories.row_writing import write_rows
+from discreet.storage.memories.rows import (
+    RECORD_COLUMNS,
+    opened_or_blank,
+    places_of,
+    private_columns,
+    readable,
+    row_of,
+    tokens_of,
+)
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+from discreet.storage.memories.token_counts import count_tokens
+from discreet.storage.memories.turn_context import Said, around, by_place, next_to, refresh_words, said_at
+
+_MET: LiteralString = f"""
+SELECT {RECORD_COLUMNS}, m.lexical
+FROM (
+    SELECT f.*
+    FROM unnest(%(entry_ids)s::uuid[]) AS i (entry_id)
+    CROSS JOIN LATERAL (
+        SELECT e.* FROM discreet.memory e WHERE e.user_key = %(user_key)s AND e.entry_id = i.entry_id LIMIT 1
+    ) f
+    UNION ALL
+    SELECT f.*
+    FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
+    CROSS JOIN LATERAL (
+        SELECT e.* FROM discreet.memory e
+        WHERE e.user_key = %(user_key)s AND e.thread_key = p.thread_key AND e.position = p.position
+          AND e.thread_key IS NOT NULL AND e.position IS NOT NULL AND e.type = 'turn'
+        LIMIT 1
+    ) f
+) m
+"""  # noqa: S608 - RECORD_COLUMNS is a constant of ours
+"""Stored records that new ones replace: same id, or the turn at the same place. LATERAL with LIMIT leaves the planner no
+choice but an index lookup each: a plan made while the table was empty read all rows of the user, 72 ms instead of 0.4."""
+
+_CHANGE: LiteralString = """
+UPDATE discreet.memory
+SET created_at = %(created_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, importance = %(importance)s,
+    confidence = %(confidence)s, tags = %(tags)s, conflict_flags = %(conflict_flags)s, feedback = %(feedback)s,
+    sealed_feedback = %(sealed_feedback)s
+WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
+"""
+_CHANGED_COLUMNS = (
+    "entry_id",
+    "created_at",
+    "valid_from",
+    "valid_to",
+    "importance",
+    "confidence",
+    "tags",
+    "conflict_flags",
+)
+
+_SETTLE_CONFLICTS: LiteralString = """
+DELETE FROM discreet.memory_conflict WHERE user_key = %(user_key)s AND older = ANY (%(said_again)s)
+"""
+
+_ADD_CONFLICTS: LiteralString = """
+INSERT INTO discreet.memory_conflict (user_key, older, newer)
+SELECT %(user_key)s, older, newer FROM unnest(%(older)s::uuid[], %(newer)s::uuid[]) AS c (older, newer)
+ON CONFLICT DO NOTHING
+"""
+
+_COUNT: LiteralString = """
+UPDATE discreet.user_memories
+SET memories = memories + %(added)s,
+    space_key = CASE WHEN memories = 0 OR space_key = %(space_key)s THEN %(space_key)s END
+WHERE user_key = %(user_key)s
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaveRules:
+    """What holds for every save of a storage."""
+
+    space: EmbeddingSpace
+    """That the vectors belong to."""
+    memory_settings: LiveSettings
+    """From which similarity on a fact is known already, or a new state of a known one, and how many memories a user may
+    have. Each save goes by what holds when it begins."""
+    sealer: FieldSealer
+    """Of texts and feedback."""
+    keys: UserKeys
+    """Of users, and of tokens that are counted."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one save did."""
+
+    stored: list[MemoryRecord]
+    """A result for each record given, in their order."""
+    new: list[Impacts]
+    """Own tokens of each row that was not there before."""
+
+
+async def write_records(
+    locked: Locked,
+    user_key: UUID,
+    records: Sequence[MemoryRecord],
+    vectors: Sequence[list[float]],
+    rules: SaveRules,
+    *,
+    dedup: bool = True,
+) -> Written:
+    """Store redacted `records` with their `vectors`, each as a record of its own without `dedup`.
+
+    Raises:
+        EntryExistsError: Without `dedup` a record would take another's place.
+    """
+    return await _Save(locked, user_key, rules, dedup=dedup).write(records, vectors)
+
+
+class _Save:
+    """One save of one user."""
+
+    def __init__(self, locked: Locked, user_key: UUID, rules: SaveRules, *, dedup: bool) -> None:
+        self._cursor = locked.cursor
+        self._user_key = user_key
+        self._memories = locked.memories[user_key]
+        self._rules = rules
+        live = rules.memory_settings.live
+        self._thresholds = DedupThresholds(same=live.memory_update_threshold, similar=live.memory_dedup_threshold)
+        self._limit = live.max_memories_per_user
+        self._dedup = dedup
+        self._pace = Pace()
+
+    async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
+        nearness = await self._nearness(records, vectors)
+        rows = {row["entry_id"]: row for row in await self._met(records, nearness)}
+        met = {record.entry_id: record for record in self._opened(rows, records)}
+        if not self._dedup and (rows or len({record.entry_id for record in records}) < len(records)):
+            raise EntryExistsError
+        settled = await self._settle(records, met.values(), nearness)
+        words = await self._write_whole(settled, vectors, replaced=rows.keys())
+        await self._change(settled)
+        replaced = [met[entry_id] for entry_id in settled.written if entry_id in met]
+        written = [settled.records[entry_id] for entry_id in settled.written]
+        changed = _places([*replaced, *written])
+        await refresh_words(self._cursor, self._user_key, changed, self._rules.sealer, but=settled.written.keys())
+        gone = [tokens_of(rows[entry_id]) for entry_id in words.keys() & rows.keys()]
+        new = [own for entry_id, own in words.items() if entry_id not in rows]
+        evicted = await self._evict(written, memories=self._memories + len(new))
+        await count_tokens(self._cursor, self._user_key, self._rules.keys, new=words.values(), gone=[*gone, *evicted])
+        await self._count(len(new) - len(evicted))
+        return Written([settled.records[entry_id] for entry_id in settled.results], new)
+
+    async def _settle(
+        self, records: Sequence[MemoryRecord], met: Collection[MemoryRecord], nearness: Nearness
+    ) -> Settled:
+        """Decide what becomes of the records, with rests: each is compared with all that are near."""
+        self._pace.go_on()
+        settled = Settled()
+        for _ in settling(settled, records, met, nearness=nearness, thresholds=self._thresholds):
+            await self._pace.rest()
+        return settled
+
+    async def _nearness(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Nearness:
+        """Return how near the new facts are to stored ones and to each other."""
+        if not self._dedup:
+            return Nearness()
+        space, least = self._rules.space, self._thresholds.least
+        facts = {n: app_key_of(record.app_name) for n, record in enumerate(records) if is_compared(record)}
+        stored: Near = {}
+        if self._memories:
+            stored = await stored_near(self._cursor, facts, vectors, user_key=self._user_key, space=space, least=least)
+        if len(facts) <= SMALL_BATCH:
+            return Nearness(stored=stored, batch=near_each_other(list(facts), vectors, space, least=least))
+        batch = await asyncio.to_thread(near_each_other, list(facts), vectors, space, least=least)
+        return Nearness(stored=stored, batch=batch)
+
+    async def _met(self, records: Sequence[MemoryRecord], nearness: Nearness) -> list[dict[str, Any]]:
+        """Return the rows that new records replace or are near to."""
+        if not self._memories:
+            return []
+        turns = [place for record in records if record.type == "turn" and (place := record.place) is not None]
+        near = {entry_id for found in nearness.stored.values() for entry_id in found}
+        await self._cursor.execute(
+            _MET,
+            {
+                "user_key": self._user_key,
+                "entry_ids": list(near | {record.entry_id for record in records}),
+                "thread_keys": [digest(thread) for thread, _ in turns],
+                "positions": [position for _, position in turns],
+            },
+        )
+        return await self._cursor.fetchall()
+
+    def _opened(self, rows: Mapping[UUID, dict[str, Any]], records: Sequence[MemoryRecord]) -> Iterator[MemoryRecord]:
+        """Yield the records of `rows`; of those that can't be opened the ones that are replaced whatever they say."""
+        sealer, given = self._rules.sealer, {record.entry_id for record in records}
+        replaced = {entry_id for entry_id, row in rows.items() if entry_id in given or row["type"] == "turn"}
+        yield from (opened_or_blank(rows[entry_id], sealer) for entry_id in replaced)
+        yield from readable((row for entry_id, row in rows.items() if entry_id not in replaced), sealer)
+
+    async def _write_whole(
+        self,
+        settled: Settled,
+        vectors: Sequence[list[float]],
+        *,
+        replaced: Collection[UUID],
+    ) -> dict[UUID, Impacts]:
+        """Write the rows that are new or replaced; return the own words of each."""
+        written = {entry_id: settled.records[entry_id] for entry_id in settled.written}
+        self._pace.go_on()
+        tokens = {}
+        for entry_id, record in written.items():
+            tokens[entry_id] = token_ids(record.text)
+            await self._pace.rest()
+        said = await self._said_around(written.values(), tokens)
+        self._pace.go_on()
+        rows, words = [], {}
+        for entry_id, record in written.items():
+            marks = mark_impacts(record.text, record.created_at)
+            own, context = impacts(tokens[entry_id], next_to(record.place, said), marks)
+            rows.append(
+                row_of(
+                    record,
+                    self._user_key,
+                    space_key=self._rules.space.key,
+                    vector=vectors[settled.written[entry_id]],
+                    own=own,
+                    context=context,
+                    sealer=self._rules.sealer,
+                )
+            )
+            words[entry_id] = own
+            await self._pace.rest()
+        await write_rows(self._cursor, rows, replaced=replaced)
+        return words
+
+    async def _said_around(
+        self, records: Iterable[MemoryRecord], tokens: Mapping[UUID, list[int]]
+    ) -> dict[Place, list[list[int]]]:
+        """Return what is said at and next to the places of `records`, which replace stored ones of their ids."""
+        records = list(records)
+        places = around(_places(records), REACH)
+        stored = await said_at(self._cursor, self._user_key, places, self._rules.sealer)
+        said = {each.entry_id: each for each in stored}
+        for record in records:
+            said.pop(record.entry_id, None)
+            if (place := record.place) is not None:
+                said[record.entry_id] = Said(record.entry_id, place, tokens[record.entry_id], marks={})
+        return by_place(said.values())
+
+    async def _change(self, settled: Settled) -> None:
+        """Write what is new of stored facts: said again, superseded, contradicted."""
+        changes = []
+        for entry_id in settled.changed:
+            record = settled.records[entry_id]
+            private = private_columns(record, self._user_key, self._rules.sealer)
+            columns = {name: getattr(record, name) for name in _CHANGED_COLUMNS}
+            changes.append({"user_key": self._user_key, **private, **columns})
+        if changes:
+            await self._cursor.executemany(_CHANGE, changes)
+        if settled.said_again:
+            parameters = {"user_key": self._user_key, "said_again": list(settled.said_again)}
+            await self._cursor.execute(_SETTLE_CONFLICTS, parameters)
+        if settled.conflicts:
+            older, newer = zip(*sorted(settled.conflicts), strict=True)
+            parameters = {"user_key": self._user_key, "older": list(older), "newer": list(newer)}
+            await self._cursor.execute(_ADD_CONFLICTS, parameters)
+
+    async def _evict(self, written: Sequence[MemoryRecord], *, memories: int) -> list[list[int]]:
+        """Bring the user, who has `memories` of all types, within their limit; return the tokens of each that went."""
+        if memories <= self._limit or all(record.type in UNCOUNTED for record in written):
+            return []
+        newest = [record.entry_id for record in written]
+        gone = await evict(self._cursor, self._user_key, limit=self._limit, written=newest)
+        await refresh_words(self._cursor, self._user_key, places_of(gone), self._rules.sealer)
+        return [tokens_of(row) for row in gone]
+
+    async def _count(self, added: int) -> None:
+        """Keep the number of the user's memories, and the space that all of them are in."""
+        counted = {"user_key": self._user_key, "space_key": self._rules.space.key, "added": added}
+        await self._cursor.execute(_COUNT, counted)
+
+
+def _places(records: Iterable[MemoryRecord]) -> set[Place]:
+    return {place for record in records if (place := record.place) is not None}

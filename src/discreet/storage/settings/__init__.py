@@ -1,0 +1,5 @@
+"""Settings of memory that are changed while servers run, and who changed them."""
+
+from discreet.storage.settings.postgres_settings import PostgresSettingsStore
+
+__all__ = ["PostgresSettingsStore"]

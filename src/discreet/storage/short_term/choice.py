@@ -1,0 +1,32 @@
+"""Choose where short-term memory lies."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from discreet.access.user_keys import UserKeys
+from discreet.ports import ShortTermStore, TextRedactor
+from discreet.settings import Settings
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.short_term.postgres_store import PostgresShortTermStore
+from discreet.storage.short_term.redis_store import RedisShortTermStore
+
+Close = Callable[[], Awaitable[None]]
+
+
+def short_term_store(
+    pool: Pool, settings: Settings, *, redactor: TextRedactor, sealer: FieldSealer, keys: UserKeys
+) -> tuple[ShortTermStore, list[Close]]:
+    """Return the store at `settings.redis_url`, else the one in the database, and what is to be done at its end.
+
+    Nothing is connected to: a Redis that is down costs turns their short-term memory, not the process its start.
+
+    Raises:
+        MissingDependencyError: Redis is asked for, and redis-py is not installed.
+        ConfigurationError: The URL can't be used.
+    """
+    if settings.redis_url is None:
+        return PostgresShortTermStore(pool, redactor=redactor, sealer=sealer, keys=keys), []
+    store = RedisShortTermStore(settings.redis_url.get_secret_value(), redactor=redactor, sealer=sealer)
+    return store, [store.close]

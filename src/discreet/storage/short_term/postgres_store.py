@@ -1,0 +1,177 @@
+"""Sessions, last rounds and claims of work in UNLOGGED tables of the database."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Literal, LiteralString
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from discreet.access.user_keys import UserKeys
+from discreet.ports import (
+    HISTORY_SECONDS,
+    SESSION_SECONDS,
+    Claim,
+    Done,
+    Round,
+    Running,
+    Started,
+    TextRedactor,
+    Work,
+)
+from discreet.state.context import check_user_id
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.keys import digest
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.users import write_for_user
+from discreet.storage.short_term.sql import (
+    APPEND,
+    CLAIM,
+    FINISH,
+    FORGET_SESSION,
+    FORGET_USER,
+    RECENT,
+    RELEASE,
+    STATE,
+    TOUCH,
+)
+from discreet.storage.short_term.texts import ShortTermTexts, short_term_errors
+
+GRACE_SECONDS = 3_600.0
+"""For so long after its lease a holder may finish work that nobody else took over. Then its row is deleted."""
+
+
+_LIFE = {"session_seconds": SESSION_SECONDS, "history_seconds": HISTORY_SECONDS}
+
+
+class PostgresShortTermStore:
+    """The `ShortTermStore` port over PostgreSQL: one statement a method.
+
+    A crash of the server empties it.
+    """
+
+    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, keys: UserKeys) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+        self._texts = ShortTermTexts(redactor, sealer)
+        self._keys = keys
+
+    async def touch(self, user_id: str, thread_id: str) -> None:
+        """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
+        await self._write(TOUCH, {**self._session(user_id, thread_id), **_LIFE, "rounds": 0})
+
+    async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
+        """Return the state of a session; None if it is over."""
+        return "ACTIVE" if await self._execute(STATE, self._session(user_id, thread_id)) else None
+
+    async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
+        """Redact and add a round and touch the session; False if its request_id is there already."""
+        given = {**self._session(user_id, thread_id), **_LIFE, "rounds": 1}
+        kept = await self._texts.redacted_round(thread_id, said)
+        (said_text, sealed_said), (answer, sealed_answer) = self._texts.split_round(user_id, thread_id, kept)
+        row = {
+            "request_key": digest(said.request_id),
+            "request_id": kept.request_id,
+            "input_text": said_text,
+            "sealed_input": sealed_said,
+            "output_text": answer,
+            "sealed_output": sealed_answer,
+            "said_at": kept.said_at,
+            "is_emergency": kept.is_emergency,
+        }
+        return bool((await self._write(APPEND, {**given, **row}))["is_added"])
+
+    async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
+        """Return the last `limit` rounds, oldest first."""
+        rows = await self._execute(RECENT, {**self._session(user_id, thread_id), "limit": max(0, limit)})
+        with short_term_errors():
+            return [self._round(user_id, thread_id, row) for row in rows]
+
+    async def claim(self, work: Work, *, lease: float) -> Claim:
+        """Take `work` for `lease` seconds, unless it is taken or done."""
+        token = secrets.token_hex(16)
+        given = {**self._work(work), "token": UUID(token), "lease": float(lease), "grace": GRACE_SECONDS}
+        row = await self._write(CLAIM, given)
+        if row["is_claimed"]:
+            return Started(token)
+        if not row["is_done"]:
+            return Running()
+        with short_term_errors():
+            return Done(self._texts.join_answer(work, (row["answer"], row["sealed_answer"])))
+
+    async def finish(self, work: Work, token: str, answer: str, *, keep: float | None = None) -> bool:
+        """Keep the redacted `answer` for `keep` seconds, by default for the rest of the lease, and end the lease."""
+        plain, sealed = self._texts.split_answer(work, await self._texts.redacted_answer(work, answer))
+        given = {
+            **self._work(work),
+            "token": _token(token),
+            "answer": plain,
+            "sealed_answer": sealed,
+            "keep": None if keep is None else float(keep),
+        }
+        return await self._change(FINISH, given)
+
+    async def release(self, work: Work, token: str) -> bool:
+        """Give `work` back; False if it is no longer this token's."""
+        return await self._change(RELEASE, {**self._work(work), "token": _token(token)})
+
+    async def forget(self, user_id: str, thread_id: str | None = None) -> int:
+        """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired.
+
+        Answers to recordings belong to the user, not to a session.
+        """
+        if thread_id is None:
+            [row] = await self._execute(FORGET_USER, {"user_key": self._keys.of_user(check_user_id(user_id))})
+        else:
+            [row] = await self._execute(FORGET_SESSION, self._session(user_id, thread_id))
+        entries: int = row["entries"]
+        return entries
+
+    def _round(self, user_id: str, thread_id: str, row: DictRow) -> Round:
+        said = (row["input_text"], row["sealed_input"])
+        answered = (row["output_text"], row["sealed_output"])
+        input_text, output_text = self._texts.join_round(user_id, thread_id, row["request_id"], said, answered)
+        return Round(
+            request_id=row["request_id"],
+            input_text=input_text,
+            output_text=output_text,
+            said_at=row["said_at"],
+            is_emergency=row["is_emergency"],
+        )
+
+    def _session(self, user_id: str, thread_id: str) -> dict[str, Any]:
+        """Return the keys of a session."""
+        return {"user_key": self._keys.of_user(check_user_id(user_id)), "thread_key": digest(thread_id)}
+
+    def _work(self, work: Work) -> dict[str, Any]:
+        """Return the keys of a claim."""
+        return {"user_key": self._keys.of_user(check_user_id(work.user_id)), "work_key": digest(work.kind, work.ref)}
+
+    async def _execute(self, statement: LiteralString, given: Mapping[str, Any]) -> list[DictRow]:
+        """Run a statement and return its rows, if it returns any."""
+        with short_term_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                await cursor.execute(statement, given)
+                return [] if cursor.description is None else await cursor.fetchall()
+
+    async def _write(self, statement: LiteralString, given: Mapping[str, Any]) -> DictRow:
+        """Run a statement that writes for a user, and return its row."""
+        with short_term_errors():
+            return await write_for_user(self._pool, statement, given)
+
+    async def _change(self, statement: LiteralString, given: Mapping[str, Any]) -> bool:
+        """Run a statement and return whether it changed a row."""
+        with short_term_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                await cursor.execute(statement, given)
+                return cursor.rowcount > 0
+
+
+def _token(token: str) -> UUID | None:
+    """Return the token as it is stored; None, which equals nothing, for what is no token."""
+    try:
+        return UUID(hex=token)
+    except ValueError:
+        return None

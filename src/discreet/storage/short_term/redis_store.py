@@ -1,0 +1,123 @@
+"""Sessions, last rounds and claims of work in Redis, for those who run one. See `redis_keys` for what lies where."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Literal
+
+from discreet.ports import (
+    HISTORY_SECONDS,
+    SESSION_SECONDS,
+    Claim,
+    Done,
+    Round,
+    Running,
+    Started,
+    TextRedactor,
+    Work,
+)
+from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.short_term.postgres_store import GRACE_SECONDS
+from discreet.storage.short_term.redis_keys import session_keys, user_pattern, user_prefixes, work_keys
+from discreet.storage.short_term.redis_rounds import dump_answer, dump_round, load_answer, load_round
+from discreet.storage.short_term.redis_scripts import APPEND, CLAIM, FINISH, FORGET, RELEASE
+from discreet.storage.short_term.texts import ShortTermTexts
+
+
+class RedisShortTermStore:
+    """The `ShortTermStore` port over one Redis or Valkey server: one round trip a method, but `forget` of a user."""
+
+    def __init__(self, url: str, *, redactor: TextRedactor, sealer: FieldSealer) -> None:
+        """Use the server at `url` from the first call on; `close` when done.
+
+        Raises:
+            MissingDependencyError: redis-py is not installed.
+            ConfigurationError: The URL can't be used.
+        """
+        self._client = RedisClient(url)
+        self._texts = ShortTermTexts(redactor, sealer)
+
+    async def touch(self, user_id: str, thread_id: str) -> None:
+        """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
+        keys = session_keys(user_id, thread_id)
+        await self._client.together(
+            ("SET", keys.state, "ACTIVE", "PX", _ms(SESSION_SECONDS)),
+            ("PEXPIRE", keys.history, _ms(HISTORY_SECONDS)),
+            ("PEXPIRE", keys.requests, _ms(HISTORY_SECONDS)),
+        )
+
+    async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
+        """Return the state of a session; None if it is over."""
+        found = await self._client.command("GET", session_keys(user_id, thread_id).state)
+        return "ACTIVE" if found == b"ACTIVE" else None
+
+    async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
+        """Redact and add a round and touch the session; False if its request_id is there already."""
+        keys = session_keys(user_id, thread_id)
+        kept = await self._texts.redacted_round(thread_id, said)
+        item = dump_round(self._texts, user_id, thread_id, kept)
+        new = await self._client.run(
+            APPEND,
+            (keys.state, keys.history, keys.requests),
+            kept.request_id,
+            item,
+            _ms(SESSION_SECONDS),
+            _ms(HISTORY_SECONDS),
+        )
+        return bool(new)
+
+    async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
+        """Return the last `limit` rounds, oldest first."""
+        history = session_keys(user_id, thread_id).history
+        if limit < 1:
+            return []
+        items = await self._client.command("LRANGE", history, -limit, -1)
+        return [load_round(self._texts, user_id, thread_id, item) for item in items]
+
+    async def claim(self, work: Work, *, lease: float) -> Claim:
+        """Take `work` for `lease` seconds, unless it is taken or done."""
+        keys, token = work_keys(work), secrets.token_hex(16)
+        found = await self._client.run(CLAIM, (keys.lock, keys.result), token, _ms(lease), _ms(GRACE_SECONDS))
+        match found[0]:
+            case b"started":
+                return Started(token)
+            case b"running":
+                return Running()
+            case _:
+                return Done(load_answer(self._texts, work, found[1]))
+
+    async def finish(self, work: Work, token: str, answer: str, *, keep: float | None = None) -> bool:
+        """Keep the redacted `answer` for `keep` seconds, by default for the rest of the lease, and end the lease."""
+        keys = work_keys(work)
+        kept = dump_answer(self._texts, work, await self._texts.redacted_answer(work, answer))
+        until = "" if keep is None else _ms(keep)
+        return bool(await self._client.run(FINISH, (keys.lock, keys.result), token, kept, until))
+
+    async def release(self, work: Work, token: str) -> bool:
+        """Give `work` back; False if it is no longer this token's."""
+        return bool(await self._client.run(RELEASE, (work_keys(work).lock,), token))
+
+    async def forget(self, user_id: str, thread_id: str | None = None) -> int:
+        """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired.
+
+        Answers to recordings belong to the user, not to a session. For a whole user all keys of the server are looked
+        through, a thousand at a time, which makes nobody wait.
+        """
+        if thread_id is not None:
+            keys = session_keys(user_id, thread_id)
+            return int(await self._client.run(FORGET, (keys.state, keys.history, keys.requests)))
+        prefixes, entries = user_prefixes(user_id), 0
+        async for found in self._client.scan(user_pattern(user_id)):
+            if theirs := [key for key in found if key.startswith(prefixes)]:
+                entries += int(await self._client.run(FORGET, theirs))
+        return entries
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+
+def _ms(seconds: float) -> int:
+    return math.ceil(seconds * 1000)

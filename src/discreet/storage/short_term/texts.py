@@ -1,0 +1,88 @@
+"""What all short-term stores do with texts: redact them once more, seal them where there is a key, open them again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from discreet.driver_errors import storage_errors
+from discreet.errors import EncryptionError, ShortTermError, StorageError
+from discreet.ports import Round, TextRedactor, Work, of_thread
+from discreet.state.text import storable
+from discreet.storage.database.sealing import FieldSealer
+
+Columns = tuple[str | None, bytes | None]
+"""A text, plain or sealed: one of both is None."""
+
+
+@contextmanager
+def short_term_errors() -> Iterator[None]:
+    """Raise `ShortTermError` for a database that fails and for a text that can't be opened. Neither is chained."""
+    try:
+        with storage_errors():
+            yield
+    except ShortTermError:
+        raise
+    except (StorageError, EncryptionError) as error:
+        raise ShortTermError(f"{ShortTermError()} {error}") from None
+
+
+@dataclass(frozen=True)
+class ShortTermTexts:
+    """Rounds and answers on their way in and out.
+
+    Placeholders keep the tags that they have, so that an answer can be restored for its owner while the turn vault lives.
+    """
+
+    redactor: TextRedactor
+    sealer: FieldSealer
+
+    async def redacted_round(self, thread_id: str, said: Round) -> Round:
+        """Return `said` redacted and storable. An error of the redactor passes: nothing is stored then."""
+        redact = of_thread(self.redactor, thread_id).redact
+
+        def redacted() -> Round:
+            return replace(
+                said,
+                request_id=storable(said.request_id),
+                input_text=storable(redact(said.input_text)),
+                output_text=storable(redact(said.output_text)),
+            )
+
+        return await asyncio.to_thread(redacted)
+
+    async def redacted_answer(self, work: Work, answer: str) -> str:
+        """Return `answer` redacted and storable."""
+        return storable(await asyncio.to_thread(of_thread(self.redactor, work.ref).redact, answer))
+
+    def split_round(self, user_id: str, thread_id: str, said: Round) -> tuple[Columns, Columns]:
+        """Return what is stored of a redacted round: of what was said and of the answer."""
+        place = (user_id, thread_id, said.request_id)
+        split = self.sealer.split
+        return split(said.input_text, "round", "input", *place), split(said.output_text, "round", "output", *place)
+
+    def join_round(
+        self, user_id: str, thread_id: str, request_id: str, said: Columns, answered: Columns
+    ) -> tuple[str, str]:
+        """Return the texts that `split_round` took.
+
+        Raises:
+            EncryptionError: They are sealed, and the key is not known, or belong to another round.
+        """
+        place = (user_id, thread_id, request_id)
+        join = self.sealer.join
+        return join(*said, "round", "input", *place), join(*answered, "round", "output", *place)
+
+    def split_answer(self, work: Work, answer: str) -> Columns:
+        """Return what is stored of a redacted answer."""
+        return self.sealer.split(answer, "answer", work.kind, work.user_id, work.ref)
+
+    def join_answer(self, work: Work, answer: Columns) -> str:
+        """Return the answer that `split_answer` took.
+
+        Raises:
+            EncryptionError: It is sealed, and its key is not known, or it belongs to other work.
+        """
+        return self.sealer.join(*answer, "answer", work.kind, work.user_id, work.ref)

@@ -1,0 +1,78 @@
+"""List the namespaces of the store that hold items."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Any, LiteralString
+from uuid import UUID
+
+from langgraph.store.base import ListNamespacesOp
+from psycopg import AsyncCursor
+from psycopg.types.json import Jsonb
+
+from discreet.storage.store.items import VISIBLE
+from discreet.storage.store.namespaces import labels_of, span_of
+
+ANY_LABEL = "*"
+
+_LIST: LiteralString = """
+SELECT DISTINCT chr(31) || array_to_string(n.labels[:coalesce(%(max_depth)s::integer, cardinality(n.labels))], chr(31))
+    || chr(31) AS path
+FROM discreet.store_namespace s
+CROSS JOIN LATERAL (SELECT string_to_array(btrim(s.path, chr(31)), chr(31)) AS labels) n
+WHERE s.path >= %(low)s AND s.path < %(high)s
+  AND cardinality(n.labels) >= %(least_depth)s
+  AND NOT EXISTS (
+      SELECT
+      FROM jsonb_to_recordset(%(conditions)s::jsonb) AS c (path jsonb, at_end boolean)
+      CROSS JOIN LATERAL jsonb_array_elements_text(c.path) WITH ORDINALITY AS w (label, place)
+      WHERE w.label <> '*' AND w.label <> n.labels[
+          (w.place + CASE WHEN c.at_end THEN cardinality(n.labels) - jsonb_array_length(c.path) ELSE 0 END)::integer
+      ]
+  )
+  AND s.user_key <> ALL (%(hidden)s::uuid[])
+ORDER BY path
+LIMIT %(limit)s OFFSET %(offset)s
+"""
+"""U+001F sorts before all that labels hold, so that the order of paths is that of their labels."""
+
+
+_WITH_EXPIRED: LiteralString = "SELECT DISTINCT user_key FROM discreet.store_item WHERE expires_at <= now()"
+
+_WITH_VISIBLE: LiteralString = f"""
+SELECT DISTINCT i.user_key FROM discreet.store_item i WHERE i.user_key = ANY (%(namespaces)s) AND {VISIBLE}
+"""  # noqa: S608 - a constant of ours
+
+
+async def list_namespaces(cursor: AsyncCursor[dict[str, Any]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    """Return the namespaces that `op` asks for, in the order of their labels."""
+    conditions = [condition for condition in op.match_conditions or () if condition.path]
+    begins = [condition.path for condition in conditions if condition.match_type == "prefix"]
+    literal = [tuple(takewhile(lambda label: label != ANY_LABEL, path)) for path in begins]
+    longest: tuple[str, ...] = max(literal, key=len, default=())
+    low, high = span_of(longest)
+    await cursor.execute(
+        _LIST,
+        {
+            "low": low,
+            "high": high,
+            "least_depth": max((len(condition.path) for condition in conditions), default=0),
+            "conditions": Jsonb(
+                [{"path": condition.path, "at_end": condition.match_type == "suffix"} for condition in conditions]
+            ),
+            "hidden": await _hidden(cursor),
+            "max_depth": op.max_depth,
+            "limit": op.limit,
+            "offset": op.offset,
+        },
+    )
+    return [labels_of(row["path"]) for row in await cursor.fetchall()]
+
+
+async def _hidden(cursor: AsyncCursor[dict[str, Any]]) -> list[UUID]:
+    """Return the keys of the namespaces all of whose items have expired and are still to be swept."""
+    expired = {row["user_key"] for row in await (await cursor.execute(_WITH_EXPIRED)).fetchall()}
+    if not expired:
+        return []
+    rows = await (await cursor.execute(_WITH_VISIBLE, {"namespaces": list(expired)})).fetchall()
+    return list(expired - {row["user_key"] for row in rows})

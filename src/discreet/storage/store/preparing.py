@@ -1,0 +1,94 @@
+"""Check and redact the operations of a store before anything is sent anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, Op, PutOp, SearchOp
+
+from discreet.access.user_keys import UserKeys
+from discreet.errors import InvalidRecordError
+from discreet.ports import TextRedactor
+from discreet.state.text import storable
+from discreet.storage.memories.memories import MAX_QUERY_CHARS
+from discreet.storage.store.filters import conditions_of
+from discreet.storage.store.namespaces import item_key_of, path_of
+from discreet.storage.store.ops import redacted_op
+from discreet.storage.store.texts import texts_of, written_value
+from discreet.storage.store.writes import Put
+
+Prepared = GetOp | SearchOp | ListNamespacesOp | Put
+"""What can be executed as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparer:
+    """Turns operations into what can be executed."""
+
+    redactor: TextRedactor
+    """Of values, filters and questions."""
+    fields: Sequence[str]
+    """Paths of the texts that items are found by, where a put does not say."""
+    keys: UserKeys
+    """Of namespaces."""
+
+    def prepare(self, op: Op) -> Prepared:
+        """Return `op` checked, redacted and storable.
+
+        Raises:
+            InvalidNamespaceError: A label can't be one.
+            InvalidRecordError: A label or key holds a sensitive value, or a value is no JSON.
+            InvalidFilterError: An operator is not known.
+        """
+        _check_names(op)
+        redacted = redacted_op(op, _Storable(self.redactor))
+        match redacted:
+            case PutOp():
+                return self._put(redacted)
+            case SearchOp():
+                conditions_of(redacted.filter)
+                query = (redacted.query or "")[:MAX_QUERY_CHARS]
+                return redacted._replace(query=query if query.strip() else None)
+        return redacted
+
+    def _put(self, op: PutOp) -> Put:
+        path = path_of(op.namespace)
+        return Put(
+            user_key=self.keys.of_namespace(path),
+            path=path,
+            item_key=item_key_of(op.key),
+            key=op.key,
+            value=None if op.value is None else written_value(op.value),
+            texts=[] if op.value is None else texts_of(op.value, op.index, self.fields, self.redactor),
+            ttl=op.ttl,
+        )
+
+
+class _Storable:
+    """A redactor of texts as the database can hold them."""
+
+    def __init__(self, redactor: TextRedactor) -> None:
+        self._redactor = redactor
+
+    def redact(self, text: str) -> str:
+        return self._redactor.redact(storable(text))
+
+
+def _check_names(op: Op) -> None:
+    match op:
+        case GetOp() | PutOp():
+            path_of(op.namespace)
+            _check_key(op.key)
+            if isinstance(op, PutOp) and not op.namespace:
+                raise InvalidNamespaceError("A namespace needs a label.")
+        case SearchOp():
+            path_of(op.namespace_prefix)
+        case ListNamespacesOp():
+            for condition in op.match_conditions or ():
+                path_of(condition.path)
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or storable(key) != key:
+        raise InvalidRecordError("The key of an item must be a string without NUL and lone surrogates.")

@@ -1,0 +1,163 @@
+"""Rank the items of the store that a question asks for, by meaning and by words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString
+from uuid import UUID
+
+from langgraph.store.base import SearchOp
+from pgvector import HalfVector
+
+from discreet.retrieval.fusion import FUSION_PARAMETERS, LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.lexical import Impacts, impacts, token_ids
+from discreet.storage.memories.rows import sparse
+from discreet.storage.memories.search import Search, build_ranking, reranked_among
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+from discreet.storage.store.filters import FITS, Condition, filter_parameters
+from discreet.storage.store.items import VISIBLE
+
+_NOT_EXPIRED: LiteralString = """
+AND m.type = 'item' AND (
+    NOT (SELECT EXISTS (SELECT 1 FROM discreet.store_item WHERE user_key {owners} AND expires_at <= now()))
+    OR NOT EXISTS (SELECT FROM discreet.store_item i WHERE {of_text} AND i.expires_at <= now() {apart})
+)
+"""
+"""Items are looked up only where some have expired, and one by one: a plan made while the tables were empty would join,
+and compare each text with each item. A column, even here: a cluster can't hand on a result without any."""
+
+_FITTING: LiteralString = """
+AND m.type = 'item' AND EXISTS (SELECT FROM discreet.store_item i WHERE {of_text} AND {visible} AND {fits} {apart})
+"""
+
+_AMONG: LiteralString = """
+AND m.type = 'item' AND (m.user_key, (left(m.entry_id::text, 32) || '0000')::uuid) IN (
+    SELECT * FROM unnest(%(among)s::uuid[], %(item_keys)s::uuid[])
+)
+"""
+
+_BEST_ITEMS: LiteralString = """,
+best AS MATERIALIZED (
+    SELECT user_key, substring(uuid_send(entry_id), 1, 14) AS item, max(score) AS score
+    FROM fused
+    WHERE own > 0 OR cosine IS NOT NULL
+    GROUP BY user_key, item
+    ORDER BY score DESC, user_key, item
+    LIMIT %(limit)s OFFSET %(offset)s
+),
+reach AS MATERIALIZED (
+    SELECT max(cosine) AS nearest, max(own) AS most_words, max(score) AS best_score FROM fused
+)
+SELECT b.user_key, (encode(b.item, 'hex') || '0000')::uuid AS item_key, b.score, r.nearest, r.most_words, r.best_score
+FROM best b
+CROSS JOIN reach r
+ORDER BY b.score DESC, b.user_key, b.item
+"""
+"""An item is as near as the nearest of its texts. Grouped by bytes: those of all texts as UUIDs took as long as the scan."""
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Whose rows a search reads, in the words of its statement."""
+
+    owners: LiteralString
+    """What a user_key is."""
+    of_text: LiteralString
+    """Whether `i` is the item of text `m`: `namespaces.text_key_of` puts the number of the text into the last two bytes of
+    its key. So the covering index tells it, and the table need not be read."""
+    same_user: LiteralString
+    """What the user_key is of a row of `s` whose wide vector is compared."""
+    apart: LiteralString
+    """Keeps the planner from joining. A cluster can't look up rows of several nodes so."""
+
+
+_ITEM: LiteralString = "i.item_key = (left(m.entry_id::text, 32) || '0000')::uuid"
+_ONE = _Scope("= %(user_key)s", f"i.user_key = %(user_key)s AND {_ITEM}", "= %(user_key)s", "OFFSET 0")
+_SEVERAL = _Scope("= ANY (%(user_keys)s::uuid[])", f"i.user_key = m.user_key AND {_ITEM}", "= s.user_key", "OFFSET 0")
+
+LEAST_SHORTLIST = 100
+"""Texts whose wide vectors are compared exactly, at least. See `memories.search`."""
+
+
+@dataclass(frozen=True)
+class StoreQuestion:
+    """What is asked, ready to be compared."""
+
+    vector: list[float]
+    """Its embedding."""
+    weights: Impacts
+    """Of its words and marks."""
+    own_score: float
+    """The lexical score of a text that is the question itself."""
+
+
+def question_of(text: str, vector: list[float], weights: Impacts) -> StoreQuestion:
+    """Return the question `text`, given its embedding and the weights of what it asks for."""
+    own, _ = impacts(token_ids(text))
+    return StoreQuestion(vector, weights, sum(weights.get(token, 0.0) * impact for token, impact in own.items()))
+
+
+def build_ranked(
+    op: SearchOp,
+    namespaces: Sequence[UUID],
+    question: StoreQuestion,
+    space: EmbeddingSpace,
+    fusion: Fusion,
+    *,
+    conditions: list[Condition],
+    among: Sequence[tuple[UUID, UUID]] | None = None,
+) -> Search:
+    """Return the statement that finds the page of items that `op` asks for in these namespaces.
+
+    They fit `conditions`, or are `among` those given by the keys of their namespace and their own. Its rows have user_key,
+    item_key and what `score_of` needs.
+    """
+    scope = _ONE if len(namespaces) == 1 else _SEVERAL
+    parameters: dict[str, Any] = {
+        "user_key": namespaces[0],
+        "user_keys": list(namespaces),
+        "space_key": space.key,
+        "embedding": HalfVector(question.vector),
+        "question": sparse(question.weights),
+        **FUSION_PARAMETERS,
+        "limit": op.limit,
+        "offset": op.offset,
+    }
+    words = {"owners": scope.owners, "of_text": scope.of_text, "apart": scope.apart}
+    which = _NOT_EXPIRED.format(**words)
+    if among is not None:
+        which, parameters = _AMONG, {**parameters, "among": [user_key for user_key, _ in among]}
+        parameters["item_keys"] = [item_key for _, item_key in among]
+    elif conditions:
+        which = _FITTING.format(visible=VISIBLE, fits=FITS, **words)
+        parameters |= filter_parameters(conditions)
+    ranking = build_ranking(
+        owners=scope.owners,
+        conditions=which,
+        fusion=fusion,
+        covered=space.covered,
+        reranked=reranked_among(_shortlist(op.offset + op.limit), scope.same_user),
+    )
+    return Search(statement=ranking + _BEST_ITEMS, parameters=parameters)
+
+
+def score_of(row: Mapping[str, Any], question: StoreQuestion, space: EmbeddingSpace) -> float:
+    """Return the score of a row of `build_ranked`, 0 to 1.
+
+    What the fusion gives is good for an order within one search. So the best item has as score how near a text comes to
+    the question, by meaning and by words, and the others are in proportion: scores of different questions can
+    be compared, and the order stays.
+    """
+    similarity = 0.0 if row["nearest"] is None else space.calibration.similarity(row["nearest"])
+    words = min(1.0, row["most_words"] / question.own_score) if question.own_score else similarity
+    share: float = max(0.0, row["score"] / row["best_score"]) if row["best_score"] > 0 else 1.0
+    return share * (LEXICAL_WEIGHT * words + (1 - LEXICAL_WEIGHT) * similarity)
+
+
+def _shortlist(page_end: int) -> int:
+    """Return a size that a page up to `page_end` fits into, one of few: each is a statement of its own."""
+    shortlist = LEAST_SHORTLIST
+    while shortlist < 4 * page_end:
+        shortlist *= 2
+    return shortlist

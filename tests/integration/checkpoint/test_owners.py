@@ -1,0 +1,165 @@
+"""Each thread has an owner, and so have all its rows, in LangGraph's tables too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
+from testkit.keys import USER_KEYS
+
+from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint.postgres.threads import NOBODY
+from discreet.encryption import Keyring, make_key
+
+ANN, BOB = USER_KEYS.of_user("ann"), USER_KEYS.of_user("bob")
+OWN_KEY = USER_KEYS.of_thread("t")
+TABLES = (
+    "checkpoint_threads",
+    "checkpoints",
+    "checkpoint_blobs",
+    "checkpoint_writes",
+    "checkpoint_messages",
+    "checkpoint_spill",
+)
+
+
+@dataclass
+class Speaker:
+    """A context of somebody else's graph."""
+
+    user_id: str | None = None
+
+
+def bot(state: MessagesState) -> dict[str, Any]:
+    if "ask" in str(state["messages"][-1].content):
+        interrupt("Which one?")
+    return {"messages": [("ai", "Hello there")], "seen": ["a list, which LangGraph keeps as a blob"]}
+
+
+class State(MessagesState):
+    """A state with a channel beside the messages."""
+
+    seen: list[str]
+
+
+def graph_of(saver):
+    builder = StateGraph(State, context_schema=Speaker)
+    return builder.add_node("bot", bot).add_edge(START, "bot").compile(checkpointer=saver)
+
+
+def thread(**configurable):
+    return {"configurable": {"thread_id": "t", **configurable}}
+
+
+def owners(dsn):
+    """Return the owners of the rows of each table that has some."""
+    with psycopg.connect(dsn) as connection:
+        found = {
+            table: {key for (key,) in connection.execute(f"SELECT user_key FROM {table} WHERE thread_id = 't'")}
+            for table in TABLES
+        }
+    return {table: keys for table, keys in found.items() if keys}
+
+
+@pytest.fixture
+async def saver(empty_database):
+    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as opened:
+        await opened.setup()
+        yield opened
+
+
+SAID = {"messages": [("user", "Hi")]}
+
+
+@pytest.mark.parametrize(
+    ("config", "context", "owner"),
+    [
+        (thread(), Speaker("ann"), ANN),
+        (thread(user_id="ann"), None, ANN),
+        (thread(user_id="bob"), Speaker("ann"), ANN),
+        (thread(langgraph_auth_user_id="ann"), None, ANN),
+        (thread(), None, OWN_KEY),
+        (thread(user_id="not\nprintable"), None, OWN_KEY),
+    ],
+    ids=["context", "config", "both", "authenticated", "nobody", "no user_id"],
+)
+async def test_a_thread_belongs_to_who_speaks_first(saver, empty_database, config, context, owner):
+    graph = graph_of(saver)
+    await graph.ainvoke(SAID, config, context=context)
+    found = owners(empty_database)
+    assert set(found) >= {"checkpoint_threads", "checkpoints", "checkpoint_messages"}
+    assert set.union(*found.values()) == {owner}
+
+
+async def test_the_user_without_a_name_can_be_set_for_all(saver, empty_database, monkeypatch):
+    monkeypatch.setenv("DISCREET_DEFAULT_USER", "ann")
+    await graph_of(saver).ainvoke(SAID, thread())
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_it_stays_theirs_whoever_speaks_later(saver, empty_database):
+    graph = graph_of(saver)
+    await graph.ainvoke(SAID, thread(user_id="ann"))
+    await graph.ainvoke(SAID, thread(user_id="bob"))
+    await graph.aupdate_state(thread(), {"messages": [("user", "Added")]})
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_what_was_nobodys_is_the_first_users_who_comes(saver, empty_database):
+    graph = graph_of(saver)
+    await graph.ainvoke(SAID, thread())
+    await graph.aupdate_state(thread(), {"messages": [("user", "Added")]})
+    await graph.ainvoke(SAID, thread(user_id="ann"))
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_a_paused_turn_has_the_owner_too(saver, empty_database):
+    await graph_of(saver).ainvoke({"messages": [("user", "ask me")]}, thread(user_id="ann"))
+    found = owners(empty_database)
+    assert found["checkpoint_spill"] == {ANN}
+    assert set.union(*found.values()) == {ANN}
+
+
+async def test_a_deleted_thread_is_nobodys_and_may_be_somebody_elses_then(saver, empty_database):
+    graph = graph_of(saver)
+    await graph.ainvoke(SAID, thread(user_id="ann"))
+    await saver.adelete_thread("t")
+    assert owners(empty_database) == {"checkpoint_threads": {NOBODY}}
+    await graph.ainvoke(SAID, thread(user_id="bob"))
+    assert set.union(*owners(empty_database).values()) == {BOB}
+
+
+async def test_a_copy_has_the_same_owner(saver, empty_database):
+    await graph_of(saver).ainvoke(SAID, {"configurable": {"thread_id": "source", "user_id": "ann"}})
+    await saver.acopy_thread("source", "t")
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_rows_of_another_saver_are_adopted(empty_database):
+    async with AsyncPostgresSaver.from_conn_string(empty_database) as stock:
+        await stock.setup()
+        await graph_of(stock).ainvoke(SAID, thread())
+        async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+            await saver.setup()
+            assert owners(empty_database)["checkpoints"] == {NOBODY}
+            await graph_of(stock).ainvoke(SAID, thread())  # it goes on beside us
+            await graph_of(saver).ainvoke(SAID, thread(user_id="ann"))
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_threads_of_a_user_are_found_by_an_index(saver, empty_database):
+    await graph_of(saver).ainvoke(SAID, thread(user_id="ann"))
+    with psycopg.connect(empty_database) as connection:
+        connection.execute(
+            "INSERT INTO checkpoint_threads SELECT 'other ' || n, gen_random_uuid() FROM generate_series(1, 5000) n"
+        )
+        connection.execute("ANALYZE checkpoint_threads")
+        query = "SELECT thread_id FROM checkpoint_threads WHERE user_key = %s"
+        assert connection.execute(query, (ANN,)).fetchall() == [("t",)]
+        plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN {query}", (ANN,)))
+    assert "checkpoint_threads_user_key" in plan

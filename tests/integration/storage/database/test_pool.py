@@ -1,0 +1,60 @@
+"""A server that refuses connections costs a caller half a second, not ten."""
+
+import asyncio
+
+import pytest
+from psycopg_pool import PoolTimeout
+
+from discreet.leases import lease
+from discreet.storage.database.connecting.pool import make_pool
+
+
+async def use(pool):
+    async with pool.connection() as conn:
+        return (await (await conn.execute("SELECT 1 AS one")).fetchone())["one"]
+
+
+async def test_while_the_server_refuses_callers_are_told_soon_and_later_served(migrated_relay):
+    pool = make_pool(migrated_relay.dsn, max_size=1)
+    async with pool:
+        assert await use(pool) == 1
+        migrated_relay.down()
+        for _ in range(2):
+            async with asyncio.timeout(pool.timeout / 2):
+                with pytest.raises(PoolTimeout):
+                    await use(pool)
+        assert pool.failure is not None
+        migrated_relay.up()
+        async with asyncio.timeout(30):
+            while True:
+                try:
+                    assert await use(pool) == 1
+                    break
+                except PoolTimeout:
+                    continue
+        assert pool.failure is None
+
+
+async def test_while_the_server_is_up_a_caller_waits_its_turn(database):
+    async with make_pool(database, max_size=1) as pool:
+        async with pool.connection():
+            waiting = asyncio.create_task(use(pool))
+            await asyncio.sleep(1.2)  # longer than a caller waits for a server that refuses
+            assert not waiting.done()
+        assert await waiting == 1
+
+
+async def test_all_of_many_callers_are_served_in_their_turn(database):
+    async with make_pool(database, max_size=2) as pool:
+        pool.timeout = 0.5  # far less than all take together
+        order = []
+
+        async def call(number):
+            async with pool.connection() as conn:
+                order.append(number)
+                await conn.execute("SELECT pg_sleep(0.02)")
+
+        await asyncio.gather(*map(call, range(100)))
+        assert order == [*range(100)]
+        async with lease(pool) as conn, pool.connection() as other:  # each has one place, whoever lends it
+            assert conn is not other
