@@ -67,14 +67,17 @@ KNOW = "INSERT INTO checkpoint_threads (thread_id, user_key) VALUES (%(thread_id
 """For a thread of which nothing is stored yet: a row of the spill has the owner of its thread."""
 
 OVERDUE = """
-SELECT thread_id, ended FROM checkpoint_spill WHERE expires_at <= now() ORDER BY expires_at LIMIT %(limit)s
+SELECT DISTINCT thread_id FROM (
+    SELECT thread_id FROM checkpoint_spill WHERE expires_at <= now() ORDER BY expires_at LIMIT %(limit)s
+) overdue
 """
 SWEEP = """
 DELETE FROM checkpoint_spill
-WHERE thread_id = ANY(%(thread_ids)s) AND expires_at <= now()
-    AND (thread_id, ended) IN (SELECT * FROM unnest(%(thread_ids)s::text[], %(ended)s::text[]))
+WHERE thread_id = %(thread_id)s AND ended IN (
+    SELECT ended FROM checkpoint_spill WHERE thread_id = %(thread_id)s AND expires_at <= now() FOR UPDATE SKIP LOCKED
+)
 """
-"""Statements of their own after the save. In two steps, as a cluster can't lock or limit what it deletes on several nodes."""
+"""Statements of their own after the save, one for each thread: a cluster can't skip what is locked on several nodes."""
 SWEEP_LIMIT = 100
 """Expired rows deleted with each save: more than a save adds, few enough to cost it nothing."""
 
@@ -190,8 +193,8 @@ class PostgresSpill(_SealedRows):
                 await cursor.execute(KNOW, row)
                 saved = (await cursor.execute(SAVE, row)).rowcount == 1
                 await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
-                if overdue := await cursor.fetchall():
-                    await cursor.execute(SWEEP, _arrays(overdue))
+                for (overdue,) in await cursor.fetchall():
+                    await cursor.execute(SWEEP, {"thread_id": overdue})
         return saved
 
     async def load(self, thread_id: str) -> Spilled | None:
@@ -256,8 +259,8 @@ class SyncPostgresSpill(_SealedRows):
             cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1
             cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
-            if overdue := cursor.fetchall():
-                cursor.execute(SWEEP, _arrays(overdue))
+            for (overdue,) in cursor.fetchall():
+                cursor.execute(SWEEP, {"thread_id": overdue})
         return saved
 
     def load(self, thread_id: str) -> Spilled | None:
@@ -287,10 +290,6 @@ class SyncPostgresSpill(_SealedRows):
     def _cursor(self, row_factory: Any = tuple_row) -> Iterator[TableCursor]:
         with sync_lease(self._pool) as conn, sync_table_cursor(conn, self._tables, row_factory=row_factory) as cursor:
             yield cursor
-
-
-def _arrays(overdue: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    return {"thread_ids": [thread_id for thread_id, _ in overdue], "ended": [ended for _, ended in overdue]}
 
 
 def _belongs_to(thread_id: str, version: Version) -> bytes:

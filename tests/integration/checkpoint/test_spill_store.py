@@ -17,7 +17,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from discreet import metrics
 from discreet.checkpoint import serialization
 from discreet.checkpoint.postgres import CONNECTION
-from discreet.checkpoint.postgres_spill import SWEEP, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
+from discreet.checkpoint.postgres_spill import OVERDUE, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
 from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore
 from discreet.checkpoint.thread_scratch import ThreadScratch
@@ -203,7 +203,7 @@ async def test_expired_rows_are_found_by_an_index(spill, execute):
     execute(EXPIRED, 20_000)
     execute("UPDATE checkpoint_spill SET expires_at = now() + interval '1 hour' WHERE thread_id > 'old2'")
     execute("VACUUM ANALYZE checkpoint_spill")
-    plan = "\n".join(line for (line,) in execute("EXPLAIN " + SWEEP % {"limit": SWEEP_LIMIT}))
+    plan = "\n".join(line for (line,) in execute("EXPLAIN " + OVERDUE % {"limit": SWEEP_LIMIT}))
     assert "Index Scan using checkpoint_spill_expires_at" in plan
     assert "Seq Scan" not in plan
 
