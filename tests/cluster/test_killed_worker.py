@@ -6,77 +6,23 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections import Counter
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
-from pgvector.psycopg import register_vector
 from testkit.citus import KILLS
-from testkit.keys import USER_KEYS
+from testkit.writers import Writers
 
-from discreet.errors import DiscreetError
 from discreet.settings import Settings
-from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
-from discreet.storage.memories.rows import tokens_of
 from discreet.testing import StubEmbeddings
 
-WRITERS = 16
 ROUNDS = 3
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not KILLS, reason="DISCREET_TEST_CITUS_KILLS=true lets it kill a worker of this machine"),
 ]
-
-
-class Writers:
-    """Save for a user each, over and over, whatever fails; know what was acknowledged."""
-
-    def __init__(self, memories):
-        self._memories = memories
-        self.acknowledged = set()
-        """Writer and batch."""
-        self.failed = Counter()
-        """By code."""
-
-    @asynccontextmanager
-    async def at_work(self):
-        tasks = [asyncio.create_task(self._write(n)) for n in range(WRITERS)]
-        try:
-            yield self
-        finally:
-            self._memories = None
-            await asyncio.gather(*tasks)
-
-    async def _write(self, writer):
-        number = 0
-        while (memories := self._memories) is not None:
-            number += 1
-            batch = [
-                MemoryRecord(text=f"w{writer} b{number} n{n}", type="event", tags=[f"b{number}"]) for n in range(4)
-            ]
-            try:
-                await memories.save(f"w{writer}", batch, dedup=False)
-            except DiscreetError as error:
-                self.failed[error.code] += 1
-                await asyncio.sleep(0.05)
-            else:
-                self.acknowledged.add((f"w{writer}", f"b{number}"))
-
-    async def until(self, more):
-        """Wait until so many more batches are acknowledged of every writer."""
-        aim = {writer: self._saves()[writer] + more for writer in (f"w{n}" for n in range(WRITERS))}
-        async with asyncio.timeout(120):
-            while True:
-                if self._saves() >= Counter(aim):
-                    return
-                await asyncio.sleep(0.05)
-
-    def _saves(self):
-        return Counter(writer for writer, _ in self.acknowledged)
 
 
 class Worker:
@@ -123,29 +69,7 @@ async def test_what_was_acknowledged_is_there_and_the_counts_are_right(database,
             await asyncio.sleep(1)
             await asyncio.to_thread(worker.start)
         await writers.until(3)
-    _check(database, writers.acknowledged)
+    writers.check(database)
     record_property(
         "figure", f"killed worker: {len(writers.acknowledged)} saves acknowledged, failed {dict(writers.failed)}"
     )
-
-
-def _check(dsn, acknowledged):
-    with psycopg.connect(dsn) as connection:
-        register_vector(connection)
-        for writer in range(WRITERS):
-            user_key = USER_KEYS.of_user(f"w{writer}")
-            rows = connection.execute(
-                "SELECT tags[1], lexical FROM discreet.memory WHERE user_key = %s", (user_key,)
-            ).fetchall()
-            batches = Counter(tag for tag, _ in rows)
-            assert set(batches.values()) == {4}
-            assert {tag for user, tag in acknowledged if user == f"w{writer}"} <= batches.keys()
-            counted = "SELECT memories FROM discreet.user_memories WHERE user_key = %s"
-            assert connection.execute(counted, (user_key,)).fetchone() == (len(rows),)
-            tokens = Counter(
-                token for _, lexical in rows for token in USER_KEYS.tokens(tokens_of({"lexical": lexical}))
-            )
-            found = connection.execute(
-                "SELECT token, documents FROM discreet.user_token WHERE user_key = %s", (user_key,)
-            )
-            assert dict(found.fetchall()) == tokens

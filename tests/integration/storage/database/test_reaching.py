@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from testkit.ports import free_port
-from testkit.standby import standing_by
+from testkit.servers import copy_of
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import ConfigurationError, LoginRefusedError, ReadOnlyServerError, ServerRestartingError
@@ -133,7 +133,7 @@ def test_no_password_is_shown():
 
 @pytest.mark.one_server("makes a standby of the tests' own server")
 async def test_after_a_failover_the_new_primary_is_written_to(database):
-    with standing_by(database) as standby:
+    with copy_of(database, follows=True) as standby:
         given, there = conninfo_to_dict(database), conninfo_to_dict(standby.dsn)
         hosts = {"host": f"{there['host']},{given['host']}", "port": f"{there['port']},{given['port']}"}
         dsn = make_conninfo(database, **hosts, target_session_attrs="read-write")
@@ -158,7 +158,7 @@ async def test_after_a_failover_the_new_primary_is_written_to(database):
 
 @pytest.mark.one_server("makes a standby of the tests' own server")
 async def test_a_pool_leaves_a_server_that_was_demoted(database):
-    with standing_by(database) as standby:
+    with copy_of(database, follows=True) as standby:
         given, there = conninfo_to_dict(database), conninfo_to_dict(standby.dsn)
         hosts = {"host": f"{there['host']},{given['host']}", "port": f"{there['port']},{given['port']}"}
         dsn = make_conninfo(database, **hosts, target_session_attrs="read-write")

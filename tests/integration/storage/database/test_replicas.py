@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from testkit.standby import standing_by
+from testkit.servers import copy_of
 
 from discreet.errors import MigrationError, ReadOnlyServerError, StorageError
 from discreet.settings import Settings
@@ -23,7 +23,7 @@ LATER = MemoryRecord(text="Sold the parrots to a friend")
 @pytest.fixture(scope="module")
 def standby(server_dsn):
     """Return a standby of the tests' server."""
-    with standing_by(server_dsn) as made:
+    with copy_of(server_dsn, follows=True) as made:
         yield made
 
 
