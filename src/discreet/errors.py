@@ -422,8 +422,9 @@ class StorageBusyError(StorageUnavailableError):
         self.waiting = waiting
         waits = f", and {waiting:,} callers wait for one already" if waiting else ""
         super().__init__(
-            f"All database connections of this process are in use{waits}. The database itself may be well. Try again in a moment; should this last, add processes, or raise DISCREET_POOL_SIZE as far as "
-            "the server's connections go (DISCREET_MAX_WAITING bounds the line)."
+            f"All database connections of this process are in use{waits}. The database itself may be well. Try again in a "
+            "moment; should this last, add processes, or raise DISCREET_POOL_SIZE as far as the server's connections go "
+            "(DISCREET_MAX_WAITING bounds the line)."
         )
 
 

@@ -57,7 +57,8 @@ SELECT
     user_key, now()
 FROM checkpoint_threads WHERE thread_id = %(thread_id)s
 ON CONFLICT (thread_id, ended) DO UPDATE
-SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation, expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
+SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation,
+    expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
     OR kept.expires_at <= EXCLUDED.saved_at
 """

@@ -138,8 +138,7 @@ def open_storage_sync(
         ConfigurationError: As `open_storage`.
 
     Example:
-        >>> from discreet.access.user_keys import load_user_keys
-    from discreet.background_loop import wait_for
+        >>> from discreet.background_loop import wait_for
         >>> def remembered(dsn: str) -> int:
         ...     with open_storage_sync(dsn) as storage:
         ...         return len(wait_for(storage.memories.latest("ann")))
