@@ -102,12 +102,11 @@ class PostgresMemories:
             return []
         redacted = await asyncio.to_thread(lambda: [redacted_record(record, self._redactor) for record in records])
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
-        for vector in vectors:
-            self._rules.space.check(vector)
+        checked = self._rules.space.checked(vectors)
         user_key = self._key_of(user_id)
         with storage_errors():
             async with self._locks.locked([user_key], epoch=epoch) as locked:
-                written = await write_records(locked, user_key, redacted, vectors, self._rules, dedup=dedup)
+                written = await write_records(locked, user_key, redacted, checked, self._rules, dedup=dedup)
         for record in redacted:
             memories_saved.labels(type=record.type).inc()
         self._frequencies.add(written.new)
@@ -160,7 +159,7 @@ class PostgresMemories:
         few: int = 0,
     ) -> Search:
         """Return the statement that `search` runs for `query`, whose embedding is `vector`."""
-        self._rules.space.check(vector)
+        [embedding] = self._rules.space.checked([vector])
         asked = read_question(query)
         with storage_errors():
             rarity = await self._frequencies.rarity(asked.words)
@@ -170,7 +169,7 @@ class PostgresMemories:
         parameters = {
             "user_key": user_key,
             "space_key": space.key,
-            "embedding": HalfVector(vector),
+            "embedding": HalfVector(embedding),
             "question": SparseVector(weights, DIMS) if weights else None,
             "least_cosine": space.least_cosine(threshold),
             "limit": limit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-SLICE_SECONDS = 0.002
+SLICE_SECONDS = 0.004
 """How long to work at a time. An import of 1,000 facts compares them for seconds: without a rest nobody else's call moved,
 and searches that take 2 ms took three seconds."""
 

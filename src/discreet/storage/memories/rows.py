@@ -24,6 +24,9 @@ logger = logging.getLogger(__name__)
 MAX_NAMED = 20
 """Rows that one line of the log names."""
 
+Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+"""One of unit length, or one a row."""
+
 MAX_COVERED_DIMS = 512
 """Longest vector that the covering index holds whole, beside 180 tokens; the schema checks it."""
 
@@ -63,7 +66,7 @@ def row_of(
     user_key: UUID,
     *,
     space_key: int,
-    vector: list[float],
+    vector: Vectors,
     own: Impacts,
     context: Impacts,
     sealer: FieldSealer,
@@ -83,9 +86,9 @@ def row_of(
     }
 
 
-def vector_columns(vector: list[float]) -> dict[str, HalfVector | Bit | None]:
+def vector_columns(vector: Vectors) -> dict[str, HalfVector | Bit | None]:
     """Return the columns that hold `vector`, of unit length: the covering index takes it whole, or its signs alone."""
-    numbers = np.asarray(vector, dtype=np.float16)
+    numbers = vector.astype(np.float16)
     covered = len(vector) <= MAX_COVERED_DIMS
     return {
         "embedding": HalfVector(numbers) if covered else None,

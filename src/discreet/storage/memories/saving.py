@@ -18,12 +18,13 @@ from discreet.state.records import MemoryRecord, Place
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.locks import Locked
-from discreet.storage.memories.dedup_candidates import SMALL_BATCH, Near, near_each_other, stored_near
+from discreet.storage.memories.dedup_candidates import MEDIUM_BATCH, Near, near_each_other, stored_near
 from discreet.storage.memories.eviction import UNCOUNTED, evict
 from discreet.storage.memories.pacing import Pace
 from discreet.storage.memories.row_writing import write_rows
 from discreet.storage.memories.rows import (
     RECORD_COLUMNS,
+    Vectors,
     opened_or_blank,
     places_of,
     private_columns,
@@ -122,7 +123,7 @@ async def write_records(
     locked: Locked,
     user_key: UUID,
     records: Sequence[MemoryRecord],
-    vectors: Sequence[list[float]],
+    vectors: Vectors,
     rules: SaveRules,
     *,
     dedup: bool = True,
@@ -149,7 +150,7 @@ class _Save:
         self._dedup = dedup
         self._pace = Pace()
 
-    async def write(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Written:
+    async def write(self, records: Sequence[MemoryRecord], vectors: Vectors) -> Written:
         nearness = await self._nearness(records, vectors)
         rows = {row["entry_id"]: row for row in await self._met(records, nearness)}
         met = {record.entry_id: record for record in self._opened(rows, records)}
@@ -179,7 +180,7 @@ class _Save:
             await self._pace.rest()
         return settled
 
-    async def _nearness(self, records: Sequence[MemoryRecord], vectors: Sequence[list[float]]) -> Nearness:
+    async def _nearness(self, records: Sequence[MemoryRecord], vectors: Vectors) -> Nearness:
         """Return how near the new facts are to stored ones and to each other."""
         if not self._dedup:
             return Nearness()
@@ -188,7 +189,7 @@ class _Save:
         stored: Near = {}
         if self._memories:
             stored = await stored_near(self._cursor, facts, vectors, user_key=self._user_key, space=space, least=least)
-        if len(facts) <= SMALL_BATCH:
+        if len(facts) <= MEDIUM_BATCH:
             return Nearness(stored=stored, batch=near_each_other(list(facts), vectors, space, least=least))
         batch = await asyncio.to_thread(near_each_other, list(facts), vectors, space, least=least)
         return Nearness(stored=stored, batch=batch)
@@ -220,7 +221,7 @@ class _Save:
     async def _write_whole(
         self,
         settled: Settled,
-        vectors: Sequence[list[float]],
+        vectors: Vectors,
         *,
         replaced: Collection[UUID],
     ) -> dict[UUID, Impacts]:

@@ -13,6 +13,7 @@ from discreet.ports import EmbeddingProvider
 from discreet.retrieval.lexical import Impacts, read_question
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.memories.rows import Vectors
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.store.preparing import Prepared
 from discreet.storage.store.reading import StoreReader, StoreRules
@@ -49,14 +50,14 @@ class StoreRunner:
                 self.frequencies.add(await self._write(puts, vectors))
         return results
 
-    async def _write(self, puts: Sequence[Put], vectors: Sequence[Sequence[list[float]]]) -> list[Impacts]:
+    async def _write(self, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]]) -> list[Impacts]:
         writer = StoreWriter(space_key=self.rules.space.key, sealer=self.rules.sealer, keys=self.rules.keys)
         async with self.locks.locked(put.user_key for put in puts) as locked:
             return await writer.write(locked.cursor, puts, vectors)
 
     async def _questions(self, queries: set[str]) -> dict[str, StoreQuestion]:
         async def question(text: str) -> StoreQuestion:
-            vector = await self.embeddings.aembed_query(text)
+            [vector] = self.rules.space.checked([await self.embeddings.aembed_query(text)])
             asked = read_question(text)
             with storage_errors():
                 rarity = await self.frequencies.rarity(asked.words)
@@ -65,8 +66,8 @@ class StoreRunner:
         texts = sorted(queries)
         return dict(zip(texts, await asyncio.gather(*map(question, texts)), strict=True))
 
-    async def _vectors(self, puts: Sequence[Put]) -> list[list[list[float]]]:
+    async def _vectors(self, puts: Sequence[Put]) -> list[list[Vectors]]:
         """Return the vectors of each put's texts."""
         texts = [text.text for put in puts for text in put.texts]
-        vectors = iter(await self.embeddings.aembed_documents(texts) if texts else [])
+        vectors = iter(self.rules.space.checked(await self.embeddings.aembed_documents(texts) if texts else []))
         return [[next(vectors) for _ in put.texts] for put in puts]

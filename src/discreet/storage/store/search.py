@@ -12,7 +12,7 @@ from pgvector import HalfVector
 
 from discreet.retrieval.fusion import FUSION_PARAMETERS, LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
-from discreet.storage.memories.rows import sparse
+from discreet.storage.memories.rows import Vectors, sparse
 from discreet.storage.memories.search import Search, build_ranking, reranked_among
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.filters import FITS, Condition, filter_parameters
@@ -84,7 +84,7 @@ LEAST_SHORTLIST = 100
 class StoreQuestion:
     """What is asked, ready to be compared."""
 
-    vector: list[float]
+    vector: Vectors
     """Its embedding."""
     weights: Impacts
     """Of its words and marks."""
@@ -92,7 +92,7 @@ class StoreQuestion:
     """The lexical score of a text that is the question itself."""
 
 
-def question_of(text: str, vector: list[float], weights: Impacts) -> StoreQuestion:
+def question_of(text: str, vector: Vectors, weights: Impacts) -> StoreQuestion:
     """Return the question `text`, given its embedding and the weights of what it asks for."""
     own, _ = impacts(token_ids(text))
     return StoreQuestion(vector, weights, sum(weights.get(token, 0.0) * impact for token, impact in own.items()))

@@ -17,7 +17,7 @@ from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.state.records import MemoryRecord
 from discreet.state.text import storable
 from discreet.storage.database.sealing import FieldSealer
-from discreet.storage.memories.rows import row_of
+from discreet.storage.memories.rows import Vectors, row_of
 from discreet.storage.store.namespaces import MAX_TEXTS, text_key_of
 
 WHOLE_VALUE: Final = "$"
@@ -83,7 +83,7 @@ def text_row(
     position: int,
     *,
     space_key: int,
-    vector: list[float],
+    vector: Vectors,
     written_at: datetime,
     sealer: FieldSealer,
 ) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from discreet.retrieval.lexical import Impacts
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.row_writing import write_rows
-from discreet.storage.memories.rows import tokens_of
+from discreet.storage.memories.rows import Vectors, tokens_of
 from discreet.storage.memories.token_counts import count_tokens
 from discreet.storage.store.items import delete_items, put_items, value_columns
 from discreet.storage.store.texts import ItemText, text_row
@@ -89,14 +89,12 @@ class StoreWriter:
     keys: UserKeys
     """Of namespaces, and of tokens that are counted."""
 
-    async def write(
-        self, cursor: Cursor, puts: Sequence[Put], vectors: Sequence[Sequence[list[float]]]
-    ) -> list[Impacts]:
+    async def write(self, cursor: Cursor, puts: Sequence[Put], vectors: Sequence[Sequence[Vectors]]) -> list[Impacts]:
         """Write `puts`, one an item, with the vectors of each one's texts. Their namespaces must be locked.
 
         Return the words of each text of the items that had none before.
         """
-        by_namespace: defaultdict[UUID, list[tuple[Put, Sequence[list[float]]]]] = defaultdict(list)
+        by_namespace: defaultdict[UUID, list[tuple[Put, Sequence[Vectors]]]] = defaultdict(list)
         for put, own in zip(puts, vectors, strict=True):
             by_namespace[put.user_key].append((put, own))
         new: list[Impacts] = []
@@ -105,7 +103,7 @@ class StoreWriter:
         return new
 
     async def _write(
-        self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[list[float]]]]
+        self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[Vectors]]]
     ) -> list[Impacts]:
         """Write `puts` of one namespace."""
         kept = [put for put, _ in puts if put.value is not None]
@@ -131,9 +129,7 @@ class StoreWriter:
         columns = value_columns(put.value, put.user_key, put.item_key, self.sealer)
         return {"user_key": put.user_key, "item_key": put.item_key, "key": put.key, "ttl": put.ttl, **columns}
 
-    async def _write_texts(
-        self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[list[float]]]]
-    ) -> None:
+    async def _write_texts(self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[Vectors]]]) -> None:
         now = datetime.now(UTC)
         rows = [
             text_row(

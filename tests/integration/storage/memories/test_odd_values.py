@@ -72,13 +72,36 @@ async def test_times_at_the_ends_come_back_as_they_were_in_any_time_zone(databas
 
 
 class Broken(StubEmbeddings):
-    """A model that answers with what is no number."""
+    """A model whose vectors are not what it announced."""
+
+    vector: list[float]
 
     async def aembed_documents(self, texts):
-        return [[float("nan")] * self.dims for _ in texts]
+        return [self.vector for _ in texts]
+
+    async def aembed_query(self, text):
+        return self.vector
 
 
-async def test_a_vector_that_is_none_is_the_models_error(database):
-    async with open_storage(database, embeddings=Broken(dims=64)) as storage:
-        with pytest.raises(ProviderError, match="not finite"):
-            await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+@pytest.mark.parametrize(
+    ("vector", "told"),
+    [
+        ([float("nan")] * 64, "not finite"),
+        ([1e300] * 64, "not finite"),
+        ([0.125] * 63, "vector of 63 dims; 64 were announced"),
+        ([], "vector of 0 dims"),
+    ],
+    ids=["NaN", "too large", "too short", "empty"],
+)
+async def test_a_vector_that_is_none_is_the_models_error(database, vector, told):
+    model = Broken(dims=64)
+    model.vector = vector
+    async with open_storage(database, embeddings=model) as storage:
+        with pytest.raises(ProviderError, match=told):
+            await storage.memories.save("ann", [MemoryRecord(text="Keeps two parrots")])
+        assert await storage.memories.latest("ann") == []
+        with pytest.raises(ProviderError, match=told):
+            await storage.memories.search("ann", "parrots")
+        with pytest.raises(ProviderError, match=told):
+            await storage.store.aput(("notes",), "1", {"text": "Keeps two parrots"})
+        assert await storage.store.aget(("notes",), "1") is None

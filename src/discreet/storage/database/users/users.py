@@ -31,11 +31,17 @@ owner AS MATERIALIZED (
 erased, so that nobody waits for that with a connection in hand. NOT EXISTS of a mark,
 a plain read of the epoch, and FOR KEY SHARE would each let an erasure commit beside an open writer."""
 
-EPOCH: LiteralString = "SELECT epoch FROM discreet.users WHERE user_key = %(user_key)s"
-
-_MAKE: LiteralString = """
-INSERT INTO discreet.users (user_key, expires_at) VALUES (%(user_key)s, %(expires_at)s) ON CONFLICT DO NOTHING
-"""
+_MAKE: LiteralString = f"""
+WITH found AS (SELECT epoch FROM discreet.users WHERE user_key = %(user_key)s),
+made AS (
+    INSERT INTO discreet.users (user_key, expires_at)
+    SELECT %(user_key)s, %(expires_at)s
+    WHERE NOT EXISTS (SELECT FROM found) AND coalesce(%(epoch)s::bigint, {FIRST_EPOCH}) = {FIRST_EPOCH}
+    ON CONFLICT DO NOTHING
+)
+SELECT coalesce((SELECT epoch FROM found), {FIRST_EPOCH}) AS epoch
+"""  # noqa: S608  # a constant
+"""Make a user who is new; tell their epoch."""
 
 _MAKE_MEMORIES: LiteralString = """
 INSERT INTO discreet.user_memories (user_key) VALUES (%(user_key)s) ON CONFLICT DO NOTHING
@@ -100,10 +106,6 @@ async def _make(cursor: Cursor, given: Mapping[str, Any]) -> None:
     Raises:
         UserErasedError: They have another epoch.
     """
-    found = await (await cursor.execute(EPOCH, given)).fetchone()
-    if found is None:
-        if given["epoch"] not in (None, FIRST_EPOCH):
-            raise UserErasedError
-        await cursor.execute(_MAKE, given)
-    elif given["epoch"] not in (None, found["epoch"]):
+    found = await (await cursor.execute(_MAKE, given)).fetchone()
+    if found is not None and given["epoch"] not in (None, found["epoch"]):
         raise UserErasedError

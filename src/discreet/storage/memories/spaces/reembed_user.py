@@ -8,7 +8,7 @@ from uuid import UUID
 
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.memories.rows import vector_columns
+from discreet.storage.memories.rows import Vectors, vector_columns
 
 FIRST_ID = UUID(int=0)
 """No id is smaller."""
@@ -56,7 +56,7 @@ async def rows_to_move(
 
 
 async def move_rows(
-    locks: UserLocks, user_key: UUID, moved: Sequence[tuple[Mapping[str, Any], list[float]]], *, space_key: int
+    locks: UserLocks, user_key: UUID, moved: Sequence[tuple[Mapping[str, Any], Vectors]], *, space_key: int
 ) -> int:
     """Give rows of one user their new vectors in one transaction; return how many were still as they were read.
 

@@ -23,7 +23,7 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.leases import REEMBEDDING, job_lease
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.memories.rows import text_of
+from discreet.storage.memories.rows import Vectors, text_of
 from discreet.storage.memories.spaces.reembed_user import FIRST_ID, move_rows, rows_to_move, settle_user
 from discreet.storage.memories.spaces.retry import embed_with_retries
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace, hold_space
@@ -160,11 +160,11 @@ class Reembedding:
         """Embed `rows`, which nobody has to wait for, and write those of each user in one transaction."""
         readable = [(row, text) for row in rows if (text := self._opened(row)) is not None]
         vectors = await embed_with_retries(self._embeddings, [text for _, text in readable]) if readable else []
-        embedded: dict[UUID, list[tuple[dict[str, Any], list[float]]]] = defaultdict(list)
+        embedded: dict[UUID, list[tuple[dict[str, Any], Vectors]]] = defaultdict(list)
         for (row, _), vector in zip(readable, vectors, strict=True):
             if vector is not None:
-                self._space.check(vector)
-                embedded[row["user_key"]].append((row, vector))
+                [checked] = self._space.checked([vector])
+                embedded[row["user_key"]].append((row, checked))
         for user_key, pairs in embedded.items():
             rows_moved = await move_rows(self._locks, user_key, pairs, space_key=self._space.key)
             moved.rows += rows_moved

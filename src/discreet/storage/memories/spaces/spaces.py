@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import LiteralString
 
+import numpy as np
 from psycopg.errors import UniqueViolation
 
 from discreet.errors import ProviderError
 from discreet.ports import Calibration, EmbeddingProvider
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.memories.rows import MAX_COVERED_DIMS
+from discreet.storage.memories.rows import MAX_COVERED_DIMS, Vectors
 
 _REGISTER: LiteralString = """
 INSERT INTO discreet.embedding_space (space_key, name, dims, cosine_zero, cosine_one, activated_at, used_at)
@@ -71,23 +72,27 @@ class EmbeddingSpace:
         """Whether the covering index holds its vectors whole."""
         return self.dims <= MAX_COVERED_DIMS
 
-    def check(self, vector: Sequence[float]) -> None:
-        """Check the length of a vector, and that it is one of finite numbers.
+    def checked(self, vectors: Sequence[Sequence[float]]) -> Vectors:
+        """Return vectors of the model as rows of an array.
 
         Raises:
-            ProviderError: It is not that of the space, or a number is infinite or none.
+            ProviderError: One has not the length of the space, or a number that is infinite or none.
         """
-        if len(vector) != self.dims:
-            raise ProviderError(
-                f"The embedding model gave a vector of {len(vector)} dims; {self.dims} were announced. "
-                "Check DISCREET_EMBEDDING_MODEL and DISCREET_EMBEDDING_DIMS."
-            )
-
-        if not math.isfinite(sum(vector)):
+        for vector in vectors:
+            if len(vector) != self.dims:
+                raise ProviderError(
+                    f"The embedding model gave a vector of {len(vector)} dims; {self.dims} were announced. "
+                    "Check DISCREET_EMBEDDING_MODEL and DISCREET_EMBEDDING_DIMS."
+                )
+        with np.errstate(over="ignore"):  # then it is infinite
+            rows = np.array(vectors, dtype=np.float32)
+        if not np.isfinite(rows).all():
             raise ProviderError(
                 "The embedding model gave a vector with numbers that are not finite. Try again, or choose another model with "
                 "DISCREET_EMBEDDING_MODEL."
             )
+
+        return rows
 
     def least_cosine(self, threshold: float | None) -> float:
         """Return the cosine from which on a memory's similarity is at least `threshold`."""
