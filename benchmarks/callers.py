@@ -1,9 +1,9 @@
 """Many callers at once over a small pool: `python benchmarks/callers.py [--quick] [--json]`.
 
 500 callers, without a pause, for a minute each time, share the six connections of one process: a turn of a user drawn of 100
-is a search and an append to the conversation log, and every third saves a fact. First alone; then beside one slow user,
+is a search and an append to the conversation log, and every third saves a fact. Alone, and then beside one slow user,
 whose memories, or whose user, another session has locked for two seconds at a time, or who imports a thousand records
-again and again. It prints how long the calls took that succeeded, the slow user's apart, and how many failed, by code: no
+again and again; alone anew before each, as what was saved makes all of them slower. It prints how long the calls took that succeeded, the slow user's apart, and how many failed, by code: no
 error but refusals by DISCREET_MAX_WAITING, which the environment may set lower to see some, is meant to be there. Embeddings
 are looked up and nothing is redacted, so that the database's work is what is measured. Nothing fails.
 """
@@ -30,8 +30,7 @@ from discreet.settings import load_settings
 DIMS = 384
 POOL = 6
 
-TROUBLES: dict[str, Trouble | None] = {
-    "alone": None,
+TROUBLES: dict[str, Trouble] = {
     "beside a user whom another process writes for, 2 s at a time": held_by_a_writer,
     "beside a user whom another process erases, 2 s at a time": held_by_an_erasure,
     "beside a user who imports 1,000 records in a loop": importing,
@@ -63,14 +62,14 @@ async def measure(dsn: str, callers: int, number: int, seconds: float) -> dict[s
     users = Users.make(number, DIMS)
     await Ours().load(dsn, users.people, DIMS)
     await settle(dsn)
+    slow = users.people[0].user_id
     tallies = {}
-    for title, trouble in TROUBLES.items():
-        progress(f"{callers} callers {title}")
-        slow = users.people[0].user_id
+    for number, (title, trouble) in enumerate(TROUBLES.items(), start=1):
+        alone = f"{number}. alone"
         async with Ours().open(dsn, users.embeddings, pool_size=POOL) as race:
-            if trouble is None:
-                tallies[title] = await call_for(race.storage, users, callers=callers, seconds=seconds, slow=None)
-                continue
+            progress(f"{callers} callers {alone}")
+            tallies[alone] = await call_for(race.storage, users, callers=callers, seconds=seconds, slow=None)
+            progress(f"{callers} callers {title}")
             async with trouble(race.storage, users, slow):
                 tallies[title] = await call_for(race.storage, users, callers=callers, seconds=seconds, slow=slow)
     return tallies

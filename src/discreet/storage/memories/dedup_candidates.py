@@ -103,15 +103,15 @@ async def stored_near(
 def near_each_other(
     positions: Sequence[int], vectors: Vectors, space: EmbeddingSpace, *, least: float
 ) -> dict[int, dict[int, float]]:
-    """Return which of the new facts, by their `positions`, are near to each other, with their similarity."""
+    """Return which earlier ones of the new facts are near to each of them, by their `positions`, with their similarity."""
     if len(positions) < 2:  # noqa: PLR2004  # there is no pair
         return {}
     matrix = vectors[positions]
     cosines = matrix @ matrix.T
     near: dict[int, dict[int, float]] = defaultdict(dict)
-    for one, other in np.argwhere(cosines >= space.least_cosine(least)):
-        if one != other:
-            near[positions[one]][positions[other]] = space.calibration.similarity(float(cosines[one, other]))
+    later, earlier = np.nonzero(np.tril(cosines >= space.least_cosine(least), -1))
+    for one, other, cosine in zip(later.tolist(), earlier.tolist(), cosines[later, earlier].tolist(), strict=True):
+        near[positions[one]][positions[other]] = space.calibration.similarity(cosine)
     return near
 
 

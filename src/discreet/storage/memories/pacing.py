@@ -10,8 +10,13 @@ SLICE_SECONDS = 0.004
 and searches that take 2 ms took three seconds."""
 
 SHORT_SECONDS = 0.1
-"""Work that is done sooner, as that of a save of 100 facts, only lets pass who waits. Longer work leaves others half of the
-time."""
+"""Work that is done sooner, as that of a save of 100 facts, only lets pass who waits."""
+
+SHARE = 0.2
+"""Of the time that longer work takes while others are at work."""
+
+BUSY_SECONDS = 0.0005
+"""An event loop that comes back later has others to serve."""
 
 
 class Pace:
@@ -23,10 +28,13 @@ class Pace:
 
     async def rest(self) -> None:
         """Let others go on, if it is time for that."""
-        slice_seconds = time.perf_counter() - self._began
+        stopped = time.perf_counter()
+        slice_seconds = stopped - self._began
         if slice_seconds >= SLICE_SECONDS:
             self._worked += slice_seconds
-            await asyncio.sleep(slice_seconds if self._worked > SHORT_SECONDS else 0)
+            await asyncio.sleep(0)
+            if self._worked > SHORT_SECONDS and time.perf_counter() - stopped > BUSY_SECONDS:
+                await asyncio.sleep(slice_seconds * (1 / SHARE - 1))
             self.go_on()
 
     def go_on(self) -> None:
