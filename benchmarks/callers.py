@@ -1,11 +1,12 @@
 """Many callers at once over a small pool: `python benchmarks/callers.py [--quick] [--json]`.
 
-500 callers, without a pause, for a minute each time, share the six connections of one process: a turn of a user drawn of 100
-is a search and an append to the conversation log, and every third saves a fact. Alone, and then beside one slow user,
-whose memories, or whose user, another session has locked for two seconds at a time, or who imports a thousand records
-again and again; alone anew before each, as what was saved makes all of them slower. It prints how long the calls took that succeeded, the slow user's apart, and how many failed, by code: no
-error but refusals by DISCREET_MAX_WAITING, which the environment may set lower to see some, is meant to be there. Embeddings
-are looked up and nothing is redacted, so that the database's work is what is measured. Nothing fails.
+500 callers, without a pause, for a minute each time, share the six connections of one process: a turn of a user drawn of
+100 is a search and an append to the conversation log, and every third saves a fact. Alone, and then beside one slow user,
+whose memories, or whose user, another session has locked for two seconds at a time, or who imports a thousand records again
+and again; alone anew before each, as what was saved makes all of them slower. It prints how long the calls took that
+succeeded, the slow user's apart, and how many failed, by code: no error but refusals by DISCREET_MAX_WAITING, which the
+environment may set lower to see some, is meant to be there. Embeddings are looked up and nothing is redacted, so that the
+database's work is what is measured. Nothing fails.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ async def measure(dsn: str, callers: int, number: int, seconds: float) -> dict[s
     await settle(dsn)
     slow = users.people[0].user_id
     tallies = {}
-    for number, (title, trouble) in enumerate(TROUBLES.items(), start=1):
-        alone = f"{number}. alone"
+    for scene, (title, trouble) in enumerate(TROUBLES.items(), start=1):
+        alone = f"{scene}. alone"
         async with Ours().open(dsn, users.embeddings, pool_size=POOL) as race:
             progress(f"{callers} callers {alone}")
             tallies[alone] = await call_for(race.storage, users, callers=callers, seconds=seconds, slow=None)
