@@ -17,7 +17,7 @@ from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet.connection_queue import async_queue, sync_queue
-from discreet.settings import load_settings
+from discreet.settings import Pooler, load_settings
 
 C = TypeVar("C", bound=AsyncConnection[Any])
 
@@ -72,12 +72,13 @@ async def check_pooler(conn: AsyncConnection[Any]) -> None:
     """See to it that nothing is prepared on `conn` behind a pooler, or as DISCREET_POOLER says. Asks once."""
     if conn in _pooled:
         return
-    if not _is_asked(conn):
-        note_server_process(conn, None)
+    setting = load_settings().pooler
+    if not _is_asked(conn, setting):
+        note_server_process(conn, None, setting)
         return
     async with conn.cursor(row_factory=scalar_row) as cursor:
         await cursor.execute(_SERVER_PROCESS, prepare=False)
-        note_server_process(conn, await cursor.fetchone())
+        note_server_process(conn, await cursor.fetchone(), setting)
     if not conn.autocommit:
         await conn.rollback()  # what comes may have to begin the transaction itself
 
@@ -86,21 +87,21 @@ def sync_check_pooler(conn: Connection[Any]) -> None:
     """Do what `check_pooler` does, blocking."""
     if conn in _pooled:
         return
-    if not _is_asked(conn):
-        note_server_process(conn, None)
+    setting = load_settings().pooler
+    if not _is_asked(conn, setting):
+        note_server_process(conn, None, setting)
         return
     with conn.cursor(row_factory=scalar_row) as cursor:
-        note_server_process(conn, cursor.execute(_SERVER_PROCESS, prepare=False).fetchone())
+        note_server_process(conn, cursor.execute(_SERVER_PROCESS, prepare=False).fetchone(), setting)
     if not conn.autocommit:
         conn.rollback()
 
 
-def note_server_process(conn: AsyncConnection[Any] | Connection[Any], process: int | None) -> bool:
+def note_server_process(conn: AsyncConnection[Any] | Connection[Any], process: int | None, setting: Pooler) -> bool:
     """Return whether a pooler is in between, and prepare nothing then.
 
-    `process` is what the server says of itself, None if it was not asked.
+    `process` is what the server says of itself, None if it was not asked; `setting` is DISCREET_POOLER.
     """
-    setting = load_settings().pooler
     between = process not in {None, conn.info.backend_pid} if setting == "auto" else setting
     if between:
         conn.prepare_threshold = None
@@ -113,5 +114,5 @@ def is_pooled(conn: AsyncConnection[Any] | Connection[Any]) -> bool:
     return _pooled.get(conn, False)
 
 
-def _is_asked(conn: AsyncConnection[Any] | Connection[Any]) -> bool:
-    return load_settings().pooler == "auto" and conn.prepare_threshold is not None
+def _is_asked(conn: AsyncConnection[Any] | Connection[Any], setting: Pooler) -> bool:
+    return setting == "auto" and conn.prepare_threshold is not None

@@ -45,6 +45,8 @@ def _identifier(written: str) -> str:
 
 
 Identifier = Annotated[str, AfterValidator(_identifier)]
+
+Pooler = Literal["auto"] | bool
 """Name of something in a database."""
 
 
@@ -75,7 +77,7 @@ class Settings(BaseSettings):
     max_waiting: int = Field(
         default=1_000, ge=0, description="Callers that may wait for a database connection; one more is refused at once."
     )
-    pooler: Literal["auto"] | bool = Field(
+    pooler: Pooler = Field(
         default="auto",
         description="Whether a pooler in transaction mode is before the database: nothing is prepared or set there. auto notices one.",
     )

@@ -22,6 +22,7 @@ from discreet.checkpoint.tiered_reader import TieredReader
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
 from discreet.errors import ConfigurationError
+from discreet.settings import load_settings
 
 
 class TwoTierSaver(BaseCheckpointSaver[Any]):
@@ -75,7 +76,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self._history_ttl = history_ttl
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
-        self._late = LateWrites(self._scratch, timed_by_database=by_row)
+        self._late = LateWrites(self._scratch, timed_by_database=by_row, default_user=load_settings().default_user)
         self.spill = spill
         self._interrupts = Interrupts(self._scratch, inner.serde)
         self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)

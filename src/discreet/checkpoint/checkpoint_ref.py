@@ -8,7 +8,6 @@ from typing import NamedTuple
 from langchain_core.runnables import RunnableConfig
 
 from discreet.errors import InvalidUserError
-from discreet.settings import load_settings
 from discreet.state.context import check_user_id
 
 
@@ -36,16 +35,16 @@ def in_run(config: RunnableConfig) -> bool:
     return RUNTIME in config["configurable"]
 
 
-def user_of(config: RunnableConfig) -> str | None:
+def user_of(config: RunnableConfig, *, otherwise: str | None = None) -> str | None:
     """Return the user of the run that reads or writes with `config`, as far as it is known.
 
     That is the one of the run's context, else `user_id` of its config, else the identity that a LangGraph server
-    authenticated, else DISCREET_DEFAULT_USER. What can't be a user_id is none.
+    authenticated, else `otherwise`. What can't be a user_id is none.
     """
     where = config["configurable"]
     context = getattr(where.get(RUNTIME), "context", None)
     said = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-    user_id = said or where.get("user_id") or where.get("langgraph_auth_user_id") or load_settings().default_user
+    user_id = said or where.get("user_id") or where.get("langgraph_auth_user_id") or otherwise
     try:
         return None if user_id is None else check_user_id(user_id)
     except InvalidUserError:

@@ -60,9 +60,13 @@ class _Run:
 class LateWrites:
     """Runs, and deletions that this process knows of."""
 
-    def __init__(self, scratch: Scratch, *, timed_by_database: bool) -> None:
-        """Forget in `scratch` what deleted threads leave. `timed_by_database`: else deletions get a time here."""
+    def __init__(self, scratch: Scratch, *, timed_by_database: bool, default_user: str | None = None) -> None:
+        """Forget in `scratch` what deleted threads leave. `timed_by_database`: else deletions get a time here.
+
+        `default_user` is the user of runs that name none.
+        """
         self._scratch = scratch
+        self._default_user = default_user
         self.timed_by_database = timed_by_database
         self._deleted: OrderedDict[str, datetime] = OrderedDict()
         self._deleted_runs: OrderedDict[str, None] = OrderedDict()
@@ -131,7 +135,7 @@ class LateWrites:
             since = NEVER
         else:
             since = run.since.isoformat()
-        told = {SINCE: since, OWNER: user_of(config)}
+        told = {SINCE: since, OWNER: user_of(config, otherwise=self._default_user)}
         return put._replace(config={"configurable": {**put.config["configurable"], **told}})
 
     def check(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> None:

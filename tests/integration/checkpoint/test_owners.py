@@ -15,6 +15,7 @@ from testkit.keys import USER_KEYS
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.encryption import Keyring, make_key
+from discreet.settings import Settings
 
 ANN, BOB = USER_KEYS.of_user("ann"), USER_KEYS.of_user("bob")
 OWN_KEY = USER_KEYS.of_thread("t")
@@ -96,10 +97,25 @@ async def test_a_thread_belongs_to_who_speaks_first(saver, empty_database, confi
     assert set.union(*found.values()) == {owner}
 
 
-async def test_the_user_without_a_name_can_be_set_for_all(saver, empty_database, monkeypatch):
+async def test_the_user_without_a_name_can_be_set_for_all(empty_database, monkeypatch):
     monkeypatch.setenv("DISCREET_DEFAULT_USER", "ann")
-    await graph_of(saver).ainvoke(SAID, thread())
+    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+        await saver.setup()
+        await graph_of(saver).ainvoke(SAID, thread())
     assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_settings_are_read_before_the_first_turn(empty_database, monkeypatch):
+    """They take milliseconds: no call of a saver may read them, only a new connection does."""
+    monkeypatch.setenv("DISCREET_POOL_SIZE", "1")
+    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+        await saver.setup()
+        graph = graph_of(saver)
+        await graph.ainvoke(SAID, thread())
+        monkeypatch.setattr(Settings, "__init__", lambda *_, **__: pytest.fail("they were read again"))
+        await graph.ainvoke(SAID, thread())
+        await graph.ainvoke({"messages": [("user", "ask me")]}, thread())
+        assert (await graph.aget_state(thread())).interrupts
 
 
 async def test_it_stays_theirs_whoever_speaks_later(saver, empty_database):

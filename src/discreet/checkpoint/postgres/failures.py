@@ -78,12 +78,8 @@ def translate(error: Error) -> tuple[DiscreetError, Error | None]:
     """Return what to raise instead of `error`, and from what: the server quotes values in errors that refuse work."""
     state = f"{type(error).__name__}, SQLSTATE {error.sqlstate}" if error.sqlstate else type(error).__name__
     known = explain(error)
-    if type(known) not in {
-        StorageError,
-        StorageUnavailableError,
-        StorageBusyError,
-    }:  # the server or a pooler said what it is
-        return known, error if isinstance(error, OperationalError) else None
+    if type(known) not in {StorageError, StorageUnavailableError, StorageBusyError}:  # it is told what is the matter
+        return known, error if error.sqlstate is None else None
     if isinstance(error, OperationalError):
         return StorageUnavailableError(f"{_because(error)} ({state}). The call may be repeated."), error
     if isinstance(error, errors.CheckViolation) and error.diag.constraint_name in GUARDS.values():

@@ -86,8 +86,8 @@ class StorageConnection(AsyncConnection[Row]):
         cls.failed.pop(conninfo, None)
         return made
 
-    async def look(self, schema: str) -> None:
-        """Look who is there: a pooler or the server, and where pgvector is. Our tables are in `schema`.
+    async def look(self, target: Target) -> None:
+        """Look who is there: a pooler or the server, and where pgvector is.
 
         To be called again after the extension was made.
 
@@ -96,7 +96,7 @@ class StorageConnection(AsyncConnection[Row]):
         """
         cursor = AsyncCursor(self, row_factory=dict_row)
         rows = await (await cursor.execute(_LOOK, prepare=False)).fetchall()
-        pooled = note_server_process(self, rows[0]["process"])
+        pooled = note_server_process(self, rows[0]["process"], target.pooler)
         types_found = [row for row in rows if row["oid"] is not None]
         for row in types_found:
             _REGISTER[row["name"]](self, TypeInfo(row["name"], row["oid"], row["array"]))
@@ -106,7 +106,7 @@ class StorageConnection(AsyncConnection[Row]):
             self.adapters.register_loader("timestamptz", UtcLoader)
         # Behind a pooler search_path may be one that another client has set.
         apart = types_found and (pooled or not all(row["visible"] for row in types_found))
-        self.names = Names(schema, _plain(rows[0]["schema"]) if apart else None)
+        self.names = Names(target.schema, _plain(rows[0]["schema"]) if apart else None)
         if self.names != Names():
             self.cursor_factory, self.server_cursor_factory = _TranslatingCursor, _TranslatingServerCursor
 
@@ -123,7 +123,7 @@ async def connect(dsn: str | Target) -> StorageConnection[Any]:
     target = target_of(dsn)
     conn = await StorageConnection.connect(target.conninfo, autocommit=True, **await target.options())
     try:
-        await conn.look(target.schema)
+        await conn.look(target)
     except BaseException:
         await conn.close()
         raise

@@ -119,7 +119,7 @@ def make_pool(dsn: str | Target, *, max_size: int) -> Pool:
 
     async def configure(conn: Connection) -> None:
         assert isinstance(conn, StorageConnection)  # as connection_class says
-        await conn.look(target.schema)
+        await conn.look(target)
         await conn.set_session(**_DIRECT)
         if not is_pooled(conn):
             await conn.execute(_SET_PLANS, prepare=False)

@@ -13,7 +13,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from discreet.errors import ConfigurationError, DiscreetError, LoginRefusedError
-from discreet.settings import Settings, load_settings
+from discreet.settings import Pooler, Settings, load_settings
 from discreet.storage.database.connecting.names import OURS
 
 PasswordProvider = Callable[[], str | Awaitable[str]]
@@ -43,6 +43,8 @@ class Target:
     """Where our tables are."""
     password: PasswordProvider | None = None
     """Where passwords come from, if not from the DSN."""
+    pooler: Pooler = "auto"
+    """Whether a pooler in transaction mode is in between."""
 
     @property
     def conninfo(self) -> str:
@@ -102,7 +104,10 @@ def target_of(
         return dsn
     settings = settings or load_settings()
     return Target(
-        dsn=dsn, schema=settings.db_schema, password=password or _provider(settings.postgres_password_provider)
+        dsn=dsn,
+        schema=settings.db_schema,
+        password=password or _provider(settings.postgres_password_provider),
+        pooler=settings.pooler,
     )
 
 

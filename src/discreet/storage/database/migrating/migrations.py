@@ -48,7 +48,7 @@ async def migrate(
             await check_writable(conn, pending)
             async with _own_connection(target) as holder, setup_lock(holder, lock_seconds):
                 await create_vector(conn)
-                await conn.look(target.schema)
+                await conn.look(target)
                 for migration in await _pending(conn, migrations):
                     await apply(conn, migration, lock_seconds=lock_seconds)
                     applied.append(migration.name)
