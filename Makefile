@@ -68,9 +68,8 @@ test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
 # Through PgBouncer in transaction mode, in a schema with another name, with pgvector out of sight.
-test-pooled: $(READY)  ## Run the storage's tests in somebody else's database, behind a pooler
-	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage \
-		-k "not (langgraph or a_killed_build or no_text_is_readable or a_database_that_is_down)" $(ARGS)
+test-pooled: $(READY)  ## Run the tests of storage and turns in somebody else's database, behind a pooler
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage tests/integration/graph $(ARGS)
 
 test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
@@ -19,25 +15,6 @@ from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.database.connecting.target import target_of
 from discreet.testing import InMemoryKeys, StubEmbeddings
-
-ROOT = Path(__file__).resolve().parents[2]
-STORAGE = ROOT / "tests" / "integration" / "storage"
-MODULES = (
-    "memories/test_saving.py",
-    "memories/test_searching.py",
-    "memories/test_large_users.py",
-    "memories/test_reembedding.py",
-    "memories/test_sealed.py",
-    "conversation",
-    "short_term/test_sessions.py",
-    "short_term/test_claims.py",
-    "settings/test_settings_table.py",
-    "vault/test_conformance.py",
-)
-"""Each kind of statement and of connection at least once."""
-
-NOT_HERE = "a_killed_build or no_text_is_readable or a_database_that_is_down"
-"""Tests that give the server the name of our schema as a parameter, or put something of their own before the server."""
 
 SCHEMA = "Acme memory"
 SETTINGS = {"DISCREET_SCHEMA": SCHEMA}
@@ -54,25 +31,6 @@ def apart(request: pytest.FixtureRequest, empty_database: str) -> Iterator[str]:
         return
     through = request.getfixturevalue("pgbouncer")
     yield urlsplit(through)._replace(path=urlsplit(empty_database).path).geturl()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pooled", [False, True], ids=["direct", "pooled"])
-def test_the_storages_own_tests_pass(pooled, tmp_path):
-    if pooled and not pooler.installed():
-        pytest.skip("pgbouncer is not installed (Debian: apt-get install pgbouncer)")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "testkit.elsewhere", "-p", "no:cacheprovider", "-n", "0"]
-    modules = [str(STORAGE / module) for module in MODULES]
-    environment = {**os.environ, "DISCREET_TEST_POOLED": str(pooled).lower()}
-    run = subprocess.run(
-        [*command, f"--basetemp={tmp_path / 'tests'}", "-k", f"not ({NOT_HERE})", *modules],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout[-5_000:] + run.stderr[-2_000:]
 
 
 async def test_memories_and_items_from_an_empty_database(apart):

@@ -101,6 +101,7 @@ async def test_langgraphs_saver_works_on_the_pool(database):
 
 
 @pytest.mark.one_server("makes pgvector, which the nodes have")
+@pytest.mark.direct("has pgvector elsewhere already")
 async def test_pgvector_in_a_schema_of_its_own_works(empty_database):
     with psycopg.connect(empty_database, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA extensions")

@@ -18,7 +18,6 @@ import pytest
 from psycopg.abc import Params, Query
 from psycopg.sql import Composable
 
-from discreet.settings import Settings
 from discreet.storage.database.connecting.names import Names
 from testkit import pooler
 
@@ -35,25 +34,50 @@ class TranslatingCursor(psycopg.Cursor[Any]):
     """Says what a test says as the database wants it."""
 
     def execute(self, query: Query, params: Params | None = None, **options: Any) -> Any:  # type: ignore[override]
-        return super().execute(self._said(query), params, **options)
+        return super().execute(_said(query, self), params, **options)
 
     def executemany(self, query: Query, params_seq: Any, **options: Any) -> None:
-        super().executemany(self._said(query), params_seq, **options)
+        super().executemany(_said(query, self), params_seq, **options)
 
     def copy(self, statement: Query, params: Params | None = None, **options: Any) -> Any:
-        return super().copy(self._said(statement), params, **options)
+        return super().copy(_said(statement, self), params, **options)
 
-    def _said(self, query: Query) -> Any:
-        if isinstance(query, Composable):
-            query = query.as_bytes(self)
-        return NAMES.translate(query) if isinstance(query, (str, bytes)) else query
+
+class AsyncTranslatingCursor(psycopg.AsyncCursor[Any]):
+    """Does so on an event loop."""
+
+    async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Any:  # type: ignore[override]
+        return await super().execute(_said(query, self), params, **options)
+
+
+def _said(query: Query, cursor: Any) -> Any:
+    if isinstance(query, Composable):
+        query = query.as_bytes(cursor)
+    return NAMES.translate(query) if isinstance(query, (str, bytes)) else query
+
+
+_connect = psycopg.AsyncConnection.connect.__func__  # type: ignore[attr-defined]  # without its class
+
+
+async def _connect_translating(cls: type[Any], conninfo: str = "", **options: Any) -> Any:
+    """Connect; ours, of a class of their own, translate by themselves."""
+    if cls is psycopg.AsyncConnection:
+        options = {"cursor_factory": AsyncTranslatingCursor, "prepare_threshold": None, **options}
+    return await _connect(cls, conninfo, **options)
 
 
 def pytest_configure() -> None:
     """Have the settings say where the tables are, and the tests' own connections know it."""
-    Settings.model_fields["db_schema"].default = SCHEMA
-    Settings.model_rebuild(force=True)
+    os.environ["DISCREET_SCHEMA"] = SCHEMA
     psycopg.connect = partial(psycopg.connect, cursor_factory=TranslatingCursor, prepare_threshold=None)
+    psycopg.AsyncConnection.connect = classmethod(_connect_translating)  # type: ignore[assignment, arg-type]  # stands in
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs the server itself, and LangGraph's own store, which finds pgvector by search_path only."""
+    left_out = [item for item in items if item.get_closest_marker("direct") or "langgraph" in item.name]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_unconfigure() -> None:
@@ -65,6 +89,8 @@ def pytest_unconfigure() -> None:
 def pytest_fixture_setup(fixturedef: Any) -> Generator[None, Any, Any]:
     """Put pgvector apart in every database of the server, and the pooler before those that tests get."""
     made = yield
+    if fixturedef.argname == "own_environment":
+        os.environ["DISCREET_SCHEMA"] = SCHEMA
     if fixturedef.argname == "server_dsn":
         with psycopg.connect(urlsplit(made)._replace(path="/template1").geturl(), autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {VECTOR_SCHEMA}")

@@ -6,7 +6,7 @@ import asyncio
 
 import psycopg
 import pytest
-from psycopg import OperationalError, errors
+from psycopg import errors
 
 from discreet.checkpoint.postgres import failures
 from discreet.errors import DiscreetError, StorageError, StorageUnavailableError
@@ -35,10 +35,10 @@ async def test_a_single_connection_that_is_lost_is_lost(open_tier, start, say, r
     thread = start(tier)
     await thread.put(say("a"))
     rows(KILL)
-    for _ in range(2):
+    for told in ("storage_restarting", "storage_unavailable"):  # the server's last word, then no answer
         with pytest.raises(StorageUnavailableError) as caught:
             await thread.read()
-        assert isinstance(caught.value.__cause__, OperationalError)
+        assert caught.value.code == told
 
 
 @pytest.mark.parametrize("error", [errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown])

@@ -52,6 +52,7 @@ async def run(pool, statement):
             await conn.execute(statement)
 
 
+@pytest.mark.direct("parameters in the DSN")
 async def test_limits_of_the_server(database):
     async with make_pool(with_options(database, statement_timeout="100ms"), max_size=1) as pool:
         assert await told(run(pool, "SELECT pg_sleep(20)")) == (StatementTimeoutError, "storage_timeout")
@@ -68,6 +69,7 @@ async def test_a_session_that_an_administrator_ends(database):
         await run(pool, "SELECT 1")
 
 
+@pytest.mark.direct("its own limit")
 async def test_a_server_that_takes_no_more_connections(database):
     role = "one_connection"
     with psycopg.connect(database, autocommit=True) as connection:
@@ -86,11 +88,13 @@ async def test_a_server_that_takes_no_more_connections(database):
 
 
 @pytest.mark.one_server("asks whom its server lets in")
+@pytest.mark.direct("logins")
 async def test_a_login_that_is_refused(database):
     for wrong in ({"password": "wrong"}, {"user": "nobody_of_this_name"}, {"dbname": "no_database_of_this_name"}):
         assert await told(migrate(make_conninfo(database, **wrong))) == (LoginRefusedError, "storage_login")
 
 
+@pytest.mark.direct("parameters in the DSN")
 async def test_a_server_that_only_reads_serves_searches_and_refuses_saves(database):
     async with opened(database) as storage:
         await storage.memories.save("ann", [RECORD])

@@ -59,6 +59,7 @@ async def test_a_pool_in_use_is_busy_and_the_database_is_well(database):
 
 
 @pytest.mark.parametrize("in_use", [False, True])
+@pytest.mark.direct("a relay before the server")
 async def test_a_database_that_is_down_is_down_whether_or_not_its_pool_is_in_use(migrated_relay, in_use):
     async with served(migrated_relay.dsn, Settings(pool_size=1)) as (storage, client), AsyncExitStack() as held:
         if in_use:

@@ -132,6 +132,7 @@ def test_no_password_is_shown():
 
 
 @pytest.mark.one_server("makes a standby of the tests' own server")
+@pytest.mark.direct("a DSN of several servers")
 async def test_after_a_failover_the_new_primary_is_written_to(database):
     with copy_of(database, follows=True) as standby:
         given, there = conninfo_to_dict(database), conninfo_to_dict(standby.dsn)
@@ -157,6 +158,7 @@ async def test_after_a_failover_the_new_primary_is_written_to(database):
 
 
 @pytest.mark.one_server("makes a standby of the tests' own server")
+@pytest.mark.direct("a DSN of several servers")
 async def test_a_pool_leaves_a_server_that_was_demoted(database):
     with copy_of(database, follows=True) as standby:
         given, there = conninfo_to_dict(database), conninfo_to_dict(standby.dsn)

@@ -214,6 +214,7 @@ async def test_indexes_come_and_go_with_the_memories(database):
         assert await with_memories(LIMIT // 2 - 1) == (0, False)
 
 
+@pytest.mark.direct("parameters in the DSN")
 async def test_a_killed_build_is_repeated(database):
     async with opened(database) as (_, space, large_users):
         fill(database, space, "ann", LIMIT + 1)

@@ -36,6 +36,7 @@ def turn(position, text):
     return MemoryRecord(text=text, type="turn", thread_id="thread", position=position)
 
 
+@pytest.mark.direct("parameters in the DSN")
 async def test_no_text_is_readable_at_rest_and_all_of_it_comes_back(database):
     token = "zanzibarine"
     async with opened(database, Keyring([make_key()])) as storage:

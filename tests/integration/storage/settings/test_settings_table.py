@@ -88,6 +88,7 @@ async def test_thresholds_that_an_environment_contradicts_are_left_out_and_the_r
     assert settings.memory_retrieve_limit == 3
 
 
+@pytest.mark.direct("a relay before the server")
 async def test_a_database_that_is_down_leaves_what_was_seen_last(migrated_relay, open_pool):
     async with open_pool(migrated_relay.dsn) as pool:
         store = PostgresSettingsStore(pool, environment=MemorySettings())

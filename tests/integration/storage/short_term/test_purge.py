@@ -176,6 +176,7 @@ async def use_everything(storage, mark):
     await purge_short_term(storage.pool)
 
 
+@pytest.mark.direct("prepared statements")
 async def test_plans_made_on_empty_tables_read_no_more_when_they_are_full(place):
     async with open_storage(place.dsn, settings=Settings(pool_size=1), embeddings=StubEmbeddings(dims=16)) as storage:
         for mark in ("a", "b"):

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, TTLConfig
 from langgraph.store.postgres.aio import AsyncPostgresStore
+from psycopg.conninfo import make_conninfo
 
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
@@ -95,7 +96,8 @@ def stored_items(kind: str, database: str) -> Callable[[], int]:
 
 
 async def _make_langgraph_tables(dsn):
-    async with _langgraph_store(dsn, None, None) as opened:
+    finds_vector = make_conninfo(dsn, options="-c search_path=public,extensions")  # see testkit.elsewhere
+    async with _langgraph_store(finds_vector, None, None) as opened:
         await opened.setup()
 
 

@@ -39,11 +39,12 @@ async def test_the_key_in_the_data_folder_serves_a_second_start(database, monkey
 async def test_neither_the_key_nor_an_id_is_in_the_database(database):
     async with open_storage(database, embeddings=EMBEDDINGS) as storage:
         await storage.memories.save("ann@example.com", [MemoryRecord(text="Keeps parrots")])
-    key = base64.b64decode(load_settings().identity_key.get_secret_value())
+    settings = load_settings()
+    key = base64.b64decode(settings.identity_key.get_secret_value())
     with psycopg.connect(database) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'discreet'").fetchall()
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (settings.db_schema,))
         written = b""
-        for (table,) in tables:
+        for (table,) in tables.fetchall():
             with connection.cursor().copy(f"COPY discreet.{table} TO STDOUT") as copy:
                 written += b"".join(map(bytes, copy))
     assert b"parrots" in written  # the search does find what is there

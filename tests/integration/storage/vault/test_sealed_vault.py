@@ -68,6 +68,7 @@ async def test_a_row_that_was_moved_or_changed_is_lost(place, kept):
 
 
 @pytest.mark.one_server("searches the files of the tests' own server")
+@pytest.mark.direct("parameters in the DSN")
 async def test_neither_files_nor_log_of_the_database_have_anything_readable(database, token):
     """With a server that logs every statement and its parameters, as an administrator may have it."""
     names = {name: f"{token}{name}" for name in ("turn", "key", "value", "medium", "dropped")}
