@@ -149,9 +149,8 @@ def wire(
     )
     store = DiscreetStore(runner, redactor=redactor)
     works: dict[str, Work] = {
-        "short_term": after(PURGE_DELAY_SECONDS, partial(purge_short_term, pool)),
+        "expired": after(PURGE_DELAY_SECONDS, partial(_delete_expired, pool)),
         "token_counts": TokenSums(pool).keep,
-        "expired_users": after(PURGE_DELAY_SECONDS, partial(delete_expired_users, pool)),
         "vault": after(PURGE_DELAY_SECONDS, partial(purge_vault, pool)),
     }
     if settings.reembed:
@@ -182,3 +181,11 @@ def wire(
         watching={"settings": memory_settings.read},
         closing=[lambda: store.stop_ttl_sweeper(None), memories.close, *closing, *closing_vault],
     )
+
+
+async def _delete_expired(pool: Pool) -> None:
+    """Delete the sessions and the users whose time is over: one after the other, as they share a lease."""
+    try:
+        await purge_short_term(pool)
+    finally:
+        await delete_expired_users(pool)
