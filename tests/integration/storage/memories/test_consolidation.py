@@ -202,6 +202,17 @@ async def test_over_the_limit_superseded_ones_go_first_then_the_least_useful_and
         assert "moment of long ago" in {record.text for record in given}
 
 
+async def test_over_the_limit_so_many_are_evicted_that_the_next_saves_need_not(database):
+    now = datetime.now(UTC)
+    async with memories_at(database, {}, max_memories_per_user=40) as memories:
+        await memories.save("ann", [fact(f"fact {n} of old", now - timedelta(days=n)) for n in range(40)])
+        left = []
+        for n in range(4):
+            await memories.save("ann", [fact(f"new fact {n}", now)])
+            left.append(len(await memories.latest("ann", limit=50)))
+        assert left == [38, 39, 40, 38]  # 95 % of 40 is 38
+
+
 async def test_turns_and_reasoning_are_outside_the_limit(database):
     async with memories_at(database, {}, max_memories_per_user=2) as memories:
         turns = [fact(f"turn {n}", type="turn", thread_id="t", position=n) for n in range(6)]
