@@ -44,8 +44,7 @@ SELECT FROM discreet.user_memories WHERE user_key = %(user_key)s FOR NO KEY UPDA
 """
 
 _TAKE: LiteralString = """
-DELETE FROM discreet.user_token WHERE user_key = %(user_key)s
-RETURNING array_send(tokens) AS tokens, array_send(documents) AS documents
+DELETE FROM discreet.user_token WHERE user_key = %(user_key)s RETURNING tokens, documents
 """
 _HEADER_BYTES = 20
 """Of an array of one dimension in binary format. Then there is the size of each element, in 4 bytes, and the element."""
@@ -104,9 +103,12 @@ async def count_tokens(
 async def _take(cursor: AsyncCursor[dict[str, Any]], user_key: UUID) -> Counter[int]:
     """Delete the rows of a user, who must be locked; return what they add up to."""
     counts: Counter[int] = Counter()
-    for row in await (await cursor.execute(_TAKE, {"user_key": user_key})).fetchall():
-        for token, documents in zip(_numbers(row["tokens"], 8), _numbers(row["documents"], 4), strict=True):
-            counts[token] += documents
+    await cursor.execute(_TAKE, {"user_key": user_key}, binary=True)
+    if (taken := cursor.pgresult) is not None:
+        for row in range(taken.ntuples):
+            tokens, documents = _numbers(taken.get_value(row, 0), 8), _numbers(taken.get_value(row, 1), 4)
+            for token, number in zip(tokens, documents, strict=True):
+                counts[token] += number
     return counts
 
 
@@ -118,9 +120,9 @@ async def _add(cursor: AsyncCursor[dict[str, Any]], user_key: UUID, counts: Mapp
         await cursor.execute(_ADD, {"user_key": user_key, "change_key": uuid4(), **given})
 
 
-def _numbers(sent: bytes, size: int) -> list[int]:
+def _numbers(sent: bytes | None, size: int) -> list[int]:
     """Return the numbers of `size` bytes in an array in binary format: the driver takes ten times as long."""
-    elements = np.frombuffer(sent, dtype=[("size", ">i4"), ("number", f">i{size}")], offset=_HEADER_BYTES)
+    elements = np.frombuffer(sent or b"", dtype=[("size", ">i4"), ("number", f">i{size}")], offset=_HEADER_BYTES)
     numbers: list[int] = elements["number"].tolist()
     return numbers
 
