@@ -69,6 +69,7 @@ _POOLER_PHRASES: Final = {
     "idle transaction timeout": "The pooler ended a transaction that stood idle for longer than its idle_transaction_timeout.",
     "client_idle_timeout": "The pooler closed a connection that stood idle for longer than its client_idle_timeout.",
     "no such database": "The pooler knows no database of this name. Check the DSN, and the pooler's list.",
+    "statement pooling": "The pooler is in statement mode, which has no transactions. Set its pool_mode to transaction.",
     "pooler is shut": "The pooler is shutting down. Try again in a moment.",
 }
 """How PgBouncer says it."""

@@ -40,6 +40,11 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
         (errors.InvalidSqlStatementName("x"), PoolerError, "DISCREET_POOLER=true"),
         (errors.DuplicatePreparedStatement("x"), PoolerError, "DISCREET_POOLER=true"),
         (errors.ProtocolViolation("FATAL:  query_wait_timeout"), PoolerError, "query_wait_timeout"),
+        (
+            errors.ProtocolViolation("FATAL:  transaction blocks not allowed in statement pooling mode"),
+            PoolerError,
+            "pool_mode",
+        ),
         (errors.ProtocolViolation("FATAL:  something new"), PoolerError, "pooler"),
         (errors.InvalidPassword("x"), LoginRefusedError, "password"),
         (errors.SystemError("x"), StorageUnavailableError, "answered"),

@@ -119,6 +119,13 @@ async def test_a_pooler_without_a_free_server(through):
             assert await told(run(pool, "SELECT 1")) == (PoolerError, "storage_pooler")
 
 
+async def test_a_pooler_without_transactions(through):
+    with through(pool_mode="statement") as dsn:
+        async with opened(dsn) as storage:
+            with pytest.raises(PoolerError, match="pool_mode"):
+                await storage.memories.save("ann", [RECORD])
+
+
 async def test_a_pooler_that_refuses_options_or_has_no_such_database(through):
     with through() as dsn:
         assert await told(migrate(with_options(dsn, work_mem="8MB"))) == (PoolerError, "storage_pooler")

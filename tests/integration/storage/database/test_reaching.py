@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
+import threading
 from contextlib import suppress
 from types import ModuleType
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from discreet.errors import ConfigurationError, LoginRefusedError, ReadOnlyServe
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
+from discreet.storage.database.connecting import target
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.connecting.pool import make_pool
 from discreet.storage.database.connecting.target import Target
@@ -125,6 +127,29 @@ async def test_a_provider_that_fails_is_told_without_its_words(rotating):
     with pytest.raises(LoginRefusedError, match="RuntimeError") as caught:
         await migrate(Target(dsn=dsn, password=broken))
     assert "ann" not in str(caught.value)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_provider_that_never_answers_is_not_waited_for(rotating, monkeypatch, asynchronous):
+    dsn, *_ = rotating
+    monkeypatch.setattr(target, "CONNECT_SECONDS", 0.2)
+    end = threading.Event()
+    provider = asyncio.Event().wait if asynchronous else end.wait
+    try:
+        with pytest.raises(LoginRefusedError, match=r"for 0\.2 seconds"):
+            await migrate(Target(dsn=dsn, password=provider))
+        async with make_pool(Target(dsn=dsn, password=provider), max_size=1) as pool:
+            with pytest.raises(LoginRefusedError, match=r"for 0\.2 seconds"), storage_errors():
+                await pool.getconn(1)
+    finally:
+        end.set()
+
+
+@pytest.mark.parametrize("returned", [None, 5, b"word", "two\0words"])
+async def test_a_provider_that_returns_no_password(rotating, returned):
+    dsn, *_ = rotating
+    with pytest.raises(LoginRefusedError, match="password provider"):
+        await migrate(Target(dsn=dsn, password=lambda: returned))
 
 
 def test_no_password_is_shown():

@@ -7,7 +7,7 @@ import importlib
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -66,21 +66,26 @@ class Target:
         """Return what else the driver needs to connect.
 
         Raises:
-            LoginRefusedError: The password provider failed.
+            LoginRefusedError: The password provider failed, or took `CONNECT_SECONDS`.
         """
         if self.password is None:
             return {}
         try:
-            if inspect.iscoroutinefunction(self.password):
-                return {"password": await self.password()}
-            said = await asyncio.to_thread(self.password)
-            return {"password": await said if inspect.isawaitable(said) else said}
+            async with asyncio.timeout(CONNECT_SECONDS):
+                password = await _provided(self.password)
         except DiscreetError:
             raise
+        except TimeoutError:
+            raise LoginRefusedError(
+                f"No password: the password provider said nothing for {CONNECT_SECONDS} seconds."
+            ) from None
         except Exception as error:  # noqa: BLE001  # a cloud's client fails in ways of its own, and may quote a credential
             raise LoginRefusedError(
                 f"No password: the password provider failed ({type(error).__name__}). Call it by itself to see why."
             ) from None
+        if not isinstance(password, str) or "\0" in password:
+            raise LoginRefusedError("No password: what the password provider returned is none.")
+        return {"password": password}
 
     def _parameters(self) -> dict[str, Any]:
         try:
@@ -109,6 +114,13 @@ def target_of(
         password=password or _provider(settings.postgres_password_provider),
         pooler=settings.pooler,
     )
+
+
+async def _provided(provider: PasswordProvider) -> str:
+    if inspect.iscoroutinefunction(provider):
+        return cast(str, await provider())
+    said = await asyncio.to_thread(provider)
+    return await said if inspect.isawaitable(said) else said
 
 
 def _provider(name: str | None) -> PasswordProvider | None:
