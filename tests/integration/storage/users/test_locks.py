@@ -55,6 +55,36 @@ async def test_others_go_on_while_one_user_is_held_elsewhere(storage):
     assert len(await storage.memories.latest("ann")) == 9
 
 
+async def test_others_go_on_while_somebody_new_is_saved_for_elsewhere(storage):
+    async with open_storage(storage.dsn, embeddings=StubEmbeddings(dims=64)) as elsewhere:
+        async with UserLocks(elsewhere.pool).locked([ANN]):
+            touching = [asyncio.create_task(storage.short_term.touch("ann", f"thread {n}")) for n in range(8)]
+            saving = asyncio.create_task(save(storage, "ann"))
+            await asyncio.sleep(0.05)
+            async with asyncio.timeout(10):  # the pool has two connections
+                await save(storage, "bob")
+                await asyncio.gather(*touching)
+            assert not saving.done()
+        await saving
+
+
+async def test_others_go_on_while_somebody_is_being_erased(storage):
+    await save(storage, "ann")
+    async with await psycopg.AsyncConnection.connect(storage.dsn) as eraser:
+        await eraser.execute("UPDATE discreet.users SET epoch = epoch + 1 WHERE user_key = %s", (ANN,))
+        await eraser.execute("DELETE FROM discreet.user_memories WHERE user_key = %s", (ANN,))
+        waiting = [asyncio.create_task(save(storage, "ann")), asyncio.create_task(storage.short_term.touch("ann", "t"))]
+        async with open_storage(storage.dsn, embeddings=StubEmbeddings(dims=64)) as elsewhere:
+            waiting.append(asyncio.create_task(save(elsewhere, "ann")))
+            await asyncio.sleep(0.1)
+            with psycopg.connect(storage.dsn) as connection:
+                waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+                assert connection.execute(waits).fetchone() == (0,)
+            assert not any(task.done() for task in waiting)
+            await eraser.rollback()
+            await asyncio.gather(*waiting)
+
+
 async def test_who_comes_first_is_served_first(storage):
     await save(storage, "ann")
     async with held_elsewhere(storage, ANN):

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from discreet.errors import UserBusyError
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.users.users import Cursor, lock_user
+from discreet.storage.database.users.users import Cursor, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
 
 MAX_WAITING = 100
@@ -93,15 +93,22 @@ class UserLocks:
         raise UserBusyError(max(self._present[user_key] for user_key in user_keys) - 1)
 
     async def _try(self, held: AsyncExitStack, user_keys: Sequence[UUID], epoch: int | None) -> Locked | None:
+        """Lock all of them, those who are new once they are made; None, and no connection kept, if that can't be now."""
         async with AsyncExitStack() as opened:
             conn = await opened.enter_async_context(self._pool.connection())
-            await opened.enter_async_context(conn.transaction())
             cursor = await opened.enter_async_context(conn.cursor(binary=True))
-            memories = {}
-            for user_key in user_keys:
-                found = await lock_user(cursor, user_key, epoch=epoch)
-                if found is None:
-                    return None
-                memories[user_key] = found
-            await held.enter_async_context(opened.pop_all())
-            return Locked(cursor, memories)
+            for _ in range(2):
+                memories: dict[UUID, int] = {}
+                async with AsyncExitStack() as begun:
+                    await begun.enter_async_context(conn.transaction())
+                    for user_key in user_keys:
+                        if (found := await lock_user(cursor, user_key, epoch=epoch)) is None:
+                            break
+                        memories[user_key] = found
+                    else:
+                        await opened.enter_async_context(begun.pop_all())
+                        await held.enter_async_context(opened.pop_all())
+                        return Locked(cursor, memories)
+                for user_key in user_keys[len(memories) :]:
+                    await make_user(cursor, user_key, epoch=epoch)
+        return None

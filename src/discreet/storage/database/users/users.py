@@ -44,8 +44,13 @@ SELECT coalesce((SELECT epoch FROM found), {FIRST_EPOCH}) AS epoch
 """Make a user who is new; tell their epoch."""
 
 _MAKE_MEMORIES: LiteralString = """
-INSERT INTO discreet.user_memories (user_key) VALUES (%(user_key)s) ON CONFLICT DO NOTHING
+INSERT INTO discreet.user_memories (user_key)
+SELECT u.user_key FROM discreet.users u
+WHERE u.user_key = %(user_key)s
+  AND NOT EXISTS (SELECT FROM discreet.user_memories m WHERE m.user_key = %(user_key)s)
+ON CONFLICT DO NOTHING
 """
+"""The row is looked for first: an insert would wait for who is deleting it."""
 
 _LOCK: LiteralString = """
 SELECT m.memories
@@ -62,22 +67,23 @@ Cursor = AsyncCursor[dict[str, Any]]
 
 
 async def lock_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> int | None:
-    """Lock a user's memories until the transaction ends, and return how many there are; None if another writer is at them.
+    """Lock a user's memories until the transaction ends, and return how many there are.
 
-    Users who are new are made.
+    None if another writer is at them, or the user is new or has another epoch: `make_user` tells.
+    """
+    row = await (await cursor.execute(_LOCK, {"user_key": user_key, "epoch": epoch})).fetchone()
+    return None if row is None else row["memories"]
+
+
+async def make_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> None:
+    """Make a user who is new, outside of transactions: whoever else made them would wait until this one's ends.
 
     Raises:
         UserErasedError: Theirs was erased after the work of `epoch` began.
     """
     given = {"user_key": user_key, "epoch": epoch, "expires_at": None}
-    for _ in range(2):
-        row = await (await cursor.execute(_LOCK, given)).fetchone()
-        if row is not None:
-            memories: int = row["memories"]
-            return memories
-        await _make(cursor, given)
-        await cursor.execute(_MAKE_MEMORIES, given)
-    return None
+    await _make(cursor, given)
+    await cursor.execute(_MAKE_MEMORIES, given)
 
 
 async def write_for_user(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
