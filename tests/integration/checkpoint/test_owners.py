@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +132,27 @@ async def test_what_was_nobodys_is_the_first_users_who_comes(saver, empty_databa
     await graph.ainvoke(SAID, thread())
     await graph.aupdate_state(thread(), {"messages": [("user", "Added")]})
     await graph.ainvoke(SAID, thread(user_id="ann"))
+    assert set.union(*owners(empty_database).values()) == {ANN}
+
+
+async def test_what_is_stored_while_a_thread_is_adopted_is_adopted_too(saver, empty_database):
+    graph = graph_of(saver)
+    await graph.ainvoke(SAID, thread())
+    async with await psycopg.AsyncConnection.connect(empty_database) as other:  # a writer that holds the thread's row
+        await other.execute("SELECT FROM checkpoint_threads WHERE thread_id = 't' FOR SHARE")
+        await other.execute(
+            "INSERT INTO checkpoint_writes "
+            "(thread_id, checkpoint_id, task_id, task_path, idx, channel, type, blob, user_key) "
+            "SELECT thread_id, checkpoint_id, 'late', '', 0, 'seen', 'null', '', user_key FROM checkpoints LIMIT 1"
+        )
+        adopting = asyncio.create_task(graph.ainvoke(SAID, thread(user_id="ann")))
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        async with await psycopg.AsyncConnection.connect(empty_database, autocommit=True) as watching:
+            async with asyncio.timeout(20):
+                while await (await watching.execute(waits)).fetchone() == (0,):
+                    await asyncio.sleep(0.01)
+        await other.commit()
+        await adopting
     assert set.union(*owners(empty_database).values()) == {ANN}
 
 

@@ -139,7 +139,9 @@ class MessageRows:
         """Give the thread to `owner`, if it was nobody's or its own."""
         thread_key = self._keys().of_thread(thread_id)
         if owner != thread_key and (answer["owner"] == thread_key or (answer["is_new"] and not begun)):
-            yield Statement(ADOPT, {"thread_id": thread_id, "user_key": owner, "thread_key": thread_key})
+            adopt = Statement(ADOPT, {"thread_id": thread_id, "user_key": owner, "thread_key": thread_key})
+            yield adopt
+            yield adopt  # the first may have waited for others that stored, and did not see what
 
     def put_writes(
         self,
