@@ -37,6 +37,9 @@ from discreet.storage.memories.search import Search, build_search
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.usage_counts import UsageCounts
 
+AT_ONCE = 500
+"""Memories that are read at least, once the newest ones turned out to be under a lost key."""
+
 MAX_QUERY_CHARS = 2_000
 """How much of a question is searched for. Longer ones are pasted documents, known by how they begin."""
 
@@ -219,9 +222,18 @@ class PostgresMemories:
         """
         user_key = self._key_of(check_user_id(user_id))
         filters = filters and redacted_filters(filters, self._redactor)
-        limit = max(0, limit)
-        rows = await self._rows(build_latest(user_key, limit=limit, filters=filters, older_than=older_than, held=held))
-        return readable(rows, self._rules.sealer)
+        found: list[MemoryRecord] = []
+        wanted = limit
+        while len(found) < limit:
+            rows = await self._rows(
+                build_latest(user_key, limit=wanted, filters=filters, older_than=older_than, held=held)
+            )
+            found += readable(rows, self._rules.sealer)
+            if len(rows) < wanted:
+                break
+            older_than = rows[-1]["created_at"], rows[-1]["entry_id"]
+            wanted = max(limit - len(found), AT_ONCE)
+        return found[: max(0, limit)]
 
     async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
         """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.

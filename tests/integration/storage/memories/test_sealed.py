@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import psycopg
@@ -103,6 +103,21 @@ async def test_a_lost_key_costs_the_rows_under_it_and_no_others(database, caplog
         assert again.entry_id == said.entry_id
         assert (await memories.get("ann", said.entry_id)).text == "About a dog"
         assert await memories.delete("ann", again.entry_id)
+
+
+async def test_a_page_is_filled_with_what_is_older_than_rows_under_a_lost_key(database, monkeypatch):
+    monkeypatch.setattr("discreet.storage.memories.memories.AT_ONCE", 2)
+    known = Keyring([make_key()])
+    for keys, days in [(known, range(4)), (Keyring([make_key()]), range(4, 9)), (known, range(9, 10))]:
+        async with opened(database, keys) as storage:
+            said = [MemoryRecord(text=f"Day {day}", created_at=NOW + timedelta(days=day)) for day in days]
+            await storage.memories.save("ann", said, dedup=False)
+    async with opened(database, known) as storage:
+        first = await storage.memories.latest("ann", limit=2)
+        assert [record.text for record in first] == ["Day 9", "Day 3"]
+        second = await storage.memories.latest("ann", limit=9, older_than=first[-1].entry_id)
+        assert [record.text for record in second] == ["Day 2", "Day 1", "Day 0"]
+        assert await storage.memories.latest("ann", limit=0) == []
 
 
 async def test_what_was_stored_before_the_key_and_under_the_key_before_stays_readable(database):
