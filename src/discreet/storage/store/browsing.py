@@ -11,10 +11,11 @@ from langgraph.store.base import SearchOp
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
+from discreet.errors import EncryptionError
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.search import Search
 from discreet.storage.store.filters import FITS, Condition, filter_parameters, fits
-from discreet.storage.store.items import ITEM_COLUMNS, VISIBLE, Row, value_of
+from discreet.storage.store.items import ITEM_COLUMNS, VISIBLE, Row, report_unreadable_items, value_of
 
 _ITEMS: LiteralString = f"""
 SELECT {ITEM_COLUMNS}
@@ -53,18 +54,26 @@ async def opened_fitting(
 ) -> list[Row]:
     """Return the items that fit, what was written last first, where values are sealed; the first `limit` of them.
 
-    Raises:
-        EncryptionError: One can't be opened.
+    What can't be opened is left out, and the log names it.
     """
+    unreadable: list[Row] = []
+
+    def does_fit(row: Row) -> bool:
+        try:
+            return fits(value_of(row, sealer), conditions)
+        except EncryptionError:
+            unreadable.append(row)
+            return False
 
     def fitting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [row for row in rows if fits(value_of(row, sealer), conditions)]
+        return [row for row in rows if does_fit(row)]
 
     found: list[Row] = []
     async with conn.transaction(), conn.cursor("items", binary=True) as cursor:
         await cursor.execute(f"{_ITEMS} {_scope(namespaces)} {_NEWEST_FIRST}", _whose(namespaces))
         while (limit is None or len(found) < limit) and (rows := await cursor.fetchmany(CHUNK)):
             found += await asyncio.to_thread(fitting, rows)
+    report_unreadable_items(unreadable)
     return found[:limit]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,22 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from discreet.access.user_keys import UserKeys
+from discreet.errors import EncryptionError
 from discreet.retrieval.fusion import Fusion
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.search import Search
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.browsing import build_page, opened_fitting
 from discreet.storage.store.filters import Condition, conditions_of
-from discreet.storage.store.items import Row, found_item, item_of, namespaces_below, read_items, refresh_items
+from discreet.storage.store.items import (
+    Row,
+    found_item,
+    item_of,
+    namespaces_below,
+    read_items,
+    refresh_items,
+    report_unreadable_items,
+)
 from discreet.storage.store.listing import list_namespaces
 from discreet.storage.store.namespaces import item_key_of, path_of
 from discreet.storage.store.preparing import Prepared
@@ -91,13 +100,27 @@ class StoreReader:
         if op.query:
             question = self.questions[op.query]
             rows = await self._ranked(op, namespaces, question, conditions)
-            return rows, [found_item(row, sealer, score_of(row, question, self.rules.space)) for row in rows]
+            return self._found(rows, lambda row: score_of(row, question, self.rules.space))
         if conditions and sealer.seals:
             page_end = op.offset + op.limit
             rows = (await opened_fitting(self.conn, namespaces, conditions, sealer, limit=page_end))[op.offset :]
         else:
             rows = await self._fetch(build_page(op, namespaces, conditions))
-        return rows, [found_item(row, sealer) for row in rows]
+        return self._found(rows)
+
+    def _found(
+        self, rows: Sequence[Row], score: Callable[[Row], float | None] = lambda _: None
+    ) -> tuple[list[Row], list[SearchItem]]:
+        """Return the rows that can be opened, and their items. The log names the others."""
+        opened, items, unreadable = [], [], []
+        for row in rows:
+            try:
+                items.append(found_item(row, self.rules.sealer, score(row)))
+                opened.append(row)
+            except EncryptionError:
+                unreadable.append(row)
+        report_unreadable_items(unreadable)
+        return opened, items
 
     async def _ranked(
         self, op: SearchOp, namespaces: Sequence[UUID], question: StoreQuestion, conditions: list[Condition]
