@@ -90,7 +90,7 @@ class RollingSummariser:
         >>> from discreet.testing import InMemoryRollingSummaries
         >>> summariser = RollingSummariser(InMemoryRollingSummaries(), ExtractiveSummaryProvider())
         >>> asyncio.run(summariser.current("ann", "thread-1", []))
-        RollingSummary(text='', rounds=0, last_message_id=None)
+        RollingSummary(text='', rounds=0, last_message_id=None, is_readable=True)
     """
 
     def __init__(

@@ -64,11 +64,12 @@ def rounds_of(messages: Sequence[BaseMessage]) -> list[ThreadRound]:
 
 
 def belongs(summary: RollingSummary, rounds: Sequence[ThreadRound]) -> bool:
-    """Whether `summary` was made of these rounds, and not of another branch of the thread or a longer one."""
+    """Whether `summary` was made of these rounds, and not of another branch of the thread or a longer one, and can be read."""
     if not summary.rounds:
         return True
     return (
-        summary.rounds <= len(rounds)
+        summary.is_readable
+        and summary.rounds <= len(rounds)
         and summary.last_message_id is not None
         and rounds[summary.rounds - 1].answer_id == summary.last_message_id
     )

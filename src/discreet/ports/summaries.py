@@ -25,6 +25,8 @@ class RollingSummary:
     """How many rounds of the thread it covers, from the first: the cursor."""
     last_message_id: str | None = None
     """Id of the answer that ends the last round covered. It tells the summary of this branch of a thread from another's."""
+    is_readable: bool = True
+    """Whether its encryption key is known. One that isn't readable has no text, and is made anew in its place."""
 
 
 class RollingSummaries(Protocol):

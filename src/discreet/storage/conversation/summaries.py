@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, LiteralString
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import EncryptionError, StorageError
+from discreet.errors import EncryptionError
 from discreet.ports import RollingSummary, TextRedactor, of_thread
 from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.owners import Owners
 from discreet.storage.database.users.users import OWNER, write_for_user
 
@@ -77,9 +78,11 @@ class PostgresRollingSummaries:
     async def get(self, user_id: str | None, thread_id: str) -> RollingSummary:
         """Return the summary of a thread; an empty one if there is none.
 
+        One that is sealed under a key that is not known says so, and has no text.
+
         Raises:
             InvalidUserError: `user_id` can't be used.
-            StorageError: It could not be read, or is sealed under a key that is not known.
+            StorageError: It could not be read.
         """
         key = self._owners.of(user_id, thread_id)
         with storage_errors():
@@ -87,11 +90,12 @@ class PostgresRollingSummaries:
                 row = await (await cursor.execute(_GET, key)).fetchone()
         if row is None:
             return RollingSummary()
+        found = RollingSummary(rounds=row["rounds"], last_message_id=row["last_message_id"])
         try:
-            text = self._sealer.join(row["text"], row["sealed_text"], *_place(key))
-        except EncryptionError as error:
-            raise StorageError(f"The rolling summary can't be read. {error}") from error
-        return RollingSummary(text=text, rounds=row["rounds"], last_message_id=row["last_message_id"])
+            return replace(found, text=self._sealer.join(row["text"], row["sealed_text"], *_place(key)))
+        except EncryptionError:
+            report_unreadable("summary", [key["thread_key"]])
+            return replace(found, is_readable=False)
 
     async def commit(
         self,

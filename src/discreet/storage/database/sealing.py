@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+
+from discreet import metrics
 from discreet.encryption import associate, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.ports import KeyProvider
+
+logger = logging.getLogger(__name__)
+
+MAX_NAMED = 20
+"""Rows in one event of the log."""
+
+
+def report_unreadable(kind: str, ids: Sequence[object]) -> None:
+    """Count rows whose encryption key is not known, and name them by their `ids` in one event of the log."""
+    if ids:
+        metrics.unreadable_rows.inc(len(ids))
+        logger.warning("storage.unreadable kind=%s rows=%d ids=%s", kind, len(ids), ",".join(map(str, ids[:MAX_NAMED])))
 
 
 class FieldSealer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, LiteralString
 from uuid import UUID
 
@@ -12,17 +12,13 @@ import numpy as np
 from pgvector import Bit, HalfVector, SparseVector
 from psycopg.types.json import Jsonb
 
-from discreet import metrics
 from discreet.errors import EncryptionError
 from discreet.retrieval.lexical import DIMS, Impacts
 from discreet.state.records import MemoryRecord, Place, Provenance
 from discreet.storage.database.keys import app_key_of, digest
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 logger = logging.getLogger(__name__)
-
-MAX_NAMED = 20
-"""Rows that one line of the log names."""
 
 Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 """One of unit length, or one a row."""
@@ -175,7 +171,7 @@ def readable(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[Mem
             records.append(record_from(row, sealer))
         except EncryptionError:
             unreadable.append(row["entry_id"])
-    report_unreadable(unreadable)
+    report_unreadable("memory", unreadable)
     return records
 
 
@@ -186,14 +182,6 @@ def opened_or_blank(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord
     except EncryptionError:
         lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback"))
         return record_from({**row, **lost, "text": ""}, sealer)
-
-
-def report_unreadable(entry_ids: Sequence[UUID]) -> None:
-    """Count rows whose key is not known, and name them in the log."""
-    if entry_ids:
-        metrics.unreadable_rows.inc(len(entry_ids))
-        shown = ",".join(map(str, entry_ids[:MAX_NAMED]))
-        logger.warning("memory.unreadable rows=%d entry_ids=%s", len(entry_ids), shown)
 
 
 def tokens_of(row: Mapping[str, Any]) -> list[int]:

@@ -14,8 +14,8 @@ from discreet.errors import EncryptionError
 from discreet.retrieval.lexical import REACH, Impacts, Neighbour, impacts, mark_impacts, token_ids
 from discreet.state.records import Place
 from discreet.storage.database.keys import digest
-from discreet.storage.database.sealing import FieldSealer
-from discreet.storage.memories.rows import report_unreadable, sparse, text_of
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.memories.rows import sparse, text_of
 
 _AT_PLACES: LiteralString = """
 SELECT m.user_key, m.entry_id, m.thread_id, m.position, m.created_at, m.text, m.sealed_text
@@ -93,7 +93,7 @@ async def said_at(
             unreadable.append(row["entry_id"])
             continue
         said.append(Said(row["entry_id"], place, token_ids(text), mark_impacts(text, row["created_at"])))
-    report_unreadable(unreadable)
+    report_unreadable("memory", unreadable)
     return said
 
 

@@ -37,7 +37,7 @@ from discreet.storage.short_term.sql import (
     STATE,
     TOUCH,
 )
-from discreet.storage.short_term.texts import ShortTermTexts, short_term_errors
+from discreet.storage.short_term.texts import ShortTermTexts, Stored, short_term_errors
 
 GRACE_SECONDS = 3_600.0
 """For so long after its lease a holder may finish work that nobody else took over. Then its row is deleted."""
@@ -86,8 +86,7 @@ class PostgresShortTermStore:
     async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
         """Return the last `limit` rounds, oldest first."""
         rows = await self._execute(RECENT, {**self._session(user_id, thread_id), "limit": max(0, limit)})
-        with short_term_errors():
-            return [self._round(user_id, thread_id, row) for row in rows]
+        return self._texts.join_rounds(user_id, thread_id, map(_round, rows))
 
     async def claim(self, work: Work, *, lease: float) -> Claim:
         """Take `work` for `lease` seconds, unless it is taken or done."""
@@ -129,18 +128,6 @@ class PostgresShortTermStore:
         entries: int = row["entries"]
         return entries
 
-    def _round(self, user_id: str, thread_id: str, row: DictRow) -> Round:
-        said = (row["input_text"], row["sealed_input"])
-        answered = (row["output_text"], row["sealed_output"])
-        input_text, output_text = self._texts.join_round(user_id, thread_id, row["request_id"], said, answered)
-        return Round(
-            request_id=row["request_id"],
-            input_text=input_text,
-            output_text=output_text,
-            said_at=row["said_at"],
-            is_emergency=row["is_emergency"],
-        )
-
     def _session(self, user_id: str, thread_id: str) -> dict[str, Any]:
         """Return the keys of a session."""
         return {"user_key": self._keys.of_user(check_user_id(user_id)), "thread_key": digest(thread_id)}
@@ -167,6 +154,17 @@ class PostgresShortTermStore:
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 await cursor.execute(statement, given)
                 return cursor.rowcount > 0
+
+
+def _round(row: DictRow) -> Stored:
+    of_round = Round(
+        request_id=row["request_id"],
+        input_text="",
+        output_text="",
+        said_at=row["said_at"],
+        is_emergency=row["is_emergency"],
+    )
+    return of_round, (row["input_text"], row["sealed_input"]), (row["output_text"], row["sealed_output"])
 
 
 def _token(token: str) -> UUID | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import ShortTermError
 from discreet.ports import Round, Work
-from discreet.storage.short_term.texts import Columns, ShortTermTexts, short_term_errors
+from discreet.storage.short_term.texts import Columns, ShortTermTexts, Stored, short_term_errors
 
 
 def dump_round(texts: ShortTermTexts, user_id: str, thread_id: str, said: Round) -> bytes:
@@ -25,27 +25,24 @@ def dump_round(texts: ShortTermTexts, user_id: str, thread_id: str, said: Round)
     return json.dumps(item, ensure_ascii=False).encode()
 
 
-def load_round(texts: ShortTermTexts, user_id: str, thread_id: str, stored: bytes) -> Round:
+def load_round(stored: bytes) -> Stored:
     """Return the round of an item.
 
     Raises:
-        ShortTermError: It is none, or it is sealed and can't be opened.
+        ShortTermError: It is none.
     """
-    with short_term_errors():
-        item = _loaded(stored)
-        try:
-            request_id, milliseconds = str(item["rid"]), int(item["timestamp"])
-            said, answered = _columns(item, "input"), _columns(item, "output")
-        except (KeyError, ValueError, TypeError):
-            raise ShortTermError from None
-        input_text, output_text = texts.join_round(user_id, thread_id, request_id, said, answered)
-        return Round(
-            request_id=request_id,
-            input_text=input_text,
-            output_text=output_text,
-            said_at=datetime.fromtimestamp(milliseconds / 1000, UTC),
+    item = _loaded(stored)
+    try:
+        of_round = Round(
+            request_id=str(item["rid"]),
+            input_text="",
+            output_text="",
+            said_at=datetime.fromtimestamp(int(item["timestamp"]) / 1000, UTC),
             is_emergency=bool(item.get("is_emergency")),
         )
+        return of_round, _columns(item, "input"), _columns(item, "output")
+    except (KeyError, ValueError, TypeError, OverflowError, OSError):
+        raise ShortTermError from None
 
 
 def dump_answer(texts: ShortTermTexts, work: Work, answer: str) -> bytes:

@@ -74,7 +74,7 @@ class RedisShortTermStore:
         if limit < 1:
             return []
         items = await self._client.command("LRANGE", history, -limit, -1)
-        return [load_round(self._texts, user_id, thread_id, item) for item in items]
+        return self._texts.join_rounds(user_id, thread_id, map(load_round, items))
 
     async def claim(self, work: Work, *, lease: float) -> Claim:
         """Take `work` for `lease` seconds, unless it is taken or done."""

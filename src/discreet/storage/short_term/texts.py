@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -11,10 +11,14 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import EncryptionError, ShortTermError, StorageError
 from discreet.ports import Round, TextRedactor, Work, of_thread
 from discreet.state.text import storable
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.keys import digest
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 Columns = tuple[str | None, bytes | None]
 """A text, plain or sealed: one of both is None."""
+
+Stored = tuple[Round, Columns, Columns]
+"""A round without its texts, and those: what was said and the answer."""
 
 
 @contextmanager
@@ -63,17 +67,24 @@ class ShortTermTexts:
         split = self.sealer.split
         return split(said.input_text, "round", "input", *place), split(said.output_text, "round", "output", *place)
 
-    def join_round(
-        self, user_id: str, thread_id: str, request_id: str, said: Columns, answered: Columns
-    ) -> tuple[str, str]:
-        """Return the texts that `split_round` took.
+    def join_rounds(self, user_id: str, thread_id: str, stored: Iterable[Stored]) -> list[Round]:
+        """Return the rounds with the texts that `split_round` took, but for those whose key is not known.
 
-        Raises:
-            EncryptionError: They are sealed, and the key is not known, or belong to another round.
+        These are counted, and named in the log by digests of their request ids.
         """
-        place = (user_id, thread_id, request_id)
         join = self.sealer.join
-        return join(*said, "round", "input", *place), join(*answered, "round", "output", *place)
+        rounds, unreadable = [], []
+        for of_round, said, answered in stored:
+            place = (user_id, thread_id, of_round.request_id)
+            try:
+                input_text = join(*said, "round", "input", *place)
+                output_text = join(*answered, "round", "output", *place)
+            except EncryptionError:
+                unreadable.append(digest(of_round.request_id))
+                continue
+            rounds.append(replace(of_round, input_text=input_text, output_text=output_text))
+        report_unreadable("round", unreadable)
+        return rounds
 
     def split_answer(self, work: Work, answer: str) -> Columns:
         """Return what is stored of a redacted answer."""

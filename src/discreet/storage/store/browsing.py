@@ -12,10 +12,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from discreet.errors import EncryptionError
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.memories.search import Search
 from discreet.storage.store.filters import FITS, Condition, filter_parameters, fits
-from discreet.storage.store.items import ITEM_COLUMNS, VISIBLE, Row, report_unreadable_items, value_of
+from discreet.storage.store.items import ITEM_COLUMNS, VISIBLE, Row, value_of
 
 _ITEMS: LiteralString = f"""
 SELECT {ITEM_COLUMNS}
@@ -56,13 +56,13 @@ async def opened_fitting(
 
     What can't be opened is left out, and the log names it.
     """
-    unreadable: list[Row] = []
+    unreadable: list[UUID] = []
 
     def does_fit(row: Row) -> bool:
         try:
             return fits(value_of(row, sealer), conditions)
         except EncryptionError:
-            unreadable.append(row)
+            unreadable.append(row["item_key"])
             return False
 
     def fitting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ async def opened_fitting(
         await cursor.execute(f"{_ITEMS} {_scope(namespaces)} {_NEWEST_FIRST}", _whose(namespaces))
         while (limit is None or len(found) < limit) and (rows := await cursor.fetchmany(CHUNK)):
             found += await asyncio.to_thread(fitting, rows)
-    report_unreadable_items(unreadable)
+    report_unreadable("item", unreadable)
     return found[:limit]
 
 

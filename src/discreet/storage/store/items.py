@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 from uuid import UUID
 
 from langgraph.store.base import Item, SearchItem
 from psycopg import AsyncCursor
 
-from discreet import metrics
 from discreet.storage.database.sealing import FieldSealer
-from discreet.storage.memories.rows import MAX_NAMED
 from discreet.storage.store.namespaces import labels_of, span_of
-
-logger = logging.getLogger(__name__)
 
 Row = Mapping[str, Any]
 """A row with `ITEM_COLUMNS`."""
@@ -159,14 +153,6 @@ def found_item(row: Row, sealer: FieldSealer, score: float | None = None) -> Sea
     """Return the item of a row, as a search gives it."""
     item = item_of(row, sealer)
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-
-
-def report_unreadable_items(rows: Collection[Row]) -> None:
-    """Count items whose key is not known, and name them in the log."""
-    if rows:
-        metrics.unreadable_rows.inc(len(rows))
-        shown = ",".join(str(row["item_key"]) for row in islice(rows, MAX_NAMED))
-        logger.warning("store.unreadable items=%d item_keys=%s", len(rows), shown)
 
 
 def _owner(user_key: UUID, item_key: UUID) -> tuple[str, ...]:

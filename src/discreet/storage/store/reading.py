@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 from discreet.access.user_keys import UserKeys
 from discreet.errors import EncryptionError
 from discreet.retrieval.fusion import Fusion
-from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.memories.search import Search
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.browsing import build_page, opened_fitting
@@ -26,7 +26,6 @@ from discreet.storage.store.items import (
     namespaces_below,
     read_items,
     refresh_items,
-    report_unreadable_items,
 )
 from discreet.storage.store.listing import list_namespaces
 from discreet.storage.store.namespaces import item_key_of, path_of
@@ -118,8 +117,8 @@ class StoreReader:
                 items.append(found_item(row, self.rules.sealer, score(row)))
                 opened.append(row)
             except EncryptionError:
-                unreadable.append(row)
-        report_unreadable_items(unreadable)
+                unreadable.append(row["item_key"])
+        report_unreadable("item", unreadable)
         return opened, items
 
     async def _ranked(

@@ -94,7 +94,7 @@ async def test_a_lost_key_costs_the_rows_under_it_and_no_others(database, caplog
         assert found == {before.entry_id, after.entry_id, known.entry_id}
         assert {record.entry_id for record in await memories.latest("ann")} == found
         event = caplog.records[-1].getMessage()
-        assert "memory.unreadable rows=2" in event
+        assert "storage.unreadable kind=memory rows=2" in event
         assert str(said.entry_id) in event
         assert str(fact.entry_id) in event
         [replaced] = await memories.save("ann", [MemoryRecord(text="Has a dog", entry_id=fact.entry_id)])

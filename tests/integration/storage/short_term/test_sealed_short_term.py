@@ -37,5 +37,16 @@ async def test_texts_stay_readable_while_their_key_is_known(sealed, token):
     sealed.keys.forget(old.id)
     with pytest.raises(ShortTermError):
         await sealed.store.claim(AUDIO, lease=60.0)
-    with pytest.raises(ShortTermError):
-        await sealed.store.recent_rounds("ann", "1")
+
+
+async def test_rounds_under_a_lost_key_are_left_out_and_named(sealed, token, caplog):
+    for n in range(3):
+        said = Round(request_id=f"r{n}", input_text=token, output_text=str(n), said_at=datetime.now(UTC))
+        await sealed.store.append_round("ann", "1", said)
+        if n == 1:
+            old = sealed.keys.current()
+            sealed.keys.rotate()
+    sealed.keys.forget(old.id)
+    assert [said.output_text for said in await sealed.store.recent_rounds("ann", "1")] == ["2"]
+    [event] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "storage.unreadable kind=round rows=2" in event

@@ -363,7 +363,7 @@ async def test_an_item_under_a_lost_key_is_left_out_of_what_is_found(database, c
         searches = [{}, {"query": "tea"}, {"filter": {"kind": "tea"}}, {"query": "tea", "filter": {"kind": "tea"}}]
         for asked in searches:
             assert [item.key for item in await storage.store.asearch(SPACE, **asked)] == ["kept"]
-            assert "store.unreadable items=1" in caplog.records[-1].getMessage()
+            assert "storage.unreadable kind=item rows=1" in caplog.records[-1].getMessage()
         with pytest.raises(EncryptionError):
             await storage.store.aget(SPACE, "lost")
         await storage.store.adelete(SPACE, "lost")

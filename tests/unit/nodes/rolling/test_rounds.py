@@ -46,6 +46,7 @@ def test_a_summary_belongs_to_the_branch_whose_answer_it_ends_with(build):
     assert belongs(RollingSummary(text="x", rounds=5, last_message_id="a5"), rounds)
     assert not belongs(RollingSummary(text="x", rounds=5, last_message_id="other-a5"), rounds)
     assert not belongs(RollingSummary(text="x", rounds=10, last_message_id="a10"), rounds)
+    assert not belongs(RollingSummary(rounds=5, last_message_id="a5", is_readable=False), rounds)
 
 
 def test_messages_without_ids_prove_nothing():

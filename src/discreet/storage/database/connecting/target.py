@@ -7,7 +7,7 @@ import importlib
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -116,9 +116,9 @@ def target_of(
     )
 
 
-async def _provided(provider: PasswordProvider) -> str:
+async def _provided(provider: PasswordProvider) -> object:
     if inspect.iscoroutinefunction(provider):
-        return cast(str, await provider())
+        return await provider()
     said = await asyncio.to_thread(provider)
     return await said if inspect.isawaitable(said) else said
 
