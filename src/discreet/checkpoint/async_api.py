@@ -192,7 +192,8 @@ class AsyncApi(TwoTierSaver):
                 await self._astore(config, pause)
             if plan.closing and self._history_ttl and (spill := self._aspill) and not locate(plan.config)[1].ns:
                 ended = self._interrupts.ended(plan.config)
-                await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl)
+                since = self._late.last_known(config)
+                await spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._aspill):
                 await spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
@@ -226,7 +227,7 @@ class AsyncApi(TwoTierSaver):
         """Leave the turn where another process finds it, if it waits for a person now."""
         if (spill := self._aspill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
             thread_id, _ = locate(config)
-            await spill.save(thread_id, spilled)
+            await spill.save(thread_id, spilled, since=self._late.last_known(config))
             await self._aobserve([thread_id])
             try:
                 self._check_late(config)

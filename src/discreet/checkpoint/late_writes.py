@@ -128,15 +128,15 @@ class LateWrites:
         """Return `put` with what the database is to know of its run; `config` is that which LangGraph put with."""
         if not self.timed_by_database:
             return put
-        run = self._run(config)
-        if run is None:
-            since = ALWAYS
-        elif run.since == NO_DELETION:
-            since = NEVER
-        else:
-            since = run.since.isoformat()
-        told = {SINCE: since, OWNER: user_of(config, otherwise=self._default_user)}
+        since = self.last_known(config)
+        told_since = ALWAYS if since is None else NEVER if since == NO_DELETION else since.isoformat()
+        told = {SINCE: told_since, OWNER: user_of(config, otherwise=self._default_user)}
         return put._replace(config={"configurable": {**put.config["configurable"], **told}})
+
+    def last_known(self, config: RunnableConfig) -> datetime | None:
+        """Return the last deletion before the run began; None for a write of no run, or if the database doesn't tell the time."""
+        run = self._run(config)
+        return run.since if run is not None and self.timed_by_database else None
 
     def check(self, config: RunnableConfig, *, is_orphan: IsOrphan | None = None) -> None:
         """Look whether what LangGraph writes with `config` belongs to what was deleted.

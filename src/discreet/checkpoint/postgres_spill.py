@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from typing import Any
 
 from psycopg import AsyncConnection, Connection
@@ -23,7 +24,7 @@ from discreet.checkpoint.postgres.names import Tables
 from discreet.checkpoint.postgres.schema import OWN_TABLES, THREADS, Found, Step, missing_schema
 from discreet.checkpoint.postgres.setting_up import look, set_up, sync_look, sync_set_up
 from discreet.checkpoint.postgres.statements import Statement
-from discreet.checkpoint.postgres.threads import NOBODY
+from discreet.checkpoint.postgres.threads import NOBODY, OVER
 from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
 from discreet.encryption import associate, seal, unseal
@@ -50,19 +51,24 @@ CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
 INDEX = "checkpoint_spill_expires_at"
 CREATE_INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX} ON checkpoint_spill (expires_at)"
 
-SAVE = """
+SAVE = f"""
+WITH thread AS MATERIALIZED (
+    SELECT thread_id, user_key, deleted_at FROM checkpoint_threads WHERE thread_id = %(thread_id)s FOR SHARE
+)
 INSERT INTO checkpoint_spill AS kept (thread_id, ended, head, generation, expires_at, sealed, user_key, saved_at)
 SELECT
     thread_id, %(ended)s, %(head)s, %(generation)s, now() + make_interval(secs => %(ttl_seconds)s), %(sealed)s,
     user_key, now()
-FROM checkpoint_threads WHERE thread_id = %(thread_id)s
+FROM thread
+WHERE deleted_at IS NULL OR {OVER} OR deleted_at <= coalesce(%(since)s::timestamptz, 'infinity')
 ON CONFLICT (thread_id, ended) DO UPDATE
 SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.head, generation = EXCLUDED.generation,
     expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
     OR kept.expires_at <= EXCLUDED.saved_at
-"""
-"""Two tasks of a step may ask at once, and their saves overtake each other: the newer one stays."""
+"""  # noqa: S608  # constants
+"""Two tasks of a step may ask at once, and their saves overtake each other: the newer one stays. A deletion of the thread waits
+for this, or is seen: it has the row of the thread locked before it looks for what to delete."""
 
 KNOW = "INSERT INTO checkpoint_threads (thread_id, user_key) VALUES (%(thread_id)s, %(nobody)s) ON CONFLICT DO NOTHING"
 """For a thread of which nothing is stored yet: a row of the spill has the owner of its thread."""
@@ -124,7 +130,9 @@ class _SealedRows:
         self._keys = keys
         self._ttl_seconds = load_settings().pause_seconds if ttl_seconds is None else ttl_seconds
 
-    def _seal(self, thread_id: str, spilled: Spilled, ttl_seconds: float | None) -> dict[str, Any]:
+    def _seal(
+        self, thread_id: str, spilled: Spilled, ttl_seconds: float | None, since: datetime | None
+    ) -> dict[str, Any]:
         """Return the row of `spilled`."""
         sealed = seal(spilled.payload, _belongs_to(thread_id, spilled.version), self._keys)
         return {
@@ -135,6 +143,7 @@ class _SealedRows:
             "ttl_seconds": self._ttl_seconds if ttl_seconds is None else ttl_seconds,
             "sealed": sealed,
             "nobody": NOBODY,
+            "since": since,
         }
 
     def _open(self, thread_id: str, row: tuple[str, str, bytes] | None) -> Spilled | None:
@@ -186,9 +195,16 @@ class PostgresSpill(_SealedRows):
                 there = await look(cursor)
             await set_up(self._pool, there.schema, there, missing)
 
-    async def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    async def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
-        row = self._seal(thread_id, spilled, ttl_seconds)
+        row = self._seal(thread_id, spilled, ttl_seconds, since)
         with storage_errors():
             async with self._cursor() as cursor:
                 await cursor.execute(KNOW, row)
@@ -253,9 +269,16 @@ class SyncPostgresSpill(_SealedRows):
                 there = sync_look(cursor)
             sync_set_up(self._pool, there.schema, there, missing)
 
-    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
         """Keep `spilled`, sealed, instead of an older version, and delete some rows whose time is over."""
-        row = self._seal(thread_id, spilled, ttl_seconds)
+        row = self._seal(thread_id, spilled, ttl_seconds, since)
         with storage_errors(), self._cursor() as cursor:
             cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from langgraph.checkpoint.base.id import uuid6
@@ -58,10 +59,19 @@ class SpillStore(Protocol):
         """Create what is needed. Several processes may call it at once, again and again."""
         ...
 
-    async def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
-        """Keep `spilled` instead of an older version; False if a newer one is there, which stays.
+    async def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
+        """Keep `spilled` instead of an older version; False if a newer one is there, which stays, or the thread is gone.
 
         `ttl_seconds`: for how long. Default: as long as a person may take to answer.
+        `since`: the last deletion of the thread that the turn's run knows of. After a later one nothing is kept, by a
+        store that can tell. Default: whatever was deleted.
 
         Raises:
             StorageError: It is not kept.
@@ -92,7 +102,14 @@ class SyncSpillStore(Protocol):
         """Create what is needed."""
         ...
 
-    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
         ...
 
@@ -125,9 +142,16 @@ class BlockingSpill:
         """Create what is needed."""
         self._wait(self._spill.setup())
 
-    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
-        return self._wait(self._spill.save(thread_id, spilled, ttl_seconds=ttl_seconds))
+        return self._wait(self._spill.save(thread_id, spilled, ttl_seconds=ttl_seconds, since=since))
 
     def ended(self, thread_id: str) -> list[Spilled]:
         """Return the turns that are over and still kept."""

@@ -190,7 +190,8 @@ class SyncApi(TwoTierSaver):
                 self._store(config, pause)
             if plan.closing and self._history_ttl and (spill := self._spill) and not locate(plan.config)[1].ns:
                 ended = self._interrupts.ended(plan.config)
-                spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl)
+                since = self._late.last_known(config)
+                spill.save(locate(config)[0], ended, ttl_seconds=self._history_ttl, since=since)
             if plan.closing and self._interrupts.over(plan.config) and (spill := self._spill):
                 spill.drop([locate(plan.config)[0]], upto=locate(plan.config)[1].checkpoint_id)
 
@@ -224,7 +225,7 @@ class SyncApi(TwoTierSaver):
         """Leave the turn where another process finds it, if it waits for a person now."""
         if (spill := self._spill) is not None and (spilled := self._interrupts.leaving(config)) is not None:
             thread_id, _ = locate(config)
-            spill.save(thread_id, spilled)
+            spill.save(thread_id, spilled, since=self._late.last_known(config))
             self._observe([thread_id])
             try:
                 self._check_late(config)

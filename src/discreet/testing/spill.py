@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from discreet.checkpoint.spill import Spilled, Version
 
@@ -25,7 +26,14 @@ class InMemorySyncSpill:
     def setup(self) -> None:
         """Do nothing: there is nothing to create."""
 
-    def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,  # noqa: ARG002  # the protocol's; no deletion has a time here
+    ) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
         key = (thread_id, spilled.head if spilled.ended else "")
         with self._lock:
@@ -78,9 +86,16 @@ class InMemorySpill:
     async def setup(self) -> None:
         """Do nothing: there is nothing to create."""
 
-    async def save(self, thread_id: str, spilled: Spilled, *, ttl_seconds: float | None = None) -> bool:
+    async def save(
+        self,
+        thread_id: str,
+        spilled: Spilled,
+        *,
+        ttl_seconds: float | None = None,
+        since: datetime | None = None,
+    ) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
-        return self.sync.save(thread_id, spilled, ttl_seconds=ttl_seconds)
+        return self.sync.save(thread_id, spilled, ttl_seconds=ttl_seconds, since=since)
 
     async def ended(self, thread_id: str) -> list[Spilled]:
         """Return the turns that are over and still kept, oldest first."""

@@ -16,7 +16,9 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from discreet import metrics
 from discreet.checkpoint import serialization
+from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import CONNECTION
+from discreet.checkpoint.postgres.threads import BURY
 from discreet.checkpoint.postgres_spill import OVERDUE, SWEEP_LIMIT, PostgresSpill, SyncPostgresSpill
 from discreet.checkpoint.serialization import deserialize, serialize
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore
@@ -327,3 +329,24 @@ async def test_a_save_waits_for_nobody_who_works_on_expired_rows(spill, execute,
         other.execute("SELECT FROM checkpoint_spill WHERE thread_id = 'old2' FOR UPDATE")
         assert await asyncio.wait_for(spill.save("1", Spilled.now("head", b"")), timeout=30)
     assert execute("SELECT thread_id FROM checkpoint_spill ORDER BY 1") == [("1",), ("old2",)]
+
+
+DELETED = f"{BURY} RETURNING deleted_at"
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+
+
+async def test_what_an_older_run_saves_of_a_deleted_thread_is_not_kept(spill, execute, empty_database):
+    await spill.save("1", Spilled.now("head", b"before"))
+    with psycopg.connect(empty_database) as deleting:
+        [first] = deleting.execute(DELETED, {"thread_id": "1"}).fetchone()
+        waits = asyncio.create_task(spill.save("1", Spilled.now("head2", b"too late"), since=NO_DELETION))
+        async with asyncio.timeout(10):
+            while execute(WAITING) == [(0,)]:  # noqa: ASYNC110  # another process's state
+                await asyncio.sleep(0.01)
+        deleting.execute("DELETE FROM checkpoint_spill WHERE thread_id = '1'")
+        deleting.commit()
+    assert not await waits
+    assert not await spill.save("1", Spilled.now("head3", b"later still", ended=True), since=NO_DELETION)
+    assert execute("SELECT count(*) FROM checkpoint_spill") == [(0,)]
+    assert await spill.save("1", Spilled.now("head4", b"of a new run"), since=first)
+    assert await spill.save("1", Spilled.now("head5", b"of no run"))

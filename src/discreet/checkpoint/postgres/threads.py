@@ -41,7 +41,8 @@ NOBODY: Final = UUID(int=0)
 _NOBODY = f"'{NOBODY}'::uuid"
 
 _LIFE = f"interval '{LIFE.total_seconds():.0f} seconds'"
-_OVER = f"deleted_at <= now() - {_LIFE}"
+OVER = f"deleted_at <= now() - {_LIFE}"
+"""Of a tombstone."""
 _LIVE = f"deleted_at > now() - {_LIFE}"
 
 FENCE = f"""
@@ -66,7 +67,7 @@ allowed AS MATERIALIZED (
     SELECT coalesce((SELECT user_key FROM thread WHERE user_key <> {_NOBODY}), %(user_key)s) AS user_key
     WHERE NOT EXISTS (SELECT FROM thread WHERE {_LIVE} AND deleted_at > %(since)s::timestamptz) AND (
         EXISTS (SELECT FROM base) OR EXISTS (SELECT FROM made)
-        OR EXISTS (SELECT FROM thread WHERE deleted_at IS NULL OR {_OVER} OR %(base)s::text IS NULL)
+        OR EXISTS (SELECT FROM thread WHERE deleted_at IS NULL OR {OVER} OR %(base)s::text IS NULL)
     )
 )
 """  # noqa: S608  # constants
@@ -141,11 +142,11 @@ BURY = f"""
 
 OVERDUE = f"""
 SELECT thread_id FROM checkpoint_threads
-WHERE user_key = {_NOBODY} AND {_OVER}
+WHERE user_key = {_NOBODY} AND {OVER}
 ORDER BY deleted_at
 LIMIT {SWEEP_LIMIT}
 """  # noqa: S608  # constants
 
 SWEEP = f"""
-DELETE FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND user_key = {_NOBODY} AND {_OVER}
+DELETE FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND user_key = {_NOBODY} AND {OVER}
 """  # noqa: S608  # constants
