@@ -83,7 +83,7 @@ class Settings(BaseSettings):
     )
     db_schema: Identifier = Field(
         default="discreet",
-        validation_alias=AliasChoices("DISCREET_DB_SCHEMA", "DISCREET_SCHEMA"),
+        validation_alias=AliasChoices("DISCREET_SCHEMA"),
         description="Schema of the database that the tables are in; `discreet migrate` makes it.",
     )
     encryption_keys: SecretStr | None = Field(

@@ -31,29 +31,34 @@ WITH counted AS (
     WHERE user_key = %(user_key)s AND type <> ALL (%(uncounted)s::discreet.memory_type[])
 ),
 surplus AS (
-    SELECT m.entry_id
+    SELECT m.entry_id, m.entry_id = ANY (%(written)s) AS is_new, row_number() OVER least_useful AS place
     FROM discreet.memory m
     LEFT JOIN discreet.memory_stats s ON s.user_key = %(user_key)s AND s.entry_id = m.entry_id
     WHERE m.user_key = %(user_key)s
       AND m.type <> ALL (%(uncounted)s::discreet.memory_type[]) AND m.type <> ALL (%(kept)s::discreet.memory_type[])
       AND (SELECT memories FROM counted) > %(limit)s
-    ORDER BY m.valid_to IS NULL OR m.valid_to > now(),
-             m.entry_id = ANY (%(written)s),
-             m.importance * power(
-                 0.5::double precision,
-                 least(1000, greatest(0, (
-                     extract(epoch FROM now()) - extract(epoch FROM greatest(m.created_at, s.last_hit))
-                 )::double precision / %(half_life)s))
-             ),
-             m.created_at, m.entry_id
+    WINDOW least_useful AS (
+        ORDER BY m.valid_to IS NULL OR m.valid_to > now(),
+                 m.entry_id = ANY (%(written)s),
+                 m.importance * power(
+                     0.5::double precision,
+                     least(1000, greatest(0, (
+                         extract(epoch FROM now()) - extract(epoch FROM greatest(m.created_at, s.last_hit))
+                     )::double precision / %(half_life)s))
+                 ),
+                 m.created_at, m.entry_id
+    )
+    ORDER BY place
     LIMIT greatest((SELECT memories FROM counted) - %(slack)s, 0)
 )
 DELETE FROM discreet.memory m
 USING surplus s
 WHERE m.user_key = %(user_key)s AND m.entry_id = s.entry_id
+  AND (NOT s.is_new OR s.place <= (SELECT memories FROM counted) - %(limit)s)
 RETURNING m.thread_id, m.position, m.lexical
 """
-"""Superseded ones first, then the lowest importance times recency, and last what has just been written. Within the limit it is one count in the covering index:
+"""Superseded ones first, then the lowest importance times recency, and last what has just been written, of that only what is
+beyond the limit itself. Within the limit it is one count in the covering index:
 the second part is not run. Ages are bounded: records may be of the year 1, or of 9999."""
 
 

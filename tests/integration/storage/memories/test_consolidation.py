@@ -213,6 +213,20 @@ async def test_over_the_limit_so_many_are_evicted_that_the_next_saves_need_not(d
         assert left == [38, 39, 40, 38]  # 95 % of 40 is 38
 
 
+async def test_what_was_just_saved_is_not_evicted_for_the_room_of_the_next(database):
+    now = datetime.now(UTC)
+    async with memories_at(database, {}, max_memories_per_user=40) as memories:
+        await memories.save("ann", [fact(f"moment {n}", now, type="important_moment") for n in range(38)])
+        left = []
+        for n in range(4):
+            [saved] = await memories.save("ann", [fact(f"new fact {n}", now)])
+            assert await memories.get("ann", saved.entry_id)
+            left.append(len(await memories.latest("ann", limit=50)))
+        assert left == [39, 40, 39, 40]
+        assert await memories.save("ann", [fact(f"fact {n} of many", now) for n in range(9)])
+        assert len(await memories.latest("ann", limit=50)) == 40
+
+
 async def test_turns_and_reasoning_are_outside_the_limit(database):
     async with memories_at(database, {}, max_memories_per_user=2) as memories:
         turns = [fact(f"turn {n}", type="turn", thread_id="t", position=n) for n in range(6)]
