@@ -97,7 +97,7 @@ class UserLocks:
         async with AsyncExitStack() as opened:
             conn = await opened.enter_async_context(self._pool.connection())
             cursor = await opened.enter_async_context(conn.cursor(binary=True))
-            for _ in range(2):
+            for may_be_new in (True, False):
                 memories: dict[UUID, int] = {}
                 async with AsyncExitStack() as begun:
                     await begun.enter_async_context(conn.transaction())
@@ -109,6 +109,6 @@ class UserLocks:
                         await opened.enter_async_context(begun.pop_all())
                         await held.enter_async_context(opened.pop_all())
                         return Locked(cursor, memories)
-                for user_key in user_keys[len(memories) :]:
+                for user_key in user_keys[len(memories) :] if may_be_new else ():
                     await make_user(cursor, user_key, epoch=epoch)
         return None
