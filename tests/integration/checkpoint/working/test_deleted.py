@@ -165,15 +165,15 @@ async def test_a_pause_spilled_while_its_thread_is_deleted_is_not_found(rows, sh
     saves = []
     save = memory.sync.save
 
-    def late(thread_id, spilled):
+    def late(thread_id, spilled, **kept):
         saves.append(thread_id)
         deleter(saver).delete_thread("1")
-        return save(thread_id, spilled)
+        return save(thread_id, spilled, **kept)
 
-    async def alate(thread_id, spilled):
+    async def alate(thread_id, spilled, **kept):
         saves.append(thread_id)
         await deleter(saver).adelete_thread("1")
-        return save(thread_id, spilled)
+        return save(thread_id, spilled, **kept)
 
     monkeypatch.setattr(saver.spill, "save", late if rows.sync else alate)
     talk = rows.talk(shop.loop, saver)
