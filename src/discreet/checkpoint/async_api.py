@@ -102,8 +102,8 @@ class AsyncApi(TwoTierSaver):
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
         runs = [str(run_id) for run_id in run_ids]
-        await self._maintenance.adelete_for_runs(runs)
         self._late.delete_runs(runs)
+        await self._maintenance.adelete_for_runs(runs)
         self._tiers.forget_runs(runs)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -185,6 +185,8 @@ class AsyncApi(TwoTierSaver):
                 if not self._late.is_late(config):
                     self._tiers.fail(plan)
                 raise
+            if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
+                await self._maintenance.adelete_for_runs([run_id])
             self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 await self._durable.aput_writes(*waiting)

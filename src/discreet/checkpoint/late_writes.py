@@ -97,7 +97,7 @@ class LateWrites:
                 self.observe({thread_id: max(datetime.now(UTC), earlier + timedelta(microseconds=1))})
 
     def delete_runs(self, run_ids: Iterable[str]) -> None:
-        """Take note that what these runs left was deleted."""
+        """Take note that what these runs left is being deleted, before it is: what they store from now on is dropped."""
         with self._lock:
             for run_id in run_ids:
                 _remember(self._deleted_runs, run_id, None)
@@ -154,8 +154,12 @@ class LateWrites:
         run, deleted_at = self._known(config)
         if run is None:
             return deleted_at > NO_DELETION and is_orphan is not None and bool(is_orphan(config))
-        of_deleted = bool(self._deleted_runs) and find_run_id(config, {}) in self._deleted_runs
-        return run.dead or run.since < deleted_at or of_deleted
+        return run.dead or run.since < deleted_at or self.deleted_run(config) is not None
+
+    def deleted_run(self, config: RunnableConfig) -> str | None:
+        """Return the id of the run of `config` if what it left was deleted, or is being deleted."""
+        run_id = find_run_id(config, {}) if self._deleted_runs else None
+        return run_id if run_id in self._deleted_runs else None
 
     @contextmanager
     def dropped(self, config: RunnableConfig) -> Iterator[None]:

@@ -100,8 +100,8 @@ class SyncApi(TwoTierSaver):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what these runs left in both tiers."""
         runs = [str(run_id) for run_id in run_ids]
-        self._maintenance.delete_for_runs(runs)
         self._late.delete_runs(runs)
+        self._maintenance.delete_for_runs(runs)
         self._tiers.forget_runs(runs)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
@@ -183,6 +183,8 @@ class SyncApi(TwoTierSaver):
                 if not self._late.is_late(config):
                     self._tiers.fail(plan)
                 raise
+            if run_id := self._late.deleted_run(config):  # the deletion may have looked before this was there
+                self._maintenance.delete_for_runs([run_id])
             self._late.check(config)
             for waiting in self._tiers.confirm(plan):
                 self._durable.put_writes(*waiting)

@@ -196,6 +196,33 @@ async def test_a_run_that_was_deleted_while_under_way_leaves_nothing(rows, shop,
     assert await talk.texts() == ["h:first one", "a:answer to"]
 
 
+async def test_what_is_stored_while_its_run_is_deleted_goes_too(rows, shop, durability, monkeypatch):
+    """The row comes right after the deletion has looked for it."""
+    run = str(uuid4())
+    saver = rows.open()
+    talk = rows.talk(shop.loop, saver)
+    await talk.invoke(shop.say("first one"), **durability)
+    talk.config = {**talk.config, "run_id": run, "metadata": {"run_id": run}}
+    puts = []
+    put, aput = saver.inner.put, saver.inner.aput
+
+    def late(*args):
+        puts.append(args)
+        saver.delete_for_runs([run])
+        return put(*args)
+
+    async def alate(*args):
+        puts.append(args)
+        await saver.adelete_for_runs([run])
+        return await aput(*args)
+
+    monkeypatch.setattr(saver._durable, "put", late)
+    monkeypatch.setattr(saver._durable, "aput", alate)
+    await talk.invoke(shop.say("second one"), **durability)
+    assert len(puts) == 1
+    assert await talk.texts() == ["h:first one", "a:answer to"]
+
+
 async def test_a_dropped_write_is_told_once_and_without_its_words(rows, shop, durability, caplog):
     saver = rows.open()
     talk = rows.talk(shop.loop, saver)
