@@ -14,7 +14,7 @@ from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.owners import Owners
-from discreet.storage.database.users.users import OWNER, write_for_user
+from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 _OF_THREAD: LiteralString = "user_key = %(user_key)s AND thread_key = %(thread_key)s"
 
@@ -62,7 +62,16 @@ SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM written) AS i
 """  # noqa: S608 - a constant of ours
 """The row is locked and looked at anew, so of two that expect the same one swaps (READ COMMITTED)."""
 
-_FORGET: LiteralString = f"DELETE FROM discreet.rolling_summary WHERE {_OF_THREAD}"  # noqa: S608 - a constant of ours
+_FORGET: LiteralString = f"""
+WITH {OWNER},
+gone AS (
+    DELETE FROM discreet.rolling_summary s
+    USING owner
+    WHERE s.user_key = %(user_key)s AND s.user_key = owner.user_key AND s.thread_key = %(thread_key)s
+    RETURNING s.rounds
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM gone) AS is_gone
+"""  # noqa: S608 - a constant of ours
 
 
 class PostgresRollingSummaries:
@@ -139,8 +148,8 @@ class PostgresRollingSummaries:
             StorageError: It is still there.
         """
         with storage_errors():
-            async with self._pool.connection() as conn:
-                return (await conn.execute(_FORGET, self._owners.of(user_id, thread_id))).rowcount > 0
+            row = await change_for_user(self._pool, _FORGET, self._owners.of(user_id, thread_id))
+        return bool(row["is_gone"])
 
 
 def _place(key: Mapping[str, Any]) -> tuple[str, ...]:

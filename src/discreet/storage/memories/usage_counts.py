@@ -12,27 +12,30 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import StorageError, StorageUnavailableError
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.debounce import Debounce
+from discreet.storage.database.users.users import OWNER
 
 logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 5.0
 """How long counts wait for others. A process that is killed loses them: they only help to decide what is evicted."""
 
-_WRITE: LiteralString = """
-WITH written AS (
+_WRITE: LiteralString = f"""
+WITH {OWNER},
+written AS (
     INSERT INTO discreet.memory_stats AS s (user_key, entry_id, hits, last_hit)
     SELECT m.user_key, m.entry_id, h.hits, now()
-    FROM discreet.memory m
+    FROM owner
+    JOIN discreet.memory m ON m.user_key = owner.user_key
     JOIN unnest(%(entry_ids)s::uuid[], %(hits)s::bigint[]) AS h (entry_id, hits) ON h.entry_id = m.entry_id
     WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (%(entry_ids)s)
     ORDER BY m.entry_id
-    FOR KEY SHARE OF m
+    FOR KEY SHARE OF m SKIP LOCKED
     ON CONFLICT (user_key, entry_id) DO UPDATE SET hits = s.hits + excluded.hits, last_hit = excluded.last_hit
 )
 SELECT set_config('synchronous_commit', 'off', true)
-"""
-"""In the order of keys, so that two writers never wait for each other. What was deleted meanwhile is left out, and what is
-locked can't be deleted before its count is written."""
+"""  # noqa: S608 - a constant of ours
+"""In the order of keys, so that two writers never wait for each other. What is deleted, or being deleted, is left out, and what
+is locked can't be deleted before its count is written."""
 
 
 class UsageCounts:
@@ -60,7 +63,7 @@ class UsageCounts:
             by_user[user_key][entry_id] = count
         lost = 0
         for user_key, counts in by_user.items():
-            given = {"user_key": user_key, "entry_ids": list(counts), "hits": list(counts.values())}
+            given = {"user_key": user_key, "epoch": None, "entry_ids": list(counts), "hits": list(counts.values())}
             try:
                 with storage_errors():
                     async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:

@@ -25,7 +25,7 @@ from discreet.state.context import check_user_id
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer
-from discreet.storage.database.users.users import write_for_user
+from discreet.storage.database.users.users import change_for_user, write_for_user
 from discreet.storage.short_term.sql import (
     APPEND,
     CLAIM,
@@ -110,11 +110,11 @@ class PostgresShortTermStore:
             "sealed_answer": sealed,
             "keep": None if keep is None else float(keep),
         }
-        return await self._change(FINISH, given)
+        return bool((await self._change(FINISH, given))["is_changed"])
 
     async def release(self, work: Work, token: str) -> bool:
         """Give `work` back; False if it is no longer this token's."""
-        return await self._change(RELEASE, {**self._work(work), "token": _token(token)})
+        return bool((await self._change(RELEASE, {**self._work(work), "token": _token(token)}))["is_changed"])
 
     async def forget(self, user_id: str, thread_id: str | None = None) -> int:
         """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired.
@@ -122,9 +122,9 @@ class PostgresShortTermStore:
         Answers to recordings belong to the user, not to a session.
         """
         if thread_id is None:
-            [row] = await self._execute(FORGET_USER, {"user_key": self._keys.of_user(check_user_id(user_id))})
+            row = await self._change(FORGET_USER, {"user_key": self._keys.of_user(check_user_id(user_id))})
         else:
-            [row] = await self._execute(FORGET_SESSION, self._session(user_id, thread_id))
+            row = await self._change(FORGET_SESSION, self._session(user_id, thread_id))
         entries: int = row["entries"]
         return entries
 
@@ -137,23 +137,20 @@ class PostgresShortTermStore:
         return {"user_key": self._keys.of_user(check_user_id(work.user_id)), "work_key": digest(work.kind, work.ref)}
 
     async def _execute(self, statement: LiteralString, given: Mapping[str, Any]) -> list[DictRow]:
-        """Run a statement and return its rows, if it returns any."""
+        """Run a statement that reads, and return its rows."""
         with short_term_errors():
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                await cursor.execute(statement, given)
-                return [] if cursor.description is None else await cursor.fetchall()
+                return await (await cursor.execute(statement, given)).fetchall()
 
     async def _write(self, statement: LiteralString, given: Mapping[str, Any]) -> DictRow:
         """Run a statement that writes for a user, and return its row."""
         with short_term_errors():
             return await write_for_user(self._pool, statement, given)
 
-    async def _change(self, statement: LiteralString, given: Mapping[str, Any]) -> bool:
-        """Run a statement and return whether it changed a row."""
+    async def _change(self, statement: LiteralString, given: Mapping[str, Any]) -> DictRow:
+        """Run a statement that changes what there is of a user, and return its row."""
         with short_term_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                await cursor.execute(statement, given)
-                return cursor.rowcount > 0
+            return await change_for_user(self._pool, statement, given)
 
 
 def _round(row: DictRow) -> Stored:

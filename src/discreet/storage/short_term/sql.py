@@ -119,19 +119,38 @@ SELECT
 """Neither claimed nor done: somebody is at it, also somebody who came since this statement began: the conflict is met
 whatever its snapshot shows."""
 
-FINISH: LiteralString = """
-UPDATE discreet.short_term_work
-SET token = NULL,
-    answer = %(answer)s,
-    sealed_answer = %(sealed_answer)s,
-    expires_at = coalesce(n.until, expires_at),
-    purge_at = coalesce(n.until, expires_at)
-FROM (SELECT now() + make_interval(secs => %(keep)s) AS until) n
-WHERE user_key = %(user_key)s AND work_key = %(work_key)s AND token = %(token)s
-"""
+FINISH: LiteralString = f"""
+WITH {OWNER},
+finished AS (
+    UPDATE discreet.short_term_work w
+    SET token = NULL,
+        answer = %(answer)s,
+        sealed_answer = %(sealed_answer)s,
+        expires_at = coalesce(n.until, w.expires_at),
+        purge_at = coalesce(n.until, w.expires_at)
+    FROM owner CROSS JOIN (SELECT now() + make_interval(secs => %(keep)s) AS until) n
+    WHERE w.user_key = %(user_key)s AND w.user_key = owner.user_key AND w.work_key = %(work_key)s AND w.token = %(token)s
+    RETURNING w.work_key
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM finished) AS is_changed, {_NOT_TO_DISK}
+"""  # noqa: S608 - constants of ours
 
-RELEASE: LiteralString = """
-DELETE FROM discreet.short_term_work WHERE user_key = %(user_key)s AND work_key = %(work_key)s AND token = %(token)s
+RELEASE: LiteralString = f"""
+WITH {OWNER},
+released AS (
+    DELETE FROM discreet.short_term_work w
+    USING owner
+    WHERE w.user_key = %(user_key)s AND w.user_key = owner.user_key AND w.work_key = %(work_key)s AND w.token = %(token)s
+    RETURNING w.work_key
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM released) AS is_changed, {_NOT_TO_DISK}
+"""  # noqa: S608 - constants of ours
+
+_HELD: LiteralString = """
+    SELECT s.thread_key, s.began_at, s.expires_at > now() AS is_kept, s.active_until > now() AS is_active
+    FROM discreet.short_term_session s
+    JOIN owner ON owner.user_key = s.user_key
+    WHERE s.user_key = %(user_key)s
 """
 
 _FORGET_ROUNDS: LiteralString = """
@@ -140,7 +159,8 @@ rounds AS (
     USING held
     WHERE r.user_key = %(user_key)s AND r.thread_key = held.thread_key
     RETURNING r.began_at = held.began_at AND held.is_kept AS live
-), sessions AS (
+),
+sessions AS (
     DELETE FROM discreet.short_term_session s
     USING held
     WHERE s.user_key = %(user_key)s AND s.thread_key = held.thread_key
@@ -148,33 +168,37 @@ rounds AS (
 )
 """
 
-_HELD: LiteralString = """
-    SELECT thread_key, began_at, expires_at > now() AS is_kept, active_until > now() AS is_active
-    FROM discreet.short_term_session
+_FORGOTTEN: LiteralString = """
+    (SELECT count(*) FILTER (WHERE live) FROM rounds) + (SELECT count(*) FILTER (WHERE live) FROM sessions)
 """
 
 FORGET_SESSION: LiteralString = f"""
-WITH held AS MATERIALIZED (
+WITH {OWNER},
+held AS MATERIALIZED (
     {_HELD}
-    WHERE user_key = %(user_key)s AND thread_key = %(thread_key)s
-    FOR UPDATE
-), {_FORGET_ROUNDS}
-SELECT (SELECT count(*) FILTER (WHERE live) FROM rounds) + (SELECT count(*) FILTER (WHERE live) FROM sessions) AS entries
+    AND s.thread_key = %(thread_key)s
+    FOR UPDATE OF s
+),
+{_FORGET_ROUNDS}
+SELECT EXISTS (SELECT FROM owner) AS is_owner, {_FORGOTTEN} AS entries
 """  # noqa: S608 - constants of ours
 """Sessions are locked before their rounds, as touching and purging do."""
 
 FORGET_USER: LiteralString = f"""
-WITH held AS MATERIALIZED (
+WITH {OWNER},
+held AS MATERIALIZED (
     {_HELD}
-    WHERE user_key = %(user_key)s
-    ORDER BY thread_key
-    FOR UPDATE
-), {_FORGET_ROUNDS}, running AS (
-    SELECT count(*) AS entries FROM discreet.short_term_work WHERE user_key = %(user_key)s AND expires_at > now()
-), works AS (
-    DELETE FROM discreet.short_term_work WHERE user_key = %(user_key)s
+    ORDER BY s.thread_key
+    FOR UPDATE OF s
+),
+{_FORGET_ROUNDS},
+works AS (
+    DELETE FROM discreet.short_term_work w
+    USING owner
+    WHERE w.user_key = %(user_key)s AND w.user_key = owner.user_key
+    RETURNING w.expires_at
 )
-SELECT (SELECT count(*) FILTER (WHERE live) FROM rounds)
-     + (SELECT count(*) FILTER (WHERE live) FROM sessions)
-     + (SELECT entries FROM running) AS entries
+SELECT
+    EXISTS (SELECT FROM owner) AS is_owner,
+    {_FORGOTTEN} + (SELECT count(*) FILTER (WHERE expires_at > now()) FROM works) AS entries
 """  # noqa: S608 - constants of ours

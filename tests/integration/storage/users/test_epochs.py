@@ -10,7 +10,7 @@ import pytest
 from testkit.keys import USER_KEYS
 
 from discreet.errors import UserErasedError
-from discreet.ports import RollingSummary
+from discreet.ports import RollingSummary, Started, Work
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord, TurnRecord
 from discreet.storage import open_storage
@@ -109,3 +109,60 @@ async def test_nobody_waits_for_an_erasure_with_a_connection_in_hand(storage):
         assert not any(task.done() for task in waiting)
         await eraser.commit()
     await asyncio.gather(*waiting)
+
+
+OWNED = ("memory_stats", "memory", "rolling_summary", "short_term_round", "short_term_session", "short_term_work")
+WORK = Work(kind="request", user_id="ann", ref="r")
+
+
+async def finish(storage, claim):
+    return await storage.short_term.finish(WORK, claim.token, "Done")
+
+
+async def release(storage, claim):
+    return await storage.short_term.release(WORK, claim.token)
+
+
+async def forget_session(storage, claim):
+    return await storage.short_term.forget("ann", "t")
+
+
+async def forget_user(storage, claim):
+    return await storage.short_term.forget("ann")
+
+
+async def forget_summary(storage, claim):
+    return await storage.summaries.forget("ann", "t")
+
+
+async def count_usage(storage, claim):
+    await storage.memories.search("ann", "parrots")
+    return await storage.memories._usage.flush()
+
+
+@pytest.mark.parametrize("change", [finish, release, forget_session, forget_user, forget_summary, count_usage])
+async def test_nobody_waits_to_change_what_is_being_erased_with_a_connection_in_hand(storage, change):
+    await save(storage, 1)
+    await summarise(storage, 1)
+    await storage.short_term.touch("ann", "t")
+    claim = await storage.short_term.claim(WORK, lease=60)
+    assert isinstance(claim, Started)
+    async with await psycopg.AsyncConnection.connect(storage.dsn) as eraser:
+        await eraser.execute(ERASE, (ANN,))
+        for table in OWNED:
+            await eraser.execute(f"DELETE FROM discreet.{table} WHERE user_key = %s", (ANN,))
+        waiting = [asyncio.create_task(change(storage, claim)) for _ in range(6)]  # the pool has four connections
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(5):
+            await storage.memories.save("bob", [MemoryRecord(text="Keeps cats")])
+        await eraser.commit()
+    assert not any(await asyncio.gather(*waiting))
+    assert not rows_of(storage.dsn).get("rolling_summary")
+
+
+async def test_there_is_nothing_to_change_of_who_is_not_known(storage):
+    claim = Started(token="0" * 32)
+    for change in (finish, release, forget_session, forget_user, forget_summary):
+        assert not await change(storage, claim)
+    with psycopg.connect(storage.dsn) as connection:
+        assert connection.execute("SELECT count(*) FROM discreet.users").fetchone() == (0,)

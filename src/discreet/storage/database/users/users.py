@@ -43,6 +43,8 @@ SELECT coalesce((SELECT epoch FROM found), {FIRST_EPOCH}) AS epoch
 """  # noqa: S608  # a constant
 """Make a user who is new; tell their epoch."""
 
+_IS_KNOWN: LiteralString = "SELECT FROM discreet.users WHERE user_key = %(user_key)s"
+
 _MAKE_MEMORIES: LiteralString = """
 INSERT INTO discreet.user_memories (user_key)
 SELECT u.user_key FROM discreet.users u
@@ -99,11 +101,29 @@ async def write_for_user(pool: Pool, statement: LiteralString, given: Mapping[st
     async for _ in attempts():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
             for _ in range(2):
-                row = await (await cursor.execute(statement, given)).fetchone()
-                if row is not None and row["is_owner"]:
+                if (row := await _run(cursor, statement, given))["is_owner"]:
                     return row
                 await _make(cursor, given)
     raise UserBusyError
+
+
+async def change_for_user(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Do as `write_for_user` with a statement that adds nothing: of a user who isn't known there is nothing to change.
+
+    Raises:
+        UserBusyError: They are being erased, and that takes long. Nothing was changed.
+    """
+    given = {"epoch": None, **given}
+    async for _ in attempts():
+        async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            row = await _run(cursor, statement, given)
+            if row["is_owner"] or await (await cursor.execute(_IS_KNOWN, given)).fetchone() is None:
+                return row
+    raise UserBusyError
+
+
+async def _run(cursor: Cursor, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
+    return await (await cursor.execute(statement, given)).fetchone() or {"is_owner": False}
 
 
 async def _make(cursor: Cursor, given: Mapping[str, Any]) -> None:
