@@ -187,12 +187,12 @@ async def test_what_finishes_beside_a_question_does_not_run_again_elsewhere(spil
     here, there = spilled.talk(make), spilled.talk(make)
     save = here.graph.checkpointer.spill.save
 
-    def watched(*given):
+    def watched(*given, **kept):
         asked.set()
-        return save(*given)
+        return save(*given, **kept)
 
-    async def awatched(*given):
-        return await watched(*given)
+    async def awatched(*given, **kept):
+        return await watched(*given, **kept)
 
     with monkeypatch.context() as patch:
         patch.setattr(here.graph.checkpointer.spill, "save", watched if spilled.sync else awatched)
