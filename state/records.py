@@ -54,8 +54,14 @@ is gone."""
 Text = Annotated[str, AfterValidator(storable)]
 
 
-def _in_utc(at: datetime) -> datetime:
-    """Return `at`, if it lies between the years 1 and 9999 in UTC too."""
+def in_utc(at: datetime) -> datetime:
+    """Return `at`, if it has a time zone and lies between the years 1 and 9999 in UTC too.
+
+    Raises:
+        ValueError: It does not.
+    """
+    if at.tzinfo is None:
+        raise ValueError("must have a time zone")
     try:
         at.astimezone(UTC)
     except OverflowError:
@@ -63,7 +69,7 @@ def _in_utc(at: datetime) -> datetime:
     return at
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+Moment = Annotated[AwareDatetime, AfterValidator(in_utc)]
 
 MAX_POSITION = 2**62
 """So that those of the turns around it fit the database's numbers too."""

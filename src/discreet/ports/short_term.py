@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from discreet.errors import InvalidRecordError
+from discreet.state.records import in_utc
+
 SESSION_SECONDS = 300.0
 """A session is over five minutes after the last message."""
 HISTORY_SECONDS = 86_400.0
@@ -26,6 +29,17 @@ class Round:
     said_at: datetime
     """Aware."""
     is_emergency: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a time that can be stored and not read.
+
+        Raises:
+            InvalidRecordError: It has no time zone, or is before the year 1 or after 9999 in UTC.
+        """
+        try:
+            in_utc(self.said_at)
+        except ValueError as error:
+            raise InvalidRecordError(f"Round can't be stored: said_at: {error}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from discreet.errors import ShortTermError
 from discreet.ports import Round, Work
 from discreet.storage.short_term.texts import Columns, ShortTermTexts, Stored, short_term_errors
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def dump_round(texts: ShortTermTexts, user_id: str, thread_id: str, said: Round) -> bytes:
@@ -37,11 +39,11 @@ def load_round(stored: bytes) -> Stored:
             request_id=str(item["rid"]),
             input_text="",
             output_text="",
-            said_at=datetime.fromtimestamp(int(item["timestamp"]) / 1000, UTC),
+            said_at=_EPOCH + timedelta(milliseconds=int(item["timestamp"])),
             is_emergency=bool(item.get("is_emergency")),
         )
         return of_round, _columns(item, "input"), _columns(item, "output")
-    except (KeyError, ValueError, TypeError, OverflowError, OSError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         raise ShortTermError from None
 
 

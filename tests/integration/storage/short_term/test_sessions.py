@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from discreet.errors import InvalidUserError
+from discreet.errors import InvalidRecordError, InvalidUserError
 from discreet.ports import HISTORY_SECONDS, SESSION_SECONDS, Round, Work
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123_000, UTC)
@@ -50,6 +50,25 @@ async def test_a_time_in_any_zone_is_the_same_moment(store):
     [round_] = await store.recent_rounds("ann", "1")
     assert round_.said_at == NOON
     assert round_.said_at.tzinfo is not None
+
+
+@pytest.mark.parametrize("at", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)])
+async def test_a_time_at_the_end_of_the_calendar_comes_back(store, at):
+    assert await store.append_round("ann", "1", said(said_at=at))
+    assert [r.said_at for r in await store.recent_rounds("ann", "1")] == [at]
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+        datetime(9999, 12, 31, 23, 59, tzinfo=timezone(timedelta(hours=-12))),
+        NOON.replace(tzinfo=None),
+    ],
+)
+def test_a_time_that_could_not_be_read_again_is_refused(at):
+    with pytest.raises(InvalidRecordError, match="said_at"):
+        said(said_at=at)
 
 
 async def test_a_round_is_added_once_however_often_it_comes(store):
