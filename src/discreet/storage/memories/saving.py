@@ -165,7 +165,7 @@ class _Save:
         await refresh_words(self._cursor, self._user_key, changed, self._rules.sealer, but=settled.written.keys())
         gone = [tokens_of(rows[entry_id]) for entry_id in words.keys() & rows.keys()]
         new = [own for entry_id, own in words.items() if entry_id not in rows]
-        evicted = await self._evict(written, memories=self._memories + len(new))
+        evicted = await self._evict(written, settled.results, memories=self._memories + len(new))
         await count_tokens(self._cursor, self._user_key, self._rules.keys, new=words.values(), gone=[*gone, *evicted])
         await self._count(len(new) - len(evicted))
         return Written([settled.records[entry_id] for entry_id in settled.results], new)
@@ -286,12 +286,13 @@ class _Save:
             parameters = {"user_key": self._user_key, "older": list(older), "newer": list(newer)}
             await self._cursor.execute(_ADD_CONFLICTS, parameters)
 
-    async def _evict(self, written: Sequence[MemoryRecord], *, memories: int) -> list[list[int]]:
+    async def _evict(
+        self, written: Sequence[MemoryRecord], saved: Collection[UUID], *, memories: int
+    ) -> list[list[int]]:
         """Bring the user, who has `memories` of all types, within their limit; return the tokens of each that went."""
         if memories <= self._limit or all(record.type in UNCOUNTED for record in written):
             return []
-        newest = [record.entry_id for record in written]
-        gone = await evict(self._cursor, self._user_key, limit=self._limit, written=newest)
+        gone = await evict(self._cursor, self._user_key, limit=self._limit, saved=set(saved))
         await refresh_words(self._cursor, self._user_key, places_of(gone), self._rules.sealer)
         return [tokens_of(row) for row in gone]
 

@@ -216,15 +216,36 @@ async def test_over_the_limit_so_many_are_evicted_that_the_next_saves_need_not(d
 async def test_what_was_just_saved_is_not_evicted_for_the_room_of_the_next(database):
     now = datetime.now(UTC)
     async with memories_at(database, {}, max_memories_per_user=40) as memories:
-        await memories.save("ann", [fact(f"moment {n}", now, type="important_moment") for n in range(38)])
+        await memories.save("ann", [fact(f"moment {n}", now, type="important_moment") for n in range(34)])
         left = []
-        for n in range(4):
+        for n in range(8):
             [saved] = await memories.save("ann", [fact(f"new fact {n}", now)])
             assert await memories.get("ann", saved.entry_id)
             left.append(len(await memories.latest("ann", limit=50)))
-        assert left == [39, 40, 39, 40]
+        assert left == [35, 36, 37, 38, 39, 40, 40, 40]  # 95 % of the six is six
         assert await memories.save("ann", [fact(f"fact {n} of many", now) for n in range(9)])
         assert len(await memories.latest("ann", limit=50)) == 40
+
+
+async def test_what_was_just_said_again_is_not_evicted_for_what_is_older(database):
+    now = datetime.now(UTC)
+    async with memories_at(database, {}, max_memories_per_user=3) as memories:
+        await memories.save("ann", [fact(f"fact {n}", now, importance=10) for n in range(2)])
+        [known] = await memories.save("ann", [fact("said twice", now, importance=1)])
+        [again, _] = await memories.save("ann", [fact("said twice", now, importance=1), fact("new", now, importance=1)])
+        assert again.entry_id == known.entry_id
+        assert await memories.get("ann", known.entry_id)
+
+
+async def test_beside_as_many_moments_as_the_limit_a_tenth_is_left_for_all_others(database):
+    now = datetime.now(UTC)
+    async with memories_at(database, {}, max_memories_per_user=30) as memories:
+        await memories.save("ann", [fact(f"moment {n}", now, type="important_moment") for n in range(30)])
+        for n in range(6):
+            await memories.save("ann", [fact(f"fact {n}", now + timedelta(seconds=n))])
+        kept = [record.text for record in await memories.latest("ann", limit=3)]
+        assert kept == ["fact 5", "fact 4", "fact 3"]
+        assert len(await memories.latest("ann", limit=50)) == 33
 
 
 async def test_turns_and_reasoning_are_outside_the_limit(database):
