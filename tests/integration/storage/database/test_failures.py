@@ -22,6 +22,7 @@ from discreet.errors import (
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
+from discreet.storage.database.connecting import pool as pools
 from discreet.storage.database.connecting.pool import make_pool
 from discreet.storage.database.migrating.migrations import migrate
 from discreet.testing import StubEmbeddings
@@ -60,6 +61,26 @@ async def test_limits_of_the_server(database):
         with psycopg.connect(database) as other:
             other.execute("LOCK TABLE discreet.embedding_space")
             assert await told(run(pool, "DELETE FROM discreet.embedding_space")) == (LockTimeoutError, "storage_locked")
+
+
+@pytest.mark.direct("what sessions are told")
+async def test_nobody_waits_for_long_for_a_table_that_somebody_alters(database, monkeypatch):
+    monkeypatch.setattr(pools, "LOCK_SECONDS", 0.1)
+    async with opened(database, pool_size=2) as storage:
+        with psycopg.connect(database) as other:
+            other.execute("LOCK TABLE discreet.memory")
+            for _ in range(3):
+                work = storage.memories.latest("ann")
+                assert await told(work) == (LockTimeoutError, "storage_locked")
+        assert await storage.memories.save("ann", [RECORD])
+
+
+@pytest.mark.direct("parameters in the DSN")
+async def test_how_long_to_wait_for_locks_is_the_roles_to_say(database):
+    for said, told_to in (("20min", "20min"), ("0", "5s")):
+        async with make_pool(with_options(database, lock_timeout=said), max_size=1) as pool, pool.connection() as conn:
+            row = await (await conn.execute("SELECT current_setting('lock_timeout') AS waits")).fetchone()
+            assert row == {"waits": told_to}
 
 
 async def test_a_session_that_an_administrator_ends(database):

@@ -26,20 +26,24 @@ OUTAGE_SECONDS = 0.5
 Connection = AsyncConnection[DictRow]
 """As those see it who take a pool of anybody's."""
 
-_DIRECT = {
-    # Pages come from memory or flash: with the default, made for disks, a server of few users would read everybody's rows.
-    "random_page_cost": "1.1",
-    # Workers cost more than one user's scan.
-    "max_parallel_workers_per_gather": "0",
-}
-"""What sessions of a direct connection are told."""
+LOCK_SECONDS = 5.0
+"""How long a statement waits for a lock, where the role or the DSN says nothing (`lock_timeout`). Nothing of ours keeps one for as
+long; an administrator's ALTER TABLE may, and everybody would wait for it with a connection in hand."""
 
-_SET_PLANS: LiteralString = """
-SELECT set_config('plan_cache_mode', CASE
-    WHEN EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN 'force_custom_plan' ELSE 'force_generic_plan' END, false)
+_SET_SESSION: LiteralString = """
+SELECT
+    set_config('random_page_cost', '1.1', false),
+    set_config('max_parallel_workers_per_gather', '0', false),
+    set_config('plan_cache_mode', CASE
+        WHEN EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN 'force_custom_plan' ELSE 'force_generic_plan'
+    END, false),
+    set_config('lock_timeout', CASE current_setting('lock_timeout')
+        WHEN '0' THEN %(lock)s ELSE current_setting('lock_timeout')
+    END, false)
 """
-"""And this: a generic plan saves planning each search anew (0.3 ms of 1.5). Citus needs the values of a statement to know the
-node that it goes to."""
+"""What sessions of a direct connection are told. Pages come from memory or flash: with the default, made for disks, a server of
+few users would read everybody's rows. Parallel workers cost more than one user's scan. A generic plan saves planning each
+search anew (0.3 ms of 1.5); Citus needs the values of a statement to know the node that it goes to."""
 
 
 class Pool(QueuedPool[Connection]):
@@ -120,9 +124,8 @@ def make_pool(dsn: str | Target, *, max_size: int) -> Pool:
     async def configure(conn: Connection) -> None:
         assert isinstance(conn, StorageConnection)  # as connection_class says
         await conn.look(target)
-        await conn.set_session(**_DIRECT)
         if not is_pooled(conn):
-            await conn.execute(_SET_PLANS, prepare=False)
+            await conn.execute(_SET_SESSION, {"lock": f"{LOCK_SECONDS * 1e3:.0f}ms"}, prepare=False)
 
     return Pool(
         target,
