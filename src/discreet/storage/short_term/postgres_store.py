@@ -164,9 +164,9 @@ def _round(row: DictRow) -> Stored:
     return of_round, (row["input_text"], row["sealed_input"]), (row["output_text"], row["sealed_output"])
 
 
-def _token(token: str) -> UUID | None:
-    """Return the token as it is stored; None, which equals nothing, for what is no token."""
+def _token(token: str) -> UUID:
+    """Return the token as it is stored; for what is no token, one that no claim has."""
     try:
         return UUID(hex=token)
     except ValueError:
-        return None
+        return UUID(int=0)
