@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
@@ -67,6 +68,19 @@ def in_utc(at: datetime) -> datetime:
     except OverflowError:
         raise ValueError("must lie between the years 1 and 9999 in UTC") from None
     return at
+
+
+def checked_feedback(feedback: dict[str, Any]) -> dict[str, Any]:
+    """Return `feedback`, if it is JSON.
+
+    Raises:
+        ValueError: It is not.
+    """
+    try:
+        json.dumps(feedback, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError("must be JSON: texts, finite numbers, booleans, None, lists, and dicts of these") from None
+    return feedback
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(in_utc)]
@@ -142,7 +156,9 @@ class MemoryRecord(Record):
     """Set when the turn hit the tool loop's limit."""
     provenance: Provenance = Provenance()
     """Where it comes from."""
-    feedback: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_FEEDBACK)
+    feedback: list[Annotated[dict[str, Any], AfterValidator(checked_feedback)]] = Field(
+        default_factory=list, max_length=MAX_FEEDBACK
+    )
     """Ratings and comments, oldest first."""
     valid_from: Moment | None = None
     """Since when it holds; None: since `created_at`."""

@@ -101,6 +101,7 @@ class Memories(Protocol):
         """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.
 
         Raises:
+            InvalidRecordError: It is no JSON.
             FeedbackLimitError: It has `MAX_FEEDBACK` of them; nothing was added.
             StorageError: Nothing was added.
         """

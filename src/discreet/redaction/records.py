@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from discreet.errors import InvalidRecordError
 from discreet.ports import TextRedactor
 from discreet.redaction.walker import redact_object
 from discreet.state.media import MediaMeta
-from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
+from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord, checked_feedback
 
 
 def redacted_record(record: MemoryRecord, redactor: TextRedactor) -> MemoryRecord:
@@ -20,6 +22,19 @@ def redacted_record(record: MemoryRecord, redactor: TextRedactor) -> MemoryRecor
             "feedback": redact_object(record.feedback, redactor),
         }
     )
+
+
+def redacted_feedback(feedback: Mapping[str, Any], redactor: TextRedactor) -> dict[str, Any]:
+    """Return one entry of feedback redacted.
+
+    Raises:
+        InvalidRecordError: It is no JSON.
+    """
+    try:
+        redacted: dict[str, Any] = redact_object(checked_feedback(dict(feedback)), redactor)
+    except ValueError as error:
+        raise InvalidRecordError(f"The feedback {error}.") from None
+    return redacted
 
 
 def redacted_filters(filters: MemoryFilters, redactor: TextRedactor) -> MemoryFilters:

@@ -31,6 +31,8 @@ Vietnamese, of which two make a word."""
 _FIGURE = 3
 """Digits from which on a number is as rare as a name."""
 _SMALL = 12
+_READABLE = 20
+"""Digits, of which none is small that has more. Python reads no number of 4,301 digits, and somebody may say one."""
 """Numbers up to it are in everything: three ideas, at seven, chapter 12."""
 
 _COMMON = frozenset({"=have", "=like", "=can", "=want", "=called", "=favourite", "=begin"})
@@ -193,7 +195,7 @@ def _weight_of(each: Unit, *, is_part: bool, is_name: bool) -> float:
 
 
 def _weight_of_number(written: str) -> float:
-    if written.isdecimal() and int(written) <= _SMALL:
+    if written.isdecimal() and len(written) <= _READABLE and int(written) <= _SMALL:
         return _LITTLE
     return _NAME if sum(map(str.isdigit, written)) >= _FIGURE else _WORD
 

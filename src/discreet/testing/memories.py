@@ -13,8 +13,7 @@ from uuid import UUID
 from discreet.errors import EntryExistsError, FeedbackLimitError
 from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction import Redactor
-from discreet.redaction.records import redacted_record
-from discreet.redaction.walker import redact_object
+from discreet.redaction.records import redacted_feedback, redacted_record
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.dedup_resolution import CONSOLIDATED, Nearness, settle
 from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, forget, superseded_by
@@ -172,9 +171,8 @@ class InMemoryMemories:
             return None
         if len(kept.record.feedback) >= MAX_FEEDBACK:
             raise FeedbackLimitError
-        record = kept.record.model_copy(
-            update={"feedback": [*kept.record.feedback, redact_object(dict(feedback), self._redactor)]}
-        )
+        redacted = redacted_feedback(feedback, self._redactor)
+        record = kept.record.model_copy(update={"feedback": [*kept.record.feedback, redacted]})
         self._kept[user_id][entry_id] = replace(kept, record=record)
         return record
 

@@ -143,6 +143,11 @@ def test_the_everyday_word_that_is_spelt_like_a_name_is_not(text, fact):
     assert not tells(text, fact)
 
 
+@pytest.mark.parametrize("digit", "9²٣")
+def test_a_number_of_any_length_is_looked_for(digit):
+    assert tells(f"My number is {digit * 5_000}", f"The user's number is {digit * 5_000}")
+
+
 def test_an_everyday_word_counts_beside_another_word_of_the_fact():
     assert tells("her friend may come", "The user's friend May is ill")
 

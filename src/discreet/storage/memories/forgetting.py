@@ -11,6 +11,7 @@ from psycopg import AsyncCursor
 from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
+from discreet.state.text import storable
 from discreet.storage.conversation.log import text_of_turn
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer
@@ -96,7 +97,7 @@ async def _forget(
     gone = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_key, [record.entry_id for record in (*gone.facts, *gone.told)], rules)
     running = {(asking.thread_id, asking.request_id)}
-    marked = [(digest(thread), request) for thread, request in {*gone.rounds, *running} if thread and request]
+    marked = [(digest(thread), storable(request)) for thread, request in {*gone.rounds, *running} if thread and request]
     if marked:
         thread_keys, request_ids = map(list, zip(*marked, strict=True))
         await cursor.execute(_MARK, {"user_key": user_key, "thread_keys": thread_keys, "request_ids": request_ids})

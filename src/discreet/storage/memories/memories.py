@@ -13,8 +13,7 @@ from pgvector import HalfVector, SparseVector
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
 from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
-from discreet.redaction.records import redacted_filters, redacted_record
-from discreet.redaction.walker import redact_object
+from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
 from discreet.state.context import check_user_id
@@ -240,12 +239,13 @@ class PostgresMemories:
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            InvalidRecordError: It is no JSON.
             FeedbackLimitError: It has `MAX_FEEDBACK` of them; nothing was added.
             StorageError: Nothing was added.
             EncryptionError: It is sealed, and its key is not known.
         """
         user_key = self._key_of(check_user_id(user_id))
-        redacted = await asyncio.to_thread(redact_object, dict(feedback), self._redactor)
+        redacted = await asyncio.to_thread(redacted_feedback, feedback, self._redactor)
         async with self._locked(user_key) as cursor:
             return await append_feedback(cursor, user_key, entry_id, redacted, self._rules.sealer)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, Op, PutOp, SearchOp
 
 from discreet.access.user_keys import UserKeys
-from discreet.errors import InvalidRecordError
+from discreet.errors import InvalidFilterError, InvalidRecordError
 from discreet.ports import TextRedactor
 from discreet.state.text import storable
 from discreet.storage.memories.memories import MAX_QUERY_CHARS
@@ -17,6 +17,9 @@ from discreet.storage.store.namespaces import item_key_of, path_of
 from discreet.storage.store.ops import redacted_op
 from discreet.storage.store.texts import texts_of, written_value
 from discreet.storage.store.writes import Put
+
+MAX_PAGE = 2**31 - 1
+"""Most items that a search may ask for or pass over."""
 
 Prepared = GetOp | SearchOp | ListNamespacesOp | Put
 """What can be executed as it is."""
@@ -39,7 +42,7 @@ class Preparer:
         Raises:
             InvalidNamespaceError: A label can't be one.
             InvalidRecordError: A label or key holds a sensitive value, or a value is no JSON.
-            InvalidFilterError: An operator is not known.
+            InvalidFilterError: An operator is not known, or limit or offset is no number of items.
         """
         _check_names(op)
         redacted = redacted_op(op, _Storable(self.redactor))
@@ -84,9 +87,18 @@ def _check_names(op: Op) -> None:
                 raise InvalidNamespaceError("A namespace needs a label.")
         case SearchOp():
             path_of(op.namespace_prefix)
+            _check_page(op)
         case ListNamespacesOp():
+            _check_page(op)
             for condition in op.match_conditions or ():
                 path_of(condition.path)
+
+
+def _check_page(op: SearchOp | ListNamespacesOp) -> None:
+    page: dict[str, object] = {"limit": op.limit, "offset": op.offset}
+    for name, number in page.items():
+        if not isinstance(number, int) or not 0 <= number <= MAX_PAGE:
+            raise InvalidFilterError(f"The {name} must be a whole number from 0 to {MAX_PAGE:,}.")
 
 
 def _check_key(key: object) -> None:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import psycopg
 import pytest
 
-from discreet.errors import DiscreetError, ProviderError
+from discreet.errors import DiscreetError, InvalidRecordError, ProviderError
+from discreet.ports import ForgetRequest
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
@@ -34,6 +35,7 @@ ODD = {
     "NaN in feedback": {"feedback": [{"rating": float("nan")}]},
     "infinity in feedback": {"feedback": [{"rating": float("-inf")}]},
     "lone surrogate in feedback": {"feedback": [{"comment": "\ud800"}]},
+    "a date in feedback": {"feedback": [{"at": YEAR_1}]},
     "NaN as confidence": {"confidence": float("nan")},
     "infinite confidence": {"confidence": float("inf")},
 }
@@ -105,3 +107,19 @@ async def test_a_vector_that_is_none_is_the_models_error(database, vector, told)
         with pytest.raises(ProviderError, match=told):
             await storage.store.aput(("notes",), "1", {"text": "Keeps two parrots"})
         assert await storage.store.aget(("notes",), "1") is None
+
+
+async def test_feedback_that_is_no_json_is_refused(storage):
+    [saved] = await storage.memories.save("ann", [MemoryRecord(text="Keeps parrots")])
+    for odd in (YEAR_1, {1}, float("nan"), saved.entry_id):
+        with pytest.raises(InvalidRecordError, match="must be JSON"):
+            await storage.memories.add_feedback("ann", saved.entry_id, {"comment": odd})
+        with pytest.raises(InvalidRecordError, match="must be JSON"):
+            MemoryRecord(text="Keeps parrots", feedback=[{"comment": odd}])
+    assert await storage.memories.get("ann", saved.entry_id) == saved
+
+
+async def test_what_is_asked_to_be_forgotten_may_have_any_id_and_any_number(storage):
+    asking = ForgetRequest(thread_id="\ud800", request_id="\ud800")
+    assert await storage.memories.forget("ann", f"My number is {'²' * 5_000}", asking=asking) is not None
+    assert await storage.memories.forgotten("ann", "\ud800") == {"\ufffd"}

@@ -11,7 +11,14 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
 from testkit.keys import USER_KEYS
 
 from discreet.encryption import Keyring, make_key
-from discreet.errors import EncryptionError, InvalidRecordError, ProviderError, StorageError, StorageUnavailableError
+from discreet.errors import (
+    EncryptionError,
+    InvalidFilterError,
+    InvalidRecordError,
+    ProviderError,
+    StorageError,
+    StorageUnavailableError,
+)
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.store.namespaces import path_of
@@ -114,6 +121,14 @@ async def test_what_is_no_json_does_not_get_in(store, value):
         assert await store.aget(SPACE, "0") is None
     else:
         assert (await store.aget(SPACE, "1")).value in ({"x": "<UNKNOWN>"}, {"1": "<UNKNOWN>"}, {"1": [2, 3]})
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 2**31, 1.5, "5", None])
+async def test_a_page_of_no_size_is_refused(store, number):
+    for page in ({"limit": number}, {"offset": number}):
+        for call in (store.asearch(("a",), query="owl", **page), store.alist_namespaces(**page)):
+            with pytest.raises(InvalidFilterError, match="whole number"):
+                await call
 
 
 async def test_hard_texts_are_stored_and_found(store):
