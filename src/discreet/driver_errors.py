@@ -31,6 +31,10 @@ _PREPARED: Final = (
 )
 _IDLE: Final = "The database ended a session that stood idle for longer than it allows; nothing was stored. Try again."
 
+_CROSSED: Final = (
+    "Two callers waited for each other's locks, or met in the same rows; nothing of this one was stored. Try again."
+)
+
 _STATES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
     "08P01": (PoolerError, None),
     "25006": (ReadOnlyServerError, None),
@@ -40,10 +44,8 @@ _STATES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
     "28000": (LoginRefusedError, None),
     "28P01": (LoginRefusedError, None),
     "3D000": (LoginRefusedError, None),
-    "40P01": (
-        LockTimeoutError,
-        "Two callers waited for each other's locks; nothing of this one was stored. Try again.",
-    ),
+    "40001": (LockTimeoutError, _CROSSED),
+    "40P01": (LockTimeoutError, _CROSSED),
     "42P05": (PoolerError, _PREPARED),
     "53100": (ServerFullError, None),
     "53200": (ServerFullError, None),
@@ -57,6 +59,9 @@ _STATES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
 }
 """By SQLSTATE (PostgreSQL docs, appendix A); a message where that of the class says too little. What PostgreSQL never sends for
 work of ours, 08P01, comes from a pooler."""
+
+_LIMITS: Final = "54"
+"""SQLSTATEs of this class tell of work that is too large, and will be: an id that no index entry holds, for one."""
 
 _POOLER_PHRASES: Final = {
     "query_wait_timeout": "The pooler had no server for this work within its query_wait_timeout. Raise its pool, or lower DISCREET_POOL_SIZE.",
@@ -74,18 +79,27 @@ _POOLER_PHRASES: Final = {
 }
 """How PgBouncer says it."""
 
-_LOGIN_PHRASES: Final[dict[str, type[StorageUnavailableError]]] = {
-    "too many clients": TooManyConnectionsError,
-    "too many connections": TooManyConnectionsError,
-    "connection slots are reserved": TooManyConnectionsError,
-    "the database system is": ServerRestartingError,
-    "terminating connection due to": ServerRestartingError,
-    "authentication failed": LoginRefusedError,
-    "no password supplied": LoginRefusedError,
-    "pg_hba.conf": LoginRefusedError,
-    "does not exist": LoginRefusedError,
-    "not permitted to log in": LoginRefusedError,
-    "session is read-only": ReadOnlyServerError,
+_TLS: Final = "The database answers, and TLS with it fails. Check sslmode and the certificates that the DSN names."
+
+_LOGIN_PHRASES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
+    "too many clients": (TooManyConnectionsError, None),
+    "too many connections": (TooManyConnectionsError, None),
+    "connection slots are reserved": (TooManyConnectionsError, None),
+    "the database system is": (ServerRestartingError, None),
+    "terminating connection due to": (ServerRestartingError, None),
+    "authentication failed": (LoginRefusedError, None),
+    "no password supplied": (LoginRefusedError, None),
+    "pg_hba.conf": (LoginRefusedError, None),
+    "does not exist": (LoginRefusedError, None),
+    "not permitted to log in": (LoginRefusedError, None),
+    "permission denied for database": (LoginRefusedError, None),
+    "not currently accepting connections": (LoginRefusedError, None),
+    "configuration parameter": (LoginRefusedError, "The database refuses a parameter of the DSN. Check its `options`."),
+    "invalid value for parameter": (LoginRefusedError, "The database refuses a value in the DSN. Check its `options`."),
+    "does not support ssl": (LoginRefusedError, _TLS),
+    "certificate": (LoginRefusedError, _TLS),
+    "ssl error": (LoginRefusedError, _TLS),
+    "session is read-only": (ReadOnlyServerError, None),
 }
 """How a server refuses a connection: libpq passes no SQLSTATE then, and English is what servers speak unless told otherwise."""
 
@@ -117,7 +131,7 @@ def explain(error: Exception) -> StorageError:
     kind, says = _known(state, str(error).lower())
     if isinstance(error, PoolClosed):
         kind, says = StorageUnavailableError, "The storage is closed."
-    elif kind is None and not isinstance(error, OperationalError):
+    elif kind is None and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS)):
         kind = StorageError
     elif kind is None and state is not None:
         kind, says = StorageUnavailableError, "The database answered and could not do the work now."
@@ -132,5 +146,5 @@ def _known(state: str | None, said: str) -> tuple[type[StorageError] | None, str
             if phrase in said:
                 return PoolerError, message
     if state is None:
-        return next(((kind, None) for phrase, kind in _LOGIN_PHRASES.items() if phrase in said), (None, None))
+        return next((told for phrase, told in _LOGIN_PHRASES.items() if phrase in said), (None, None))
     return _STATES.get(state, (None, None))

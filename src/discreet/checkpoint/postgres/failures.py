@@ -80,7 +80,7 @@ def translate(error: Error) -> tuple[DiscreetError, Error | None]:
     known = explain(error)
     if type(known) not in {StorageError, StorageUnavailableError, StorageBusyError}:  # it is told what is the matter
         return known, error if error.sqlstate is None else None
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError) and isinstance(known, StorageUnavailableError):
         return StorageUnavailableError(f"{_because(error)} ({state}). The call may be repeated."), error
     if isinstance(error, errors.CheckViolation) and error.diag.constraint_name in GUARDS.values():
         return LeakBlockedError(
@@ -114,4 +114,6 @@ def _because(error: OperationalError) -> str:
         return "No connection to the checkpointer's database came free in time"
     if isinstance(error, PoolClosed):
         return "The checkpointer's connection pool is closed"
+    if error.sqlstate is not None:
+        return "The checkpointer's database answered and could not do the work now"
     return "The checkpointer's database can't be reached, or broke off"

@@ -76,6 +76,8 @@ class PostgresConversationLog:
     async def append(self, turn: TurnRecord, *, epoch: int | None = None) -> bool:
         """Store one turn and touch its session record; False if it took the place of the same request's of that user.
 
+        A request that the user has in another thread stays there as it is: False, too.
+
         A crash of the server may lose the turns of the last moments: the log doesn't wait for the disk.
 
         Raises:

@@ -30,7 +30,6 @@ async def job_lease(conn: AsyncConnection[Any], key: int) -> AsyncIterator[bool]
     CONCURRENTLY nor anybody who writes waiting. Do everything else on another connection.
     """
     async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         row = await (await cursor.execute(_TRY_LOCK, (key,))).fetchone()
         # Last: the SELECT's portal keeps its snapshot until another statement takes its place, and this one needs none.
         await cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")

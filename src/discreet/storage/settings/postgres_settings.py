@@ -79,7 +79,7 @@ class PostgresSettingsStore:
         """
         async with self._in_turn:
             with storage_errors():
-                async with self._pool.connection() as conn, conn.cursor() as cursor:
+                async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                     values = await _values(cursor)
             settings, left_out = in_force(self._environment, values)
             if left_out != self._left_out:
@@ -94,7 +94,7 @@ class PostgresSettingsStore:
             StorageError: The database failed.
         """
         with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor() as cursor:
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 values = await _values(cursor)
         return frozenset(values) - frozenset(in_force(self._environment, values)[1])
 
@@ -109,7 +109,7 @@ class PostgresSettingsStore:
         check_user_id(by)
         async with self._in_turn:
             with storage_errors():
-                async with self._pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
+                async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                     await cursor.execute(_LOCK)
                     after = changed(self._environment, await _values(cursor), changes)
                     if after.differences:
@@ -130,7 +130,7 @@ class PostgresSettingsStore:
         """
         parameters = {"name": name, "limit": max(0, limit), "before": before}
         with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor() as cursor:
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 rows = await (await cursor.execute(_HISTORY, parameters)).fetchall()
         return [(row.pop("change_id"), SettingChange.model_validate(row)) for row in rows]
 

@@ -12,7 +12,15 @@ from pgvector.psycopg.bit import register_bit_info
 from pgvector.psycopg.halfvec import register_halfvec_info
 from pgvector.psycopg.sparsevec import register_sparsevec_info
 from pgvector.psycopg.vector import register_vector_info
-from psycopg import AsyncConnection, AsyncCopy, AsyncCursor, AsyncServerCursor, OperationalError, adapters
+from psycopg import (
+    AsyncConnection,
+    AsyncCopy,
+    AsyncCursor,
+    AsyncServerCursor,
+    IsolationLevel,
+    OperationalError,
+    adapters,
+)
 from psycopg.abc import Params, Query
 from psycopg.rows import Row, dict_row
 from psycopg.sql import SQL, Composable
@@ -97,6 +105,7 @@ class StorageConnection(AsyncConnection[Row]):
         cursor = AsyncCursor(self, row_factory=dict_row)
         rows = await (await cursor.execute(_LOOK, prepare=False)).fetchall()
         pooled = note_server_process(self, rows[0]["process"], target.pooler)
+        await self.set_isolation_level(IsolationLevel.READ_COMMITTED)  # of transactions, whatever the role says
         types_found = [row for row in rows if row["oid"] is not None]
         for row in types_found:
             _REGISTER[row["name"]](self, TypeInfo(row["name"], row["oid"], row["array"]))

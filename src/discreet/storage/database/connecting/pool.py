@@ -32,6 +32,7 @@ long; an administrator's ALTER TABLE may, and everybody would wait for it with a
 
 _SET_SESSION: LiteralString = """
 SELECT
+    set_config('default_transaction_isolation', 'read committed', false),
     set_config('random_page_cost', '1.1', false),
     set_config('max_parallel_workers_per_gather', '0', false),
     set_config('plan_cache_mode', CASE
@@ -41,7 +42,8 @@ SELECT
         WHEN '0' THEN %(lock)s ELSE current_setting('lock_timeout')
     END, false)
 """
-"""What sessions of a direct connection are told. Pages come from memory or flash: with the default, made for disks, a server of
+"""What sessions of a direct connection are told. Statements that meet in the same rows wait for each other, as they are written for,
+also where the role says serializable. Pages come from memory or flash: with the default, made for disks, a server of
 few users would read everybody's rows. Parallel workers cost more than one user's scan. A generic plan saves planning each
 search anew (0.3 ms of 1.5); Citus needs the values of a statement to know the node that it goes to."""
 

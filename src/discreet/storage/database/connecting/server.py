@@ -13,18 +13,25 @@ MIN_POSTGRES = 14
 MIN_PGVECTOR = (0, 7)
 """The first release with halfvec, sparsevec and binary_quantize."""
 
+_ENCODING = "SELECT current_setting('server_encoding')"
 _PGVECTOR_VERSIONS = "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
 
 
 async def check_server(conn: AsyncConnection[Any]) -> None:
-    """Check the versions of PostgreSQL and pgvector.
+    """Check the versions of PostgreSQL and pgvector, and the database's encoding.
 
     Raises:
-        UnsupportedServerError: One is too old, or pgvector is not there; the message says what to do.
+        UnsupportedServerError: One is too old, pgvector is not there, or it is not UTF-8; the message says what to do.
     """
     if conn.info.server_version < MIN_POSTGRES * 10_000:
         raise UnsupportedServerError(
             f"PostgreSQL {conn.info.server_version // 10_000} is too old: Discreet needs {MIN_POSTGRES} or newer."
+        )
+    [encoding] = await (await conn.execute(_ENCODING)).fetchone() or [None]
+    if encoding != "UTF8":
+        raise UnsupportedServerError(
+            f"This database has the encoding {encoding}, which can't hold what people write. Make one with "
+            "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0."
         )
     row = await (await conn.execute(_PGVECTOR_VERSIONS)).fetchone()
     if row is None:

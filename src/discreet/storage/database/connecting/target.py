@@ -55,7 +55,7 @@ class Target:
         """
         given = self._parameters()
         missing = {name: value for name, value in _DEFAULTS.items() if name not in given}
-        return make_conninfo(self.dsn, **missing)
+        return make_conninfo(self.dsn, **missing, client_encoding="UTF8")
 
     @property
     def seeks_primary(self) -> bool:

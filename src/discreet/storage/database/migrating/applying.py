@@ -12,12 +12,33 @@ from tenacity import AsyncRetrying
 
 from discreet.errors import MigrationError
 from discreet.locks import PATIENCE, lock_retries
+from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.migrating.applied import read_only, refused, this_version
 from discreet.storage.database.migrating.migration_files import Migration, built_index
 
 _RECORD: Final[LiteralString] = "INSERT INTO discreet.migrations (name, checksum, version) VALUES (%s, %s, %s)"
 _HAS_VECTOR: Final[LiteralString] = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
+_HAS_SCHEMA: Final[LiteralString] = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = %s)"
 _IS_VALID = sql.SQL("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass({})")
+
+
+async def create_schema(conn: StorageConnection[Any]) -> None:
+    """Create the schema of the tables unless it is there: an administrator may have made it for a role that may not.
+
+    Raises:
+        MigrationError: This role may not.
+    """
+    schema = conn.names.schema
+    async with conn.cursor(row_factory=scalar_row) as cursor:
+        if await (await cursor.execute(_HAS_SCHEMA, (schema,))).fetchone():
+            return
+    try:
+        await conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    except InsufficientPrivilege:
+        raise MigrationError(
+            f'This role may not create a schema in this database. Have an administrator run CREATE SCHEMA "{schema}" '
+            "AUTHORIZATION this role once, then start again."
+        ) from None
 
 
 async def create_vector(conn: AsyncConnection[Any]) -> None:

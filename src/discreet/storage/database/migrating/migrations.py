@@ -14,7 +14,7 @@ from discreet.storage.database.connecting.connection import StorageConnection, c
 from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import Target, target_of
 from discreet.storage.database.migrating.applied import SchemaState, check_writable, schema_state
-from discreet.storage.database.migrating.applying import apply, create_vector
+from discreet.storage.database.migrating.applying import apply, create_schema, create_vector
 from discreet.storage.database.migrating.migration_files import Migration, released
 
 __all__ = ["Migration", "migrate", "migration_state", "released"]
@@ -48,6 +48,7 @@ async def migrate(
             await check_writable(conn, pending)
             async with _own_connection(target) as holder, setup_lock(holder, lock_seconds):
                 await create_vector(conn)
+                await create_schema(conn)
                 await conn.look(target)
                 for migration in await _pending(conn, migrations):
                     await apply(conn, migration, lock_seconds=lock_seconds)

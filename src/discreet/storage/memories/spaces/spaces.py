@@ -105,7 +105,7 @@ async def register_space(pool: Pool, embeddings: EmbeddingProvider) -> Embedding
     """Return the space of `embeddings`. It is made and activated now if it is new; one that is known is only read."""
     calibration = embeddings.calibration
     given = {"name": embeddings.name, "dims": embeddings.dims, "zero": calibration.zero, "one": calibration.one}
-    async with pool.connection() as conn, conn.cursor() as cursor:
+    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
         while True:
             row = await (await cursor.execute(_KNOWN, given)).fetchone()
             if row and (row["dims"], row["cosine_zero"], row["cosine_one"]) == (
@@ -127,7 +127,7 @@ async def hold_space(pool: Pool, space: EmbeddingSpace, *, idle: float = IDLE_SE
     `idle` is after how many seconds of silence a space is in use by no process.
     """
     given = {"space_key": space.key, "opened_at": space.opened_at, "idle": idle}
-    async with pool.connection() as conn, conn.transaction(), conn.cursor() as cursor:
+    async with pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
         found = await (await cursor.execute(_IS_LATER, given)).fetchone()
         stays = found and found["stays"]
         await cursor.execute(_ACTIVATE if stays is False else _HOLD, given)

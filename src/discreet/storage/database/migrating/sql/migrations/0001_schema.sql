@@ -1,7 +1,5 @@
 -- All tables. Commented in ../schema.sql.
 
-CREATE SCHEMA discreet;
-
 CREATE TABLE discreet.migrations (
     name text PRIMARY KEY,
     checksum text NOT NULL,
