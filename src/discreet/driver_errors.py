@@ -98,7 +98,6 @@ _LOGIN_PHRASES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]
     "invalid value for parameter": (LoginRefusedError, "The database refuses a value in the DSN. Check its `options`."),
     "does not support ssl": (LoginRefusedError, _TLS),
     "certificate": (LoginRefusedError, _TLS),
-    "ssl error": (LoginRefusedError, _TLS),
     "session is read-only": (ReadOnlyServerError, None),
 }
 """How a server refuses a connection: libpq passes no SQLSTATE then, and English is what servers speak unless told otherwise."""

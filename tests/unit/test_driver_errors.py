@@ -31,6 +31,8 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
         (errors.IdleInTransactionSessionTimeout("x"), StatementTimeoutError, "idle_in_transaction"),
         (errors.LockNotAvailable("x"), LockTimeoutError, "lock"),
         (errors.DeadlockDetected("x"), LockTimeoutError, "each other"),
+        (errors.SerializationFailure("x"), LockTimeoutError, "same rows"),
+        (errors.ProgramLimitExceeded("x"), StorageError, "54000"),
         (errors.AdminShutdown("x"), ServerRestartingError, "administrator"),
         (errors.CrashShutdown("x"), ServerRestartingError, "stopping"),
         (errors.CannotConnectNow("x"), ServerRestartingError, "starting"),
@@ -64,6 +66,31 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
             "role",
         ),
         (psycopg.OperationalError(f'{REFUSED}FATAL:  database "x" does not exist'), LoginRefusedError, "database"),
+        (
+            psycopg.OperationalError(f'{REFUSED}FATAL:  permission denied for database "x"'),
+            LoginRefusedError,
+            "role",
+        ),
+        (
+            psycopg.OperationalError(f'{REFUSED}FATAL:  unrecognized configuration parameter "x"'),
+            LoginRefusedError,
+            "options",
+        ),
+        (
+            psycopg.OperationalError(f"{REFUSED}server does not support SSL, but SSL was required"),
+            LoginRefusedError,
+            "sslmode",
+        ),
+        (
+            psycopg.OperationalError(f"{REFUSED}SSL error: certificate verify failed"),
+            LoginRefusedError,
+            "certificates",
+        ),
+        (
+            psycopg.OperationalError(f"{REFUSED}SSL error: unexpected eof while reading"),
+            StorageUnavailableError,
+            "can't be reached",
+        ),
         (
             psycopg.OperationalError(f"{REFUSED}FATAL:  no more connections allowed (max_client_conn)"),
             PoolerError,
