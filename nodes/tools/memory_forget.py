@@ -16,7 +16,7 @@ from discreet.nodes.forgotten import tags_of, tags_of_rounds, texts_of_rounds
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
 from discreet.nodes.tool_results import MAX_RESULT_CHARS
-from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered
 from discreet.nodes.turn import turn_start
 from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged
@@ -81,7 +81,8 @@ class MemoryForget(HearingTool):
             raise UnclearForgettingError
         named = {} if entry_id is None else {"entry_id": str(entry_id)}
         asking = await asyncio.to_thread(self._request, run, runtime, text)
-        gone = await self.memories.forget(user_id, entry_id or untagged(text), only=only, asking=asking)
+        async with answered():
+            gone = await self.memories.forget(user_id, entry_id or untagged(text), only=only, asking=asking)
         if gone is None:
             return {"deleted": False, **named}
         past = [record for record in (*gone.facts, *gone.told) if record.type == "conversation_summary"]

@@ -8,7 +8,7 @@ from langchain_core.tools import ArgsSchema
 from pydantic import Field, SkipValidation
 
 from discreet.nodes.retrieve_memories import retrieved
-from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs
+from discreet.nodes.tools.memory_tool import MemoryTool, MemoryToolArgs, answered
 from discreet.ports import FixedSettings, LiveSettings
 from discreet.state.records import MemoryFilters
 
@@ -38,5 +38,6 @@ class MemoryRecall(MemoryTool):
         run, user_id = self.speaker(runtime)
         limit = limit or run.context.retrieve_limit or self.memory_settings.live.memory_retrieve_limit
         filters = MemoryFilters(app_name=run.context.app_name, shared_apps=list(self.shared_apps))
-        found = await self.memories.search(user_id, query, limit=limit, filters=filters)
+        async with answered():
+            found = await self.memories.search(user_id, query, limit=limit, filters=filters)
         return {"memories": [retrieved(hit) for hit in found]}

@@ -14,7 +14,7 @@ from discreet.errors import CopiedFromToolError, MemoryRefusedError, SecretRefus
 from discreet.metrics import memories_refused
 from discreet.nodes.provenance import provenance
 from discreet.nodes.tools.copied import copied_from
-from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, state_of
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered, state_of
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor
 from discreet.redaction.placeholders import SECRET, written
@@ -75,7 +75,8 @@ class MemorySave(HearingTool):
             )
             for fact in (facts if len(facts) > 1 else (text,))
         ]
-        first, *others = [_told(record) for record in await self.memories.save(user_id, records)]
+        async with answered():
+            first, *others = [_told(record) for record in await self.memories.save(user_id, records)]
         return {"saved": True, **first} | ({"also": others} if others else {})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from langchain_core.messages import BaseMessage
@@ -10,10 +12,14 @@ from langchain_core.tools import BaseTool, InjectedToolArg, ToolException
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from discreet.background_loop import wait_for
+from discreet.errors import StorageUnavailableError
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.tools.unresolved import PLACEHOLDERS
 from discreet.ports import Memories, TextRedactor
 from discreet.redaction.configured import default_redactor
+
+WAIT_SECONDS = 20.0
+"""How long a tool waits for the memories: the user waits for its answer. Forgetting may take some seconds, all else takes less."""
 
 
 class MemoryToolArgs(BaseModel):
@@ -59,6 +65,20 @@ class HearingTool(MemoryTool):
     def heard(self, runtime: Any) -> Sequence[BaseMessage]:
         """Return the messages of the conversation."""
         return state_of(runtime).get(self.messages_key) or ()
+
+
+@asynccontextmanager
+async def answered() -> AsyncIterator[None]:
+    """Wait no longer than `WAIT_SECONDS` for what is inside.
+
+    Raises:
+        StorageUnavailableError: It took longer.
+    """
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            yield
+    except TimeoutError:
+        raise StorageUnavailableError(f"The memories did not answer within {WAIT_SECONDS:.0f} seconds.") from None
 
 
 def state_of(runtime: Any) -> dict[str, Any]:

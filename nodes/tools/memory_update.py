@@ -10,7 +10,7 @@ from langchain_core.tools import ArgsSchema
 from pydantic import Field
 
 from discreet.nodes.tools.memory_save import check_memory
-from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs
+from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered
 from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 
@@ -41,6 +41,10 @@ class MemoryUpdate(HearingTool):
     async def _arun(self, entry_id: UUID, text: str, runtime: Any = None) -> dict[str, Any]:
         _run, user_id = self.speaker(runtime)
         check_memory(text, self.heard(runtime), self.redactor)
+        async with answered():
+            return await self._updated(user_id, entry_id, text)
+
+    async def _updated(self, user_id: str, entry_id: UUID, text: str) -> dict[str, Any]:
         wrong = await self.memories.get(user_id, entry_id)
         if wrong is None or wrong.type not in CONSOLIDATED:
             return {"updated": False, "entry_id": str(entry_id)}

@@ -99,6 +99,11 @@ _LOGIN_PHRASES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]
     "does not support ssl": (LoginRefusedError, _TLS),
     "certificate": (LoginRefusedError, _TLS),
     "session is read-only": (ReadOnlyServerError, None),
+    "not in hot standby mode": (
+        LoginRefusedError,
+        "No host of the DSN is a standby, which its target_session_attrs asks for.",
+    ),
+    "in hot standby mode": (ReadOnlyServerError, None),
 }
 """How a server refuses a connection: libpq passes no SQLSTATE then, and English is what servers speak unless told otherwise."""
 

@@ -66,7 +66,7 @@ def _close(name: str, flags: int, parent: int, owners: Collection[int]) -> None:
         try:
             status = os.fstat(descriptor)
             single = stat.S_ISDIR(status.st_mode) or status.st_nlink == 1
-            if single and status.st_uid in owners and status.st_mode & _OTHERS:
+            if single and (status.st_uid in owners or os.geteuid() == 0) and status.st_mode & _OTHERS:
                 os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & ~_OTHERS)
         finally:
             os.close(descriptor)

@@ -24,6 +24,8 @@ class Relay:
         self._listener: socket.socket | None = None
         self._port = 0
         self._lock = threading.Lock()
+        self._flows = threading.Event()
+        self._flows.set()
         self.up()
         options |= {"host": "127.0.0.1", "port": str(self._port), "sslmode": "disable", "gssencmode": "disable"}
         user, _, _ = where.netloc.rpartition("@")
@@ -36,8 +38,13 @@ class Relay:
         self._port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
 
+    def hang(self) -> None:
+        """Take connections and what is said, and hand nothing on."""
+        self._flows.clear()
+
     def down(self) -> None:
         """Refuse connections and cut those there are."""
+        self._flows.set()
         with self._lock:
             if self._listener is not None:
                 self._sockets.append(self._listener)
@@ -63,10 +70,10 @@ class Relay:
                 for source, target in ((client, server), (server, client)):
                     threading.Thread(target=self._hand_on, args=[source, target], daemon=True).start()
 
-    @staticmethod
-    def _hand_on(source: socket.socket, target: socket.socket) -> None:
+    def _hand_on(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while piece := source.recv(65536):
+                self._flows.wait()
                 target.sendall(piece)
         for one in (source, target):
             with suppress(OSError):

@@ -8,6 +8,8 @@ import pytest
 from testkit.scripts import ScriptProcess
 
 from discreet.errors import ConfigurationError
+from discreet.redaction.placeholder_key import load_placeholder_key
+from discreet.settings import Settings
 from discreet.storage.embedded import lease_server
 
 SCRIPT = """
@@ -55,6 +57,19 @@ def test_a_folder_that_others_could_read_is_closed(data_dir):
     subprocess.run(["chmod", "-R", "a+rwX", data_dir], check=True)
     with lease_server(data_dir):
         assert not open_to_others(data_dir)
+
+
+def test_a_key_file_that_is_looked_for_first_closes_the_servers_files_too(data_dir):
+    """Of another user, where the program runs as root."""
+    settings = Settings(_env_file=None, data_dir=data_dir / "new")
+    load_placeholder_key(settings)
+    with lease_server(settings.data_dir):
+        pass
+    subprocess.run(["chmod", "-R", "a+rwX", settings.data_dir], check=True)
+    load_placeholder_key(settings)
+    assert not open_to_others(settings.data_dir)
+    with lease_server(settings.data_dir):
+        pass
 
 
 def test_a_folder_that_is_not_ours_alone_is_refused(data_dir):

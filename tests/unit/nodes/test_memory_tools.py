@@ -1,3 +1,4 @@
+import asyncio
 import json
 from itertools import chain
 from typing import Annotated, TypedDict
@@ -13,7 +14,7 @@ from langgraph.prebuilt import ToolNode
 from discreet.background_loop import wait_for
 from discreet.nodes.requests import request_id_of
 from discreet.nodes.tool_results import MAX_RESULT_CHARS
-from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools
+from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate, make_tools, memory_tool
 from discreet.ports import FixedSettings
 from discreet.state.context import Context
 from discreet.state.memory_settings import MemorySettings
@@ -47,6 +48,27 @@ async def test_what_is_saved_is_found_by_the_same_user_only(call):
     assert [m["text"] for m in found] == ["Keeps two parrots"]
     other = json.loads((await call("recall_memory", {"query": "parrots"}, user_id="bob")).content)
     assert other == {"memories": []}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("save_memory", {"text": "Keeps two parrots"}, "save"),
+        ("recall_memory", {"query": "parrots"}, "search"),
+        ("update_memory", {"entry_id": str(uuid4()), "text": "Keeps two parrots"}, "get"),
+        ("forget_memory", {"text": "parrots"}, "forget"),
+    ],
+)
+async def test_memories_that_hang_cost_the_call_and_not_the_turn(call, memories, monkeypatch, asked):
+    name, arguments, hangs = asked
+
+    async def hang(*args, **options):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(memory_tool, "WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(memories, hangs, hang)
+    error = json.loads((await call(name, arguments, user_id="ann")).content)["error"]
+    assert (error["code"], error["retryable"]) == ("storage_unavailable", True)
 
 
 async def test_a_record_tells_where_it_comes_from(call, memories):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
 from discreet.driver_errors import storage_errors
+from discreet.errors import StorageUnavailableError
 from discreet.ports import KeyProvider
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.vault.shared import Rows, SharedTurnVault
 from discreet.storage.vault.sql import ADD, DROP, FORGET_EXPIRED, TOUCH, VALUES
 from discreet.storage.vault.values import MAX_TURN_BYTES, TTL_SECONDS
+
+ANSWER_SECONDS = 5.0
+"""How long a turn waits for its values; without them it goes on with placeholders."""
 
 
 class PostgresTurnVault(SharedTurnVault):
@@ -40,21 +47,33 @@ class PostgresTurnVault(SharedTurnVault):
             "sealed": [sealed for _, sealed in rows],
             "max_bytes": self._max_bytes,
         }
-        with storage_errors():
-            # A pipeline alone is one transaction too, but not for a cluster, which commits each statement on its node.
-            async with self._pool.connection() as conn, conn.pipeline(), conn.transaction():
-                await conn.execute(FORGET_EXPIRED, given)
-                await conn.execute(TOUCH, given)
-                if rows:
-                    await conn.execute(ADD, added)
+        # A pipeline alone is one transaction too, but not for a cluster, which commits each statement on its node.
+        async with _answered(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+            await conn.execute(FORGET_EXPIRED, given)
+            await conn.execute(TOUCH, given)
+            if rows:
+                await conn.execute(ADD, added)
 
     async def _found(self, turn_key: UUID) -> Rows:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                await cursor.execute(VALUES, {"turn_key": turn_key})
-                return [(row["value_key"], row["sealed"]) for row in await cursor.fetchall()]
+        async with _answered(), self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            await cursor.execute(VALUES, {"turn_key": turn_key})
+            return [(row["value_key"], row["sealed"]) for row in await cursor.fetchall()]
 
     async def _forget(self, turn_key: UUID) -> None:
+        async with _answered(), self._pool.connection() as conn:
+            await conn.execute(DROP, {"turn_key": turn_key})
+
+
+@asynccontextmanager
+async def _answered() -> AsyncIterator[None]:
+    """Wait for the database, and no longer than `ANSWER_SECONDS`.
+
+    Raises:
+        StorageError: It failed, or took longer.
+    """
+    try:
         with storage_errors():
-            async with self._pool.connection() as conn:
-                await conn.execute(DROP, {"turn_key": turn_key})
+            async with asyncio.timeout(ANSWER_SECONDS):
+                yield
+    except TimeoutError:
+        raise StorageUnavailableError(f"The turn vault did not answer within {ANSWER_SECONDS:.0f} seconds.") from None

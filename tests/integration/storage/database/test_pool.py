@@ -58,3 +58,17 @@ async def test_all_of_many_callers_are_served_in_their_turn(database):
         assert order == [*range(100)]
         async with lease(pool) as conn, pool.connection() as other:  # each has one place, whoever lends it
             assert conn is not other
+
+
+async def test_who_gives_up_on_a_server_that_hangs_need_not_wait_for_it(migrated_relay):
+    async with make_pool(migrated_relay.dsn, max_size=1) as pool:
+        assert await use(pool) == 1
+        migrated_relay.hang()
+        async with asyncio.timeout(pool.timeout / 2):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await use(pool)
+        migrated_relay.down()
+        migrated_relay.up()
+        async with asyncio.timeout(30):
+            assert await use(pool) == 1  # by another connection

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -68,6 +70,35 @@ async def test_the_primary_stands_in_for_a_replica_that_is_gone_or_fails(databas
     for unusable in (without_tables, make_conninfo(database, password="wrong")):
         async with opened(database, postgres_read_dsn=unusable) as storage:
             assert await texts(storage) == {RECORD.text}
+
+
+async def test_the_primary_stands_in_for_a_replica_that_hangs(database, migrated_relay, monkeypatch, caplog):
+    monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.3)
+    async with opened(database, postgres_read_dsn=migrated_relay.dsn) as storage:
+        await storage.memories.save("ann", [RECORD])
+        assert await texts(storage) == {RECORD.text}
+        migrated_relay.hang()
+        async with asyncio.timeout(8):
+            assert await texts(storage) == {RECORD.text}
+            assert await texts(storage) == {RECORD.text}  # it is not asked again at once
+        migrated_relay.down()
+    assert caplog.text.count("read_from_primary cause=storage_timeout") == 1
+
+
+async def test_a_replica_that_was_promoted_is_searched_no_more(database, server_dsn, monkeypatch, caplog):
+    monkeypatch.setattr(reading, "REST_SECONDS", 0)
+    async with opened(database) as storage:
+        await storage.memories.save("ann", [RECORD])
+    with copy_of(server_dsn, follows=True) as made:
+        made.catch_up(database)
+        async with opened(database, postgres_read_dsn=there(made, database)) as storage:
+            assert await texts(storage) == {RECORD.text}
+            assert "read_from_primary" not in caplog.text
+            with psycopg.connect(made.dsn, autocommit=True) as connection:
+                assert connection.execute("SELECT pg_promote()").fetchone() == (True,)
+            await storage.memories.save("ann", [LATER])
+            assert await texts(storage) == {RECORD.text, LATER.text}
+    assert "read_from_primary cause=promoted" in caplog.text
 
 
 async def test_a_storage_on_a_standby_searches_and_refuses_to_save(database, standby):

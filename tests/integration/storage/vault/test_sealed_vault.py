@@ -14,6 +14,7 @@ from discreet.errors import ConfigurationError, StorageError, StorageUnavailable
 from discreet.metrics import vault_failures
 from discreet.settings import Settings
 from discreet.storage.database.connecting.pool import make_pool
+from discreet.storage.vault import postgres_vault
 from discreet.storage.vault.choice import turn_vault
 from discreet.storage.vault.postgres_vault import PostgresTurnVault
 from discreet.storage.vault.redis_vault import RedisTurnVault
@@ -179,3 +180,16 @@ async def test_a_blocking_call_on_the_vaults_own_loop_is_refused_at_once(kept):
     for call in (lambda: kept.vault.hold("1", {}), lambda: kept.vault.values("1"), lambda: kept.vault.drop("1")):
         with pytest.raises(ConfigurationError, match="await"):
             call()
+
+
+async def test_a_turn_does_not_wait_for_a_database_that_hangs(migrated_relay, monkeypatch):
+    monkeypatch.setattr(postgres_vault, "ANSWER_SECONDS", 0.2)
+    async with make_pool(migrated_relay.dsn, max_size=2) as pool:
+        vault = PostgresTurnVault(pool, keys=InMemoryKeys())
+        await vault.ahold("1", {MARK: "ann"})
+        migrated_relay.hang()
+        async with asyncio.timeout(20):
+            for work in (vault.ahold("1", {"more": "x"}), vault.avalues("1"), vault.adrop("1")):
+                with pytest.raises(StorageUnavailableError):
+                    await work
+        migrated_relay.down()

@@ -22,6 +22,7 @@ from psycopg import (
     adapters,
 )
 from psycopg.abc import Params, Query
+from psycopg.errors import CancellationTimeout
 from psycopg.rows import Row, dict_row
 from psycopg.sql import SQL, Composable
 from psycopg.types import TypeInfo
@@ -41,6 +42,9 @@ LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
 LEFT JOIN pg_type t ON t.typnamespace = e.extnamespace AND t.typname IN ('vector', 'halfvec', 'sparsevec')
 """
 """One round trip, and the same whatever search_path is: one row a type of pgvector, one of NULLs where it is not made."""
+
+CANCEL_SECONDS = 1.0
+"""How long a caller who has no time left waits for a server that hangs to take note of it; psycopg has it wait for ten seconds."""
 
 _REGISTER = {"vector": register_vector_info, "halfvec": register_halfvec_info, "sparsevec": register_sparsevec_info}
 
@@ -93,6 +97,14 @@ class StorageConnection(AsyncConnection[Row]):
             raise
         cls.failed.pop(conninfo, None)
         return made
+
+    async def cancel_safe(self, *, timeout: float = 30.0) -> None:  # noqa: ASYNC109  # psycopg's signature
+        """Ask the server to give up its work for a caller who has. One that doesn't hear is left alone: the connection is closed."""
+        try:
+            await super().cancel_safe(timeout=min(timeout, CANCEL_SECONDS))
+        except CancellationTimeout:
+            self.pgconn.finish()
+            raise
 
     async def look(self, target: Target) -> None:
         """Look who is there: a pooler or the server, and where pgvector is.
