@@ -26,6 +26,7 @@ class Relay:
         self._lock = threading.Lock()
         self._flows = threading.Event()
         self._flows.set()
+        self._lost = threading.Event()
         self.up()
         options |= {"host": "127.0.0.1", "port": str(self._port), "sslmode": "disable", "gssencmode": "disable"}
         user, _, _ = where.netloc.rpartition("@")
@@ -34,6 +35,8 @@ class Relay:
 
     def up(self) -> None:
         """Listen, on the same port as before."""
+        self._flows.set()
+        self._lost.clear()
         self._listener = socket.create_server(("127.0.0.1", self._port), reuse_port=False)
         self._port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
@@ -43,7 +46,12 @@ class Relay:
         self._flows.clear()
 
     def down(self) -> None:
-        """Refuse connections and cut those there are."""
+        """Refuse connections and cut those there are. What was held back is lost.
+
+        PgBouncer 1.18 to 1.20.0 would end of a request to cancel whose sender is gone when it is served.
+        """
+        if not self._flows.is_set():
+            self._lost.set()
         self._flows.set()
         with self._lock:
             if self._listener is not None:
@@ -74,6 +82,8 @@ class Relay:
         with suppress(OSError):
             while piece := source.recv(65536):
                 self._flows.wait()
+                if self._lost.is_set():
+                    break
                 target.sendall(piece)
         for one in (source, target):
             with suppress(OSError):
