@@ -48,7 +48,7 @@ class Relay:
     def down(self) -> None:
         """Refuse connections and cut those there are. What was held back is lost.
 
-        PgBouncer 1.18 to 1.20.0 would end of a request to cancel whose sender is gone when it is served.
+        PgBouncer 1.18 can end when a request to cancel and the end of its sender reach it at once.
         """
         if not self._flows.is_set():
             self._lost.set()
