@@ -12,6 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 from testkit.keys import USER_KEYS
+from testkit.sums import first_sum
 
 from discreet.retrieval.lexical import DIMS, impacts, token_ids
 from discreet.settings import Settings
@@ -86,6 +87,7 @@ async def opened(dsn, dims=64, pool_size=4):
     """Yield a storage without anything in the background, its space, and what keeps the indexes of large users."""
     settings = Settings(reembed=False, large_user_memories=0, pool_size=pool_size)
     async with open_storage(dsn, embeddings=StubEmbeddings(dims), settings=settings) as storage:
+        await first_sum(storage)
         space = await register_space(storage.pool, StubEmbeddings(dims))
         large_users = LargeUsers(storage.pool, dsn=dsn, space=space, limit=LIMIT)
         storage.memories._large_users = large_users

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from testkit.keys import USER_KEYS
+from testkit.sums import first_sum
 
 from discreet.access.identity import Identities
 from discreet.access.user_keys import UserKeys
@@ -28,18 +29,8 @@ def quiet():
 @pytest.fixture
 async def storage(database):
     async with open_storage(database, embeddings=StubEmbeddings(dims=64), settings=quiet()) as opened:
-        await its_first_sum(opened)
+        await first_sum(opened)
         yield opened
-
-
-async def its_first_sum(storage):
-    """Wait for the sum that a storage begins with, which would keep a test's own from being made."""
-    for _ in range(500):
-        with psycopg.connect(storage.dsn) as connection:
-            if connection.execute("SELECT counted_at > 'epoch' FROM discreet.corpus").fetchone()[0]:
-                return
-        await asyncio.sleep(0.02)
-    raise TimeoutError
 
 
 def key_of(word):
