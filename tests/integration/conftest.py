@@ -26,7 +26,6 @@ class Relay:
         self._lock = threading.Lock()
         self._flows = threading.Event()
         self._flows.set()
-        self._lost = threading.Event()
         self.up()
         options |= {"host": "127.0.0.1", "port": str(self._port), "sslmode": "disable", "gssencmode": "disable"}
         user, _, _ = where.netloc.rpartition("@")
@@ -35,8 +34,6 @@ class Relay:
 
     def up(self) -> None:
         """Listen, on the same port as before."""
-        self._flows.set()
-        self._lost.clear()
         self._listener = socket.create_server(("127.0.0.1", self._port), reuse_port=False)
         self._port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=[self._listener], daemon=True).start()
@@ -50,9 +47,6 @@ class Relay:
 
         PgBouncer 1.18 can end when a request to cancel and the end of its sender reach it at once.
         """
-        if not self._flows.is_set():
-            self._lost.set()
-        self._flows.set()
         with self._lock:
             if self._listener is not None:
                 self._sockets.append(self._listener)
@@ -62,6 +56,7 @@ class Relay:
                     one.shutdown(socket.SHUT_RDWR)
                 one.close()
             self._sockets.clear()
+        self._flows.set()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
@@ -82,8 +77,6 @@ class Relay:
         with suppress(OSError):
             while piece := source.recv(65536):
                 self._flows.wait()
-                if self._lost.is_set():
-                    break
                 target.sendall(piece)
         for one in (source, target):
             with suppress(OSError):
