@@ -7,6 +7,7 @@ pooler tells one that it has made up, as its servers change.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -28,7 +29,12 @@ _pooled: WeakKeyDictionary[AsyncConnection[Any] | Connection[Any], bool] = WeakK
 
 
 class QueuedPool(AsyncConnectionPool[C]):
-    """A pool whose `connection()` is lent in turn, to whoever asks."""
+    """A pool whose `connection()` is lent in turn, to whoever asks, and comes back from those who are cancelled too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Take what psycopg's pool does."""
+        super().__init__(*args, **options)
+        self._returning: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def connection(self, timeout: float | None = None) -> AsyncIterator[C]:  # noqa: ASYNC109  # psycopg's signature
@@ -40,6 +46,13 @@ class QueuedPool(AsyncConnectionPool[C]):
         """
         async with async_queue(self).place(), super().connection(timeout) as conn:
             yield conn
+
+    async def putconn(self, conn: C) -> None:
+        """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place."""
+        returning = asyncio.create_task(super().putconn(conn))
+        self._returning.add(returning)
+        returning.add_done_callback(self._returning.discard)
+        await asyncio.shield(returning)
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 """A server that refuses connections costs a caller half a second, not ten."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 from psycopg_pool import PoolTimeout
@@ -14,6 +15,17 @@ async def use(pool):
         return (await (await conn.execute("SELECT 1 AS one")).fetchone())["one"]
 
 
+async def served_again(pool):
+    """Use it as soon as it has a new connection: an attempt that failed is repeated after a moment."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                assert await use(pool) == 1
+                break
+            except PoolTimeout:
+                continue
+
+
 async def test_while_the_server_refuses_callers_are_told_soon_and_later_served(migrated_relay):
     pool = make_pool(migrated_relay.dsn, max_size=1)
     async with pool:
@@ -25,13 +37,7 @@ async def test_while_the_server_refuses_callers_are_told_soon_and_later_served(m
                     await use(pool)
         assert pool.failure is not None
         migrated_relay.up()
-        async with asyncio.timeout(30):
-            while True:
-                try:
-                    assert await use(pool) == 1
-                    break
-                except PoolTimeout:
-                    continue
+        await served_again(pool)
         assert pool.failure is None
 
 
@@ -70,5 +76,39 @@ async def test_who_gives_up_on_a_server_that_hangs_need_not_wait_for_it(migrated
                     await use(pool)
         migrated_relay.down()
         migrated_relay.up()
-        async with asyncio.timeout(30):
-            assert await use(pool) == 1  # by another connection
+        await served_again(pool)
+
+
+async def test_a_connection_whose_borrower_is_cancelled_while_it_is_returned_is_lent_again(database):
+    async with make_pool(database, max_size=1) as pool:
+        pool.timeout = 1
+        held, done = asyncio.Event(), asyncio.Event()
+
+        async def borrow():
+            async with pool.connection():
+                held.set()
+                await done.wait()
+
+        borrowing = asyncio.create_task(borrow())
+        await held.wait()
+        async with pool._lock:  # as of others who are given one, so that the return has to wait
+            done.set()
+            await asyncio.sleep(0.1)
+            borrowing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await borrowing
+        assert await use(pool) == 1
+
+
+async def test_no_place_is_lost_to_callers_who_give_up_at_any_moment(database):
+    async with make_pool(database, max_size=4) as pool:
+        for number in range(2_000):
+            callers = [asyncio.create_task(use(pool)) for _ in range(6)]
+            for _ in range(number % 40):
+                await asyncio.sleep(0)
+            for caller in callers:
+                caller.cancel()
+            await asyncio.gather(*callers, return_exceptions=True)
+        async with asyncio.timeout(30), AsyncExitStack() as stack:
+            for _ in range(4):
+                await stack.enter_async_context(pool.connection())
