@@ -575,6 +575,11 @@ class ProviderError(DiscreetError):
 
     code = "provider"
 
+    def __init__(self, message: str | None = None, *, is_passing: bool = True) -> None:
+        super().__init__(message)
+        self.is_passing = is_passing
+        """Whether the same may succeed later: it is overloaded, or can't be reached."""
+
 
 class EncryptionError(DiscreetError):
     """A sealed value can't be opened: its key is gone, it belongs somewhere else, or it was changed."""

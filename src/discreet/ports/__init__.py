@@ -1,6 +1,15 @@
 """What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
 
 from discreet.ports.annotations import AnnotatedTurn, TurnAnnotator
+from discreet.ports.batches import (
+    BatchLimits,
+    BatchProvider,
+    BatchRequest,
+    BatchResult,
+    BatchState,
+    BatchStatus,
+    ResultState,
+)
 from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
@@ -27,6 +36,12 @@ __all__ = [
     "KEY_BYTES",
     "SESSION_SECONDS",
     "AnnotatedTurn",
+    "BatchLimits",
+    "BatchProvider",
+    "BatchRequest",
+    "BatchResult",
+    "BatchState",
+    "BatchStatus",
     "Calibration",
     "Claim",
     "ConversationLog",
@@ -43,6 +58,7 @@ __all__ = [
     "Media",
     "MediaSummarizer",
     "Memories",
+    "ResultState",
     "RollingSummaries",
     "RollingSummary",
     "Round",
