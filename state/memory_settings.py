@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+ExtractionProvider = Literal["openai", "anthropic", "google", "immediate", "offline"]
 Share = Annotated[float, Field(ge=0, le=1)]
 WindowSize = Annotated[int, Field(ge=1_000, le=10_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:/@-]+$")]
+
+
+class Triggers(BaseModel):
+    """When a session's turns are worked on: as soon as one of these says so. 0: never for that reason."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    session_end: bool = True
+    inactivity_minutes: Annotated[int, Field(ge=0)] = 30
+    message_count: Annotated[int, Field(ge=0)] = 20
+    interval_hours: Annotated[int, Field(ge=0)] = 24
+    compaction: bool = True
+
+
+@lru_cache(maxsize=16)
+def read_apps(written: str) -> dict[str, dict[str, int | bool]]:
+    """Return what is said of applications, by their names.
+
+    Raises:
+        ValueError: It is no JSON of that form.
+    """
+    if not written.strip():
+        return {}
+    try:
+        said = _APPS.validate_json(written)
+    except ValidationError:
+        raise ValueError(
+            'must be JSON such as {"app": {"inactivity_minutes": 5}}, with any of ' + ", ".join(Triggers.model_fields)
+        ) from None
+    return {app: triggers.model_dump(exclude_unset=True) for app, triggers in said.items()}
+
+
+_APPS: TypeAdapter[dict[str, Triggers]] = TypeAdapter(dict[str, Triggers])
 
 
 class MemorySettings(BaseModel):
@@ -18,12 +63,26 @@ class MemorySettings(BaseModel):
 
     memory_extraction_enabled: bool = True
     """Whether facts are extracted from conversations in the background."""
-    memory_extraction_interval_hours: Annotated[int, Field(ge=1, le=24 * 30)] = 24
-    """How often, in hours."""
+    memory_extraction_interval_hours: Annotated[int, Field(ge=0, le=24 * 30)] = 24
+    """How long a conversation that goes on waits at most, in hours. 0: however long."""
     memory_extraction_model: Name = "gpt-4o-mini"
-    """Model that extracts."""
-    memory_extraction_provider: Literal["openai", "google", "anthropic"] = "openai"
-    """Whose model it is."""
+    """Model that extracts. `offline` has its own."""
+    memory_extraction_provider: ExtractionProvider = "openai"
+    """Who extracts: a batch at a provider, at half the price within a day; `immediate`: a chat model at once; `offline`: rules."""
+    memory_extraction_review: bool = False
+    """Whether what was extracted waits until somebody accepts it."""
+    memory_trigger_session_end: bool = True
+    """Whether a session that its user ends is worked on at once."""
+    memory_trigger_inactivity_minutes: Annotated[int, Field(ge=0, le=60 * 24 * 30)] = 30
+    """Minutes after its last turn until a session is worked on. 0: however long."""
+    memory_trigger_message_count: Annotated[int, Field(ge=0, le=1_000)] = 20
+    """Messages of the user's after which a session is worked on. 0: however many."""
+    memory_trigger_compaction: bool = True
+    """Whether a session is worked on when its rolling summary grows."""
+    memory_trigger_apps: Annotated[str, Field(max_length=4_000)] = ""
+    """Other triggers for some applications, as JSON: {"app": {"inactivity_minutes": 5, "session_end": false}}."""
+    memory_session_summaries: bool = True
+    """Whether a session's summary is made when it is worked on."""
     memory_dedup_threshold: Share = 0.85
     """Similarity above which a new fact may supersede a stored one."""
     memory_update_threshold: Share = 0.95
@@ -40,6 +99,27 @@ class MemorySettings(BaseModel):
     """Least similarity of a memory that shares no word with the question."""
     context_window_size: WindowSize | None = None
     """Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 8,000."""
+
+    @field_validator("memory_trigger_apps")
+    @classmethod
+    def _triggers_can_be_read(cls, written: str) -> str:
+        read_apps(written)
+        return written
+
+    @property
+    def triggers(self) -> Triggers:
+        """When sessions are worked on, for applications without triggers of their own."""
+        return Triggers(
+            session_end=self.memory_trigger_session_end,
+            inactivity_minutes=self.memory_trigger_inactivity_minutes,
+            message_count=self.memory_trigger_message_count,
+            interval_hours=self.memory_extraction_interval_hours,
+            compaction=self.memory_trigger_compaction,
+        )
+
+    def triggers_of(self, app_name: str) -> Triggers:
+        """Return when sessions of an application are worked on."""
+        return self.triggers.model_copy(update=read_apps(self.memory_trigger_apps).get(app_name, {}))
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> MemorySettings:

@@ -114,6 +114,8 @@ class Provenance(Record):
     """Id of the prompt, never its text."""
     source: Text | None = None
     """The door it came through, for example `save_memory`, `extraction`, `api`, `import`."""
+    turns: list[Text] | None = Field(default=None, max_length=MAX_LABELS)
+    """request_ids of the turns that state it, oldest first, where there are several, or it was found afterwards."""
 
 
 class MemoryRecord(Record):
@@ -261,3 +263,5 @@ class TurnRecord(Annotation):
     """When the user's message arrived."""
     ended_at: Moment
     """When the answer was complete."""
+    answer_id: Text | None = None
+    """Id of the message that ends the answer, if it has one."""

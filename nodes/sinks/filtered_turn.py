@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from discreet.metrics import persist_failures
@@ -47,6 +47,12 @@ class FilteredTurn:
     def thread_id(self) -> str:
         """The thread; a run without one is a thread of its own."""
         return self.run.thread_id or self.request["request_id"]
+
+    @property
+    def answer_id(self) -> str | None:
+        """Id of the message that ends the answer; None if there is none."""
+        last = self.conversation[-1] if self.conversation else None
+        return last.id if isinstance(last, AIMessage) else None
 
 
 class Sink(Protocol):

@@ -35,5 +35,6 @@ class LogSink:
                 **turn.annotation.model_dump(),
                 started_at=datetime.fromisoformat(turn.request["started_at"]),
                 ended_at=turn.ended_at,
+                answer_id=turn.answer_id,
             )
         )

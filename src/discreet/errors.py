@@ -51,6 +51,7 @@ DiscreetError
 │   │   ├── ReadOnlyServerError   a standby, or a role that may only read
 │   │   ├── ServerFullError       its disk or memory is used up
 │   │   └── PoolerError           what is between here and the server failed
+│   ├── LeaseLostError            another worker has taken over what this one was at
 │   ├── UserErasedError           all of a user was erased while something was under way for them
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
@@ -60,6 +61,7 @@ DiscreetError
 │   │   └── ServerInUseError      other processes use it, and must not now
 │   └── ShortTermError            sessions, last rounds and claims can't be reached
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
+├── InvalidVectorError            a vector is none of the store's: its length, or a number of it
 ├── TransientEntryError           a key or a time to live that transient state does not take
 ├── ProviderError                 a chat or embedding model failed
 └── EncryptionError               a sealed value can't be opened
@@ -448,6 +450,12 @@ class UserErasedError(StorageError):
     code = "user_erased"
 
 
+class LeaseLostError(StorageError):
+    """Another worker has taken over this piece of work, or it is done: nothing of it was changed here."""
+
+    code = "lease_lost"
+
+
 class LoginRefusedError(StorageUnavailableError):
     """The database answers and refuses the login. Check role, password, database and pg_hba.conf."""
 
@@ -562,6 +570,12 @@ class InvalidFilterError(DiscreetError, ValueError):
     """The filter can't be understood. It is a ValueError too, which LangGraph's stores raise."""
 
     code = "filter_invalid"
+
+
+class InvalidVectorError(DiscreetError, ValueError):
+    """The vector can't be compared with those of this store. Nothing was stored."""
+
+    code = "vector_invalid"
 
 
 class TransientEntryError(DiscreetError, ValueError):

@@ -107,3 +107,25 @@ prompt_cut = Counter(
 media_summary_fallbacks = Counter(
     "discreet_media_summary_fallbacks_total", "Media whose summary a model failed to make, by cause.", ["cause"]
 )
+triggers_fired = Counter(
+    "discreet_triggers_fired_total", "Sessions whose turns were taken for background memory, by trigger.", ["trigger"]
+)
+oldest_due_seconds = Gauge(
+    "discreet_oldest_due_session_seconds", "For how long the turns of the session wait that is due longest."
+)
+batches_submitted = Counter(
+    "discreet_batches_submitted_total", "Batches of prompts that were handed in, by provider.", ["provider"]
+)
+batch_jobs = Gauge("discreet_batch_jobs", "Batches that the database knows, by state.", ["state"])
+extraction_items = Counter(
+    "discreet_extraction_items_total",
+    "What came of background memory: facts added, superseded, known, proposed, refused by reason; summaries.",
+    ["result"],
+)
+extraction_failures = Counter(
+    "discreet_extraction_failures_total", "Prompts and calls of providers that failed, by cause.", ["cause"]
+)
+extraction_tokens = Counter(
+    "discreet_extraction_tokens_total", "Tokens of background memory, by direction.", ["direction"]
+)
+extraction_seconds = Histogram("discreet_extraction_seconds", "Time that a pass of a worker took.")

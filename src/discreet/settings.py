@@ -195,6 +195,34 @@ class Settings(BaseSettings):
         description="Seconds a turn waits, in all, for a chat model that is overloaded; 0: not at all.",
     )
 
+    extraction: bool = Field(default=True, description="Extract facts from conversations in the background.")
+    extraction_provider: Literal["openai", "anthropic", "google", "immediate", "offline"] | None = Field(
+        default=None,
+        description="Who extracts: a batch at openai, anthropic or google, a chat model (immediate), or rules (offline). Default: "
+        "openai with a key, else offline.",
+    )
+    extraction_model: str | None = Field(
+        default=None,
+        description="Model that extracts; for immediate as provider:model. Default: a small one of its provider.",
+    )
+    extraction_review: bool = Field(default=False, description="Let what was extracted wait until somebody accepts it.")
+    anthropic_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCREET_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
+        description="Key for batches at Anthropic.",
+    )
+    anthropic_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCREET_ANTHROPIC_BASE_URL", "ANTHROPIC_BASE_URL"),
+        description="Another endpoint for them.",
+    )
+    google_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("DISCREET_GOOGLE_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        description="Key for batches at Google (Gemini).",
+    )
+    google_base_url: str | None = Field(default=None, description="Another endpoint for them.")
+
     gate_model: str | None = Field(
         default=None,
         description="Small chat model as provider:model for what the gate's rules leave open. Default: local prototypes.",

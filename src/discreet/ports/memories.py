@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -145,4 +146,20 @@ class ConversationLog(Protocol):
 
         A message is answered anew under the request_id that it had: the later answer stands.
         """
+        ...
+
+    async def end_session(self, user_id: str | None, thread_id: str) -> bool:
+        """Note that the user has ended a session, until they say more in it; False if nothing was ever said there."""
+        ...
+
+    async def read(
+        self,
+        user_id: str | None,
+        *,
+        thread_id: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = 100,
+    ) -> list[TurnRecord]:
+        """Return at most `limit` turns of a user, oldest first: those begun at or after `after`, and before `before`."""
         ...

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from discreet.errors import ConfigurationError
 from discreet.providers.embeddings import ACCEPTED, LOCAL, NONE
 from discreet.providers.names import split_name
+from discreet.providers.openai import DEFAULT_CHAT_MODEL
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
 
@@ -25,9 +26,27 @@ SAME: Mapping[str, str] = MappingProxyType(
         "memory_retrieve_limit": "retrieve_limit",
         "context_window_size": "context_window_size",
         "memory_retrieve_threshold": "retrieve_threshold",
+        "memory_extraction_enabled": "extraction",
+        "memory_extraction_review": "extraction_review",
     }
 )
 """Field of `Settings` by setting, where both have one value. The variable of a field is DISCREET_ and its name."""
+
+EXTRACTION: Mapping[str, str] = MappingProxyType(
+    {"memory_extraction_provider": "extraction_provider", "memory_extraction_model": "extraction_model"}
+)
+"""The same, where the default depends on what else there is."""
+
+EXTRACTING: Mapping[str, str] = MappingProxyType(
+    {
+        "openai": "gpt-4o-mini",
+        "anthropic": "claude-haiku-4-5",
+        "google": "gemini-2.5-flash-lite",
+        "immediate": f"openai:{DEFAULT_CHAT_MODEL}",
+        "offline": "rules",
+    }
+)
+"""Model by who extracts, where none is named: the small ones."""
 
 EMBEDDING = frozenset({"embedding_model", "embedding_provider"})
 """Settings that DISCREET_EMBEDDING_MODEL says in one."""
@@ -45,6 +64,8 @@ def environment_values(settings: Settings) -> MemorySettings:
     values: dict[str, Any] = {name: getattr(settings, field) for name, field in SAME.items()}
     if values["memory_retrieve_threshold"] is None:
         values["memory_retrieve_threshold"] = 0.0  # which finds the same
+    extractor, extracting = _extraction(settings)
+    values |= {"memory_extraction_provider": extractor, "memory_extraction_model": extracting}
     provider, model = _embedding(settings)
     values["embedding_provider"] = provider
     if model is not None:
@@ -60,6 +81,7 @@ def said_by_environment(settings: Settings) -> frozenset[str]:
     said = {name for name, field in SAME.items() if field in settings.model_fields_set}
     if settings.embedding_model is not None:
         said |= {"embedding_provider"} if settings.embedding_model.strip().lower() in MODELLESS else EMBEDDING
+    said |= {name for name, field in EXTRACTION.items() if getattr(settings, field) is not None}
     return frozenset(said)
 
 
@@ -87,10 +109,19 @@ def _embedding(settings: Settings) -> tuple[str, str | None]:
     return split_name(written, accepted=ACCEPTED)
 
 
+def _extraction(settings: Settings) -> tuple[str, str]:
+    """Return who extracts, by which model."""
+    provider = settings.extraction_provider or ("openai" if settings.openai_keys else "offline")
+    model = settings.extraction_model or EXTRACTING[provider]
+    if provider == "immediate" and settings.extraction_model is None and settings.chat_model:
+        model = settings.chat_model
+    return provider, model
+
+
 def _told(error: ValidationError) -> list[str]:
     lines = []
     for each in error.errors(include_input=False, include_url=False):
         name = str(each["loc"][0]) if each["loc"] else ""
-        where = f"DISCREET_{SAME.get(name, name).upper()}: " if name else ""
+        where = f"DISCREET_{(SAME | EXTRACTION).get(name, name).upper()}: " if name else ""
         lines.append(where + each["msg"].removeprefix("Value error, "))
     return lines

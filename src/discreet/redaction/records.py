@@ -8,6 +8,7 @@ from typing import Any
 from discreet.errors import InvalidRecordError
 from discreet.ports import TextRedactor
 from discreet.redaction.walker import redact_object
+from discreet.state.background import SessionSummary
 from discreet.state.media import MediaMeta
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord, checked_feedback
 
@@ -52,6 +53,17 @@ def redacted_turn(turn: TurnRecord, redactor: TextRedactor) -> TurnRecord:
             "output_text": redactor.redact(turn.output_text),
             "intent": None if turn.intent is None else redactor.redact(turn.intent),
             "media": [_redacted_media(media, redactor) for media in turn.media],
+        }
+    )
+
+
+def redacted_summary(summary: SessionSummary, redactor: TextRedactor) -> SessionSummary:
+    """Return `summary` with all its texts redacted."""
+    return summary.model_copy(
+        update={
+            "summary": redactor.redact(summary.summary),
+            "topics": _redacted_tags(summary.topics, redactor),
+            "key_facts": _redacted_tags(summary.key_facts, redactor),
         }
     )
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, get_args
 
 from discreet.ports import ForgetRequest, Forgotten
+from discreet.redaction.placeholders import unreferenced
 from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryRecord, MemoryType
 
@@ -69,7 +70,11 @@ def forget(
     """
     told = teller([text, *((asking.asked if fact.type in DERIVED else "") or fact.text for fact in facts)])
     rounds = {place for record in facts if (place := _round_of(record)) is not None}
-    values = {written for said in (text, *(fact.text for fact in facts)) for written in _PLACEHOLDER.findall(said)}
+    rounds |= {(fact.thread_id, turn) for fact in facts if fact.thread_id for turn in fact.provenance.turns or ()}
+    said = unreferenced(
+        "\n".join([text, *(fact.text for fact in facts)])
+    )  # a round has no reference, see `save_memory`
+    values = set(_PLACEHOLDER.findall(said))
     rounds |= {
         (each.thread_id, each.request_id)
         for each in logged

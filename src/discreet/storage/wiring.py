@@ -19,13 +19,16 @@ from discreet.ports import (
     ShortTermStore,
     TextRedactor,
     TurnVault,
+    VectorStore,
 )
 from discreet.redaction.vault import default_vault
 from discreet.settings import Settings
+from discreet.storage.background.background import Background, purge_background
 from discreet.storage.conversation.log import PostgresConversationLog
 from discreet.storage.conversation.summaries import PostgresRollingSummaries
 from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.owners import Owners, delete_expired_users
@@ -39,6 +42,7 @@ from discreet.storage.memories.spaces.reembedding_job import reembed
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.token_counts import TokenSums
 from discreet.storage.memories.token_frequencies import TokenFrequencies
+from discreet.storage.memories.vector_store import PostgresVectorStore
 from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 from discreet.storage.short_term.choice import short_term_store
 from discreet.storage.short_term.purge import purge_short_term
@@ -62,6 +66,8 @@ class Storage:
     """The same to a replica that memories are searched on, if there is one."""
     memories: Memories
     """Long-term memory."""
+    vectors: VectorStore
+    """The same, for those who bring vectors of their own."""
     log: ConversationLog
     """Conversation log and session records."""
     short_term: ShortTermStore
@@ -70,6 +76,8 @@ class Storage:
     """Rolling summaries of threads."""
     store: DiscreetStore
     """LangGraph's store, for `compile(store=…)` and langgraph.json."""
+    background: Background
+    """What is made of conversations afterwards, in batches."""
     memory_settings: SettingsStore
     """Settings of memory that are changed while servers run."""
     vault: TurnVault = field(default_factory=default_vault)
@@ -128,10 +136,11 @@ def wire(
     frequencies = TokenFrequencies(pool, keys=user_keys)
     reembedding = Reembedding(pool, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
     large_users = LargeUsers(pool, dsn=pool.target, space=space, limit=settings.large_user_memories)
+    rules = SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys)
     memories = PostgresMemories(
         pool,
         embeddings=embeddings,
-        rules=SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys),
+        rules=rules,
         redactor=redactor,
         frequencies=frequencies,
         locks=locks,
@@ -140,6 +149,7 @@ def wire(
         want=reembedding.want,
         read_pool=read_pool,
     )
+    vectors = PostgresVectorStore(memories, reader=Reader(pool, read_pool), rules=rules, redactor=redactor)
     runner = StoreRunner(
         pool=pool,
         embeddings=embeddings,
@@ -159,6 +169,7 @@ def wire(
         works["large_users"] = large_users.keep
     if read_only:  # indexes are made elsewhere and used here
         works = {"large_users": large_users.load} if settings.large_user_memories else {}
+    background = Background.over(pool, memories=memories, redactor=redactor, sealer=sealer, keys=user_keys)
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
     short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer, keys=user_keys)
@@ -168,10 +179,12 @@ def wire(
             pool=pool,
             read_pool=read_pool,
             memories=bound_to_loop(memories, loop),
+            vectors=bound_to_loop(vectors, loop),
             log=bound_to_loop(log, loop),
             short_term=bound_to_loop(short_term, loop),
             summaries=bound_to_loop(summaries, loop),
             store=store,
+            background=background,
             vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
             memory_settings=bound_to_loop(memory_settings, loop),
             health=bound_to_loop(DatabaseHealth(pool), loop),
@@ -184,8 +197,9 @@ def wire(
 
 
 async def _delete_expired(pool: Pool) -> None:
-    """Delete the sessions and the users whose time is over: one after the other, as they share a lease."""
+    """Delete the sessions, the batches and the users whose time is over: one after the other, as they share a lease."""
     try:
         await purge_short_term(pool)
+        await purge_background(pool)
     finally:
         await delete_expired_users(pool)

@@ -225,7 +225,7 @@ class InMemoryMemories:
 
     def _matching(self, user_id: str, filters: MemoryFilters | None, *, held: bool = True) -> list[_Kept]:
         wanted = filters or MemoryFilters()
-        return [kept for kept in self._kept[user_id].values() if _matches(kept.record, wanted, held=held)]
+        return [kept for kept in self._kept[user_id].values() if matches(kept.record, wanted, held=held)]
 
     def _similarity(self, one: Sequence[float], other: Sequence[float]) -> float:
         return self._embeddings.calibration.similarity(math.fsum(a * b for a, b in zip(one, other, strict=True)))
@@ -237,6 +237,8 @@ class InMemoryConversationLog:
     def __init__(self) -> None:
         self.turns: list[TurnRecord] = []
         """What was appended, oldest first."""
+        self.ended: set[tuple[str | None, str]] = set()
+        """Sessions that were ended, and in which nothing was said since."""
 
     async def append(self, turn: TurnRecord) -> bool:
         """Keep one turn; False if it took the place of the same request's."""
@@ -245,10 +247,38 @@ class InMemoryConversationLog:
                 self.turns[position] = turn
                 return False
         self.turns.append(turn)
+        self.ended.discard((turn.user_id, turn.thread_id))
         return True
 
+    async def end_session(self, user_id: str | None, thread_id: str) -> bool:
+        """Note that a session has ended; False if nothing was ever said there."""
+        if not any((turn.user_id, turn.thread_id) == (user_id, thread_id) for turn in self.turns):
+            return False
+        self.ended.add((user_id, thread_id))
+        return True
 
-def _matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> bool:
+    async def read(
+        self,
+        user_id: str | None,
+        *,
+        thread_id: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = 100,
+    ) -> list[TurnRecord]:
+        """Return at most `limit` turns of a user, oldest first."""
+        found = [
+            turn
+            for turn in self.turns
+            if turn.user_id == user_id
+            and thread_id in (None, turn.thread_id)
+            and (after is None or turn.started_at >= after)
+            and (before is None or turn.started_at < before)
+        ]
+        return sorted(found, key=lambda turn: turn.started_at)[: max(0, limit)]
+
+
+def matches(record: MemoryRecord, filters: MemoryFilters, *, held: bool) -> bool:
     """Return whether every filter given lets `record` pass, and if it must be `held`, whether it holds."""
     equal = all(
         wanted in (None, value)

@@ -3,55 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, LiteralString
+from datetime import datetime
+from typing import LiteralString
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import EncryptionError
+from discreet.errors import InvalidUserError
 from discreet.ports import TextRedactor
 from discreet.redaction.records import redacted_turn
 from discreet.state.records import TurnRecord
+from discreet.storage.conversation.turn_rows import READ_TURNS, turn_owner, turns_from
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.owners import Owners
-from discreet.storage.database.users.users import OWNER, write_for_user
+from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 _APPEND: LiteralString = f"""
 WITH {OWNER},
 turn AS (
     INSERT INTO discreet.conversation_log AS l (
         user_key, request_id, thread_key, app_name, agent_id, modality, media, input_text, output_text,
-        sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at
+        sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at, answer_id
     )
     SELECT
         user_key, %(request_id)s, %(thread_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
         %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s, %(provenance)s,
-        %(started_at)s, %(ended_at)s
+        %(started_at)s, %(ended_at)s, %(answer_id)s
     FROM owner
     ON CONFLICT (user_key, request_id) DO UPDATE SET
         modality = excluded.modality, media = excluded.media, input_text = excluded.input_text,
         output_text = excluded.output_text, sealed_input = excluded.sealed_input,
         sealed_output = excluded.sealed_output, is_emergency = excluded.is_emergency,
         loop_flag = excluded.loop_flag, provenance = excluded.provenance, started_at = excluded.started_at,
-        ended_at = excluded.ended_at
+        ended_at = excluded.ended_at, answer_id = excluded.answer_id
     WHERE l.thread_key = excluded.thread_key
     RETURNING l.user_key, xmax = 0 AS is_new
 ),
 session AS (
     INSERT INTO discreet.session_record AS s (
-        user_key, thread_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds
+        user_key, thread_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds, app_name, pending_since
     )
     SELECT
-        user_key, %(thread_key)s, %(thread_id)s, %(locale)s, %(intent)s, %(sealed_intent)s, %(started_at)s, %(ended_at)s, 1
+        user_key, %(thread_key)s, %(thread_id)s, %(locale)s, %(intent)s, %(sealed_intent)s, %(started_at)s, %(ended_at)s, 1,
+        %(app_name)s, CASE WHEN %(expires_at)s::timestamptz IS NULL THEN now() END
     FROM turn
     WHERE is_new
     ON CONFLICT (user_key, thread_key) DO UPDATE SET
         started_at = least(s.started_at, excluded.started_at),
         ended_at = greatest(s.ended_at, excluded.ended_at),
         rounds = s.rounds + 1,
+        app_name = excluded.app_name,
+        closed_at = NULL,
+        pending_since = coalesce(s.pending_since, excluded.pending_since),
         locale = coalesce(excluded.locale, s.locale),
         intent = CASE WHEN %(intent_told)s THEN excluded.intent ELSE s.intent END,
         sealed_intent = CASE WHEN %(intent_told)s THEN excluded.sealed_intent ELSE s.sealed_intent END
@@ -60,6 +65,18 @@ SELECT
     EXISTS (SELECT FROM owner) AS is_owner,
     coalesce((SELECT is_new FROM turn), false) AS is_new,
     set_config('synchronous_commit', 'off', true)
+"""  # noqa: S608 - a constant of ours
+
+
+_END: LiteralString = f"""
+WITH {OWNER},
+ended AS (
+    UPDATE discreet.session_record s SET closed_at = coalesce(s.closed_at, now())
+    FROM owner
+    WHERE s.user_key = %(user_key)s AND s.user_key = owner.user_key AND s.thread_key = %(thread_key)s
+    RETURNING s.rounds
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM ended) AS is_known
 """  # noqa: S608 - a constant of ours
 
 
@@ -99,28 +116,55 @@ class PostgresConversationLog:
             row = await write_for_user(self._pool, _APPEND, values)
         return bool(row["is_new"])
 
+    async def end_session(self, user_id: str | None, thread_id: str) -> bool:
+        """Note that the user has ended a session, until they say more in it; False if nothing was ever said there.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+            StorageError: Nothing was noted.
+        """
+        with storage_errors():
+            row = await change_for_user(self._pool, _END, self._owners.of(user_id, thread_id))
+        return bool(row.get("is_known"))
+
+    async def read(
+        self,
+        user_id: str | None,
+        *,
+        thread_id: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = 100,
+    ) -> list[TurnRecord]:
+        """Return at most `limit` turns of a user, oldest first: those begun at or after `after`, and before `before`.
+
+        Turns whose key is not known are left out, and the log names them. Without a user_id a thread is needed.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used, or there is neither user nor thread.
+            StorageError: The database failed.
+        """
+        if user_id is None and thread_id is None:
+            raise InvalidUserError
+        owner = self._owners.of(user_id, thread_id or "")
+        asked = {
+            "user_key": owner["user_key"],
+            "thread_key": None if thread_id is None else owner["thread_key"],
+            "after": after,
+            "before": before,
+            "limit": max(0, limit),
+        }
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(READ_TURNS, asked)).fetchall()
+        return turns_from(rows, self._sealer, user_id=user_id)
+
     def _texts(self, turn: TurnRecord, user_key: UUID, thread_key: UUID) -> dict[str, str | bytes | bool | None]:
         """Return the columns that hold what was said, and in few words what about."""
-        said, sealed_said = self._sealer.split(turn.input_text, *_owner("input", user_key, turn.request_id))
-        answer, sealed_answer = self._sealer.split(turn.output_text, *_owner("output", user_key, turn.request_id))
+        said, sealed_said = self._sealer.split(turn.input_text, *turn_owner("input", user_key, turn.request_id))
+        answer, sealed_answer = self._sealer.split(turn.output_text, *turn_owner("output", user_key, turn.request_id))
         texts = {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}
         intent, sealed = None, None
         if turn.intent is not None:
             intent, sealed = self._sealer.split(turn.intent, "session", "intent", str(user_key), str(thread_key))
         return {**texts, "intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}
-
-
-def text_of_turn(row: Mapping[str, Any], sealer: FieldSealer) -> str:
-    """Return what was said and answered in a row of the log; empty if its key is lost."""
-    try:
-        said = sealer.join(row["input_text"], row["sealed_input"], *_owner("input", row["user_key"], row["request_id"]))
-        answer = sealer.join(
-            row["output_text"], row["sealed_output"], *_owner("output", row["user_key"], row["request_id"])
-        )
-    except EncryptionError:
-        return ""
-    return f"{said}\n{answer}"
-
-
-def _owner(field: str, user_key: UUID, request_id: str) -> tuple[str, ...]:
-    return "log", field, str(user_key), request_id

@@ -152,6 +152,15 @@ class PostgresRollingSummaries:
         return bool(row["is_gone"])
 
 
+def text_of_summary(row: Mapping[str, Any], sealer: FieldSealer) -> str:
+    """Return the text of a row with user_key, thread_key, text and sealed_text; empty if its key is not known."""
+    try:
+        return sealer.join(row["text"], row["sealed_text"], *_place(row))
+    except EncryptionError:
+        report_unreadable("summary", [row["thread_key"]])
+        return ""
+
+
 def _place(key: Mapping[str, Any]) -> tuple[str, ...]:
     return "rolling_summary", str(key["user_key"]), str(key["thread_key"])
 

@@ -12,7 +12,7 @@ from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.state.text import storable
-from discreet.storage.conversation.log import text_of_turn
+from discreet.storage.conversation.turn_rows import text_of_turn
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.browsing import build_get, build_latest, build_superseded
@@ -40,6 +40,14 @@ FROM discreet.users u
 CROSS JOIN unnest(%(thread_keys)s::uuid[], %(request_ids)s::text[]) AS r (thread_key, request_id)
 WHERE u.user_key = %(user_key)s
 ON CONFLICT DO NOTHING
+"""
+
+_UNSUMMARISE: LiteralString = """
+DELETE FROM discreet.session_summary WHERE user_key = %(user_key)s AND thread_key = ANY (%(thread_keys)s)
+"""
+
+_UNPROPOSE: LiteralString = """
+DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND request_ids && %(request_ids)s::text[]
 """
 
 MARKED: LiteralString = """
@@ -96,11 +104,16 @@ async def _forget(
 
     gone = await asyncio.to_thread(decide)
     await delete_entries(cursor, user_key, [record.entry_id for record in (*gone.facts, *gone.told)], rules)
+    told = {digest(thread) for thread, _ in gone.rounds} | {digest(r.thread_id) for r in gone.told if r.thread_id}
+    if told:  # the summary of a session tells what its rounds told
+        await cursor.execute(_UNSUMMARISE, {"user_key": user_key, "thread_keys": list(told)})
     running = {(asking.thread_id, asking.request_id)}
     marked = [(digest(thread), storable(request)) for thread, request in {*gone.rounds, *running} if thread and request]
     if marked:
         thread_keys, request_ids = map(list, zip(*marked, strict=True))
-        await cursor.execute(_MARK, {"user_key": user_key, "thread_keys": thread_keys, "request_ids": request_ids})
+        marks = {"user_key": user_key, "thread_keys": thread_keys, "request_ids": request_ids}
+        await cursor.execute(_MARK, marks)
+        await cursor.execute(_UNPROPOSE, marks)
     return gone
 
 

@@ -31,9 +31,10 @@ from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_te
 from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_search, servable
 from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.rows import readable, record_from
-from discreet.storage.memories.saving import SaveRules, write_records
+from discreet.storage.memories.saving import SaveRules
 from discreet.storage.memories.search import Search, build_search
 from discreet.storage.memories.token_frequencies import TokenFrequencies
+from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.memories.usage_counts import UsageCounts
 
 AT_ONCE = 500
@@ -102,17 +103,36 @@ class PostgresMemories:
         user_id = check_user_id(user_id)
         if not records:
             return []
+        prepared = await self.prepare(records)
+        async with self.unit_of_work(self._key_of(user_id), epoch=epoch) as unit:
+            return (await unit.save(prepared, dedup=dedup)).stored
+
+    async def prepare(self, records: Sequence[MemoryRecord]) -> Prepared:
+        """Redact and embed `records`, for `UnitOfWork.save`.
+
+        Raises:
+            ProviderError: The embedding model failed.
+        """
         redacted = await asyncio.to_thread(lambda: [redacted_record(record, self._redactor) for record in records])
-        vectors = await self._embeddings.aembed_documents([record.text for record in redacted])
-        checked = self._rules.space.checked(vectors)
-        user_key = self._key_of(user_id)
+        vectors = await self._embeddings.aembed_documents([record.text for record in redacted]) if redacted else []
+        return Prepared(redacted, self._rules.space.checked(vectors))
+
+    @asynccontextmanager
+    async def unit_of_work(self, user_key: UUID, *, epoch: int | None = None) -> AsyncIterator[UnitOfWork]:
+        """Yield what saves memories of a user in one transaction with other statements on its cursor.
+
+        Raises:
+            UserErasedError: The user was erased since `epoch`; nothing was stored.
+            StorageError: Nothing was stored.
+        """
         with storage_errors():
             async with self._locks.locked([user_key], epoch=epoch) as locked:
-                written = await write_records(locked, user_key, redacted, checked, self._rules, dedup=dedup)
-        for record in redacted:
+                unit = UnitOfWork(locked, user_key, self._rules)
+                yield unit
+        for record in unit.saved:
             memories_saved.labels(type=record.type).inc()
-        self._frequencies.add(written.new)
-        return written.stored
+        for written in unit.written:
+            self._frequencies.add(written.new)
 
     async def search(
         self,
@@ -220,6 +240,22 @@ class PostgresMemories:
             StorageError: The database failed.
         """
         user_key = self._key_of(check_user_id(user_id))
+        return await self.latest_of(user_key, limit=limit, filters=filters, older_than=older_than, held=held)
+
+    async def latest_of(
+        self,
+        user_key: UUID,
+        *,
+        limit: int,
+        filters: MemoryFilters | None = None,
+        older_than: UUID | PageMark | None = None,
+        held: bool = True,
+    ) -> list[MemoryRecord]:
+        """Do what `latest` does, for whom the database knows by `user_key`.
+
+        Raises:
+            StorageError: The database failed.
+        """
         filters = filters and redacted_filters(filters, self._redactor)
         found: list[MemoryRecord] = []
         wanted = limit

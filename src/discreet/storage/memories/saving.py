@@ -117,6 +117,8 @@ class Written:
     """A result for each record given, in their order."""
     new: list[Impacts]
     """Own tokens of each row that was not there before."""
+    superseded: int
+    """Stored facts whose place new ones took."""
 
 
 async def write_records(
@@ -168,7 +170,8 @@ class _Save:
         evicted = await self._evict(written, settled.results, memories=self._memories + len(new))
         await count_tokens(self._cursor, self._user_key, self._rules.keys, new=words.values(), gone=[*gone, *evicted])
         await self._count(len(new) - len(evicted))
-        return Written([settled.records[entry_id] for entry_id in settled.results], new)
+        superseded = sum(settled.records[entry_id].valid_to is not None for entry_id in settled.changed)
+        return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded)
 
     async def _settle(
         self, records: Sequence[MemoryRecord], met: Collection[MemoryRecord], nearness: Nearness

@@ -40,6 +40,9 @@ GROUPS: Final = (
             "session_record",
             "conversation_log",
             "forgotten_round",
+            "batch_requests",
+            "session_summary",
+            "memory_proposal",
             "rolling_summary",
             "store_item",
             "short_term_session",
@@ -50,7 +53,7 @@ GROUPS: Final = (
     ),
     Group(tables=("vault_turn", "vault_value"), key="turn_key"),
 )
-"""What is in none of them stays on the coordinator: settings and their history, the sums of token counts, which migrations
+"""What is in none of them stays on the coordinator: settings and their history, batch jobs and workers, the sums of token counts, which migrations
 were applied. It is small, and no statement reads it together with what is spread."""
 
 _HAS_CITUS: LiteralString = "SELECT FROM pg_extension WHERE extname = 'citus'"

@@ -178,9 +178,18 @@ CREATE TABLE discreet.session_record (
     started_at timestamptz NOT NULL,
     ended_at timestamptz NOT NULL,
     rounds integer NOT NULL,
+    app_name text NOT NULL,
+    closed_at timestamptz,
+    pending_since timestamptz,
+    taken_at timestamptz,
+    taken_rounds integer NOT NULL DEFAULT 0,
+    compacted_rounds integer NOT NULL DEFAULT 0,
     PRIMARY KEY (user_key, thread_key),
     CONSTRAINT session_record_intent_is_plain_or_sealed CHECK (intent IS NULL OR sealed_intent IS NULL)
 );
+
+CREATE INDEX session_record_pending ON discreet.session_record (pending_since, user_key, thread_key)
+    WHERE pending_since IS NOT NULL;
 
 CREATE TABLE discreet.conversation_log (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
@@ -199,6 +208,8 @@ CREATE TABLE discreet.conversation_log (
     ended_at timestamptz NOT NULL,
     sealed_input bytea,
     sealed_output bytea,
+    answer_id text,
+    extraction_key uuid,
     PRIMARY KEY (user_key, request_id),
     CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
     CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
@@ -213,6 +224,98 @@ CREATE TABLE discreet.forgotten_round (
     request_id text COLLATE "C" NOT NULL,
     forgotten_at timestamptz NOT NULL,
     PRIMARY KEY (user_key, thread_key, request_id)
+);
+
+CREATE TABLE discreet.batch_jobs (
+    job_key uuid PRIMARY KEY,
+    provider text NOT NULL,
+    model text NOT NULL,
+    state text NOT NULL,
+    batch_id text,
+    told text NOT NULL DEFAULT '',
+    error text,
+    requests integer NOT NULL DEFAULT 0,
+    is_cancelled boolean NOT NULL DEFAULT false,
+    created_at timestamptz NOT NULL,
+    submitted_at timestamptz,
+    done_at timestamptz,
+    expires_at timestamptz,
+    due_at timestamptz NOT NULL,
+    failures integer NOT NULL DEFAULT 0,
+    lease_token bigint NOT NULL DEFAULT 0,
+    lease_until timestamptz,
+    figures jsonb NOT NULL DEFAULT '{}',
+    CONSTRAINT batch_jobs_state_is_known
+        CHECK (state IN ('submitting', 'running', 'completed', 'failed', 'cancelled', 'vanished'))
+);
+
+CREATE INDEX batch_jobs_due ON discreet.batch_jobs (due_at) WHERE done_at IS NULL;
+CREATE INDEX batch_jobs_time ON discreet.batch_jobs (created_at, job_key);
+CREATE INDEX batch_jobs_expires ON discreet.batch_jobs (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE discreet.batch_requests (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    request_key uuid NOT NULL,
+    kind text NOT NULL,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    app_name text NOT NULL,
+    trigger text NOT NULL,
+    epoch bigint NOT NULL,
+    request_ids text[] NOT NULL,
+    forgotten_rounds bigint NOT NULL DEFAULT 0,
+    state text NOT NULL,
+    job_key uuid,
+    attempts integer NOT NULL DEFAULT 0,
+    created_at timestamptz NOT NULL,
+    due_at timestamptz NOT NULL,
+    done_at timestamptz,
+    expires_at timestamptz,
+    input_tokens integer NOT NULL DEFAULT 0,
+    output_tokens integer NOT NULL DEFAULT 0,
+    outcome jsonb NOT NULL DEFAULT '{}',
+    error text,
+    PRIMARY KEY (user_key, request_key),
+    CONSTRAINT batch_requests_kind_is_known CHECK (kind IN ('extraction', 'summary')),
+    CONSTRAINT batch_requests_state_is_known
+        CHECK (state IN ('pending', 'submitted', 'applied', 'failed', 'cancelled'))
+);
+
+CREATE INDEX batch_requests_pending ON discreet.batch_requests (due_at) WHERE state = 'pending';
+CREATE INDEX batch_requests_job ON discreet.batch_requests (job_key) WHERE job_key IS NOT NULL;
+CREATE INDEX batch_requests_expires ON discreet.batch_requests (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE discreet.session_summary (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    thread_key uuid NOT NULL,
+    thread_id text NOT NULL,
+    app_name text NOT NULL,
+    said text,
+    sealed_said bytea,
+    event_count integer NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz NOT NULL,
+    PRIMARY KEY (user_key, thread_key),
+    CONSTRAINT session_summary_is_plain_or_sealed CHECK ((said IS NULL) <> (sealed_said IS NULL))
+);
+
+CREATE TABLE discreet.memory_proposal (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    proposal_key uuid NOT NULL,
+    created_at timestamptz NOT NULL,
+    request_ids text[] NOT NULL,
+    record text,
+    sealed_record bytea,
+    PRIMARY KEY (user_key, proposal_key),
+    CONSTRAINT memory_proposal_is_plain_or_sealed CHECK ((record IS NULL) <> (sealed_record IS NULL))
+);
+
+CREATE INDEX memory_proposal_time ON discreet.memory_proposal (created_at, proposal_key);
+
+CREATE TABLE discreet.worker (
+    worker_key uuid PRIMARY KEY,
+    started_at timestamptz NOT NULL,
+    seen_at timestamptz NOT NULL
 );
 
 CREATE TABLE discreet.store_namespace (

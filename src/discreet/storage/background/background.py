@@ -1,0 +1,77 @@
+"""The parts of background memory over one storage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from discreet.access.user_keys import UserKeys
+from discreet.driver_errors import storage_errors
+from discreet.ports import TextRedactor
+from discreet.state.context import check_user_id
+from discreet.storage.background.jobs import JOBS_EXPIRED, BatchJobs
+from discreet.storage.background.proposals import Proposals
+from discreet.storage.background.requests import REQUESTS_EXPIRED, BatchRequests
+from discreet.storage.background.results import BatchResults
+from discreet.storage.background.sessions import SessionQueue
+from discreet.storage.background.status import Watch
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.expiry import delete_expired
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.memories.memories import PostgresMemories
+
+BATCH = 500
+"""Rows deleted by one statement."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Background:
+    """What a worker, the commands and the pages about it work on. On the event loop of the storage."""
+
+    sessions: SessionQueue
+    requests: BatchRequests
+    jobs: BatchJobs
+    results: BatchResults
+    proposals: Proposals
+    watch: Watch
+    keys: UserKeys
+
+    @classmethod
+    def over(
+        cls,
+        pool: Pool,
+        *,
+        memories: PostgresMemories,
+        redactor: TextRedactor,
+        sealer: FieldSealer,
+        keys: UserKeys,
+    ) -> Background:
+        """Put the parts together."""
+        return cls(
+            sessions=SessionQueue(pool),
+            requests=BatchRequests(pool, sealer=sealer, memories=memories),
+            jobs=BatchJobs(pool),
+            results=BatchResults(memories=memories, redactor=redactor, sealer=sealer),
+            proposals=Proposals(pool, memories=memories, keys=keys, sealer=sealer),
+            watch=Watch(pool),
+            keys=keys,
+        )
+
+    def key_of(self, user_id: str) -> UUID:
+        """Return what the database knows a user by.
+
+        Raises:
+            InvalidUserError: `user_id` can't be used.
+        """
+        return self.keys.of_user(check_user_id(user_id))
+
+
+async def purge_background(pool: Pool) -> int:
+    """Delete jobs and prompts that are done with for longer than they are kept; return how many.
+
+    Raises:
+        StorageError: The database failed. What was deleted before stays so.
+    """
+    with storage_errors():
+        requests = await delete_expired(pool, REQUESTS_EXPIRED, batch=BATCH)
+        return requests + await delete_expired(pool, JOBS_EXPIRED, batch=BATCH)

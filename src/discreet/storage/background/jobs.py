@@ -1,0 +1,194 @@
+"""Batches and who works on them: claimed for a while, by one worker at a time, and never lost with one that is killed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+from psycopg.types.json import Jsonb
+
+from discreet.driver_errors import storage_errors
+from discreet.errors import LeaseLostError
+from discreet.state.background import BatchJob, JobState
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.expiry import Expiry
+
+RETENTION_DAYS = 30
+"""How long what is done with is known, for people who look (decision 3 of the specification)."""
+
+JOBS_EXPIRED = Expiry(table="batch_jobs", key=("job_key",), due="expires_at")
+
+_COLUMNS: LiteralString = """
+    job_key, provider, model, state, batch_id, told, error, requests, is_cancelled, created_at, submitted_at, done_at, failures,
+    lease_token, figures
+"""
+
+_OPEN: LiteralString = f"""
+INSERT INTO discreet.batch_jobs (job_key, provider, model, state, created_at, due_at, lease_token, lease_until)
+VALUES (
+    %(job_key)s, %(provider)s, %(model)s, 'submitting', now(), now(), 1, now() + make_interval(secs => %(seconds)s)
+)
+RETURNING {_COLUMNS}
+"""  # noqa: S608  # a constant of ours
+
+_CLAIM: LiteralString = f"""
+UPDATE discreet.batch_jobs
+SET lease_token = lease_token + 1, lease_until = now() + make_interval(secs => %(seconds)s)
+WHERE job_key = (
+    SELECT job_key FROM discreet.batch_jobs
+    WHERE done_at IS NULL AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+      AND (%(only)s::uuid IS NULL OR job_key = %(only)s)
+    ORDER BY due_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING {_COLUMNS}
+"""  # noqa: S608  # as above
+
+_HELD: LiteralString = "WHERE job_key = %(job_key)s AND lease_token = %(lease_token)s AND done_at IS NULL"
+
+_EXTEND: LiteralString = f"""
+UPDATE discreet.batch_jobs SET lease_until = now() + make_interval(secs => %(seconds)s) {_HELD} RETURNING is_cancelled
+"""  # noqa: S608  # as above
+
+_SUBMITTED: LiteralString = f"""
+UPDATE discreet.batch_jobs
+SET state = 'running', batch_id = %(batch_id)s, submitted_at = coalesce(submitted_at, now()), requests = %(requests)s,
+    error = NULL, failures = 0
+{_HELD}
+RETURNING job_key
+"""  # noqa: S608  # as above
+
+_RELEASE: LiteralString = f"""
+UPDATE discreet.batch_jobs
+SET lease_until = NULL, due_at = now() + make_interval(secs => %(delay)s), told = coalesce(%(told)s, told), error = %(error)s,
+    failures = CASE WHEN %(error)s::text IS NULL THEN 0 ELSE failures + 1 END
+{_HELD}
+RETURNING job_key
+"""  # noqa: S608  # as above
+
+_FINISH: LiteralString = f"""
+UPDATE discreet.batch_jobs
+SET state = %(state)s, done_at = now(), expires_at = now() + make_interval(days => {RETENTION_DAYS}), lease_until = NULL,
+    told = coalesce(%(told)s, told), error = %(error)s, figures = %(figures)s
+{_HELD}
+RETURNING job_key
+"""  # noqa: S608  # as above
+
+_DROP: LiteralString = f"DELETE FROM discreet.batch_jobs {_HELD} RETURNING job_key"  # noqa: S608  # as above
+
+_CANCEL: LiteralString = f"""
+UPDATE discreet.batch_jobs SET is_cancelled = true, due_at = least(due_at, now())
+WHERE job_key = %(job_key)s AND done_at IS NULL
+RETURNING {_COLUMNS}
+"""  # noqa: S608  # as above
+
+_READ: LiteralString = f"SELECT {_COLUMNS} FROM discreet.batch_jobs"  # noqa: S608  # as above
+
+_LIST: LiteralString = f"""
+{_READ}
+WHERE (%(before_at)s::timestamptz IS NULL OR (created_at, job_key) < (%(before_at)s, %(before)s))
+ORDER BY created_at DESC, job_key DESC
+LIMIT %(limit)s
+"""
+
+
+class BatchJobs:
+    """The table of jobs. What a worker changes, it changes only while it holds the job.
+
+    Raises, from every method:
+        StorageError: The database failed; nothing was changed.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+
+    async def open(self, provider: str, model: str, *, lease_seconds: float) -> BatchJob:
+        """Make a job, held by the caller for so long. The provider is told its job_key before anything else."""
+        given = {"job_key": uuid4(), "provider": provider, "model": model, "seconds": lease_seconds}
+        [row] = await self._rows(_OPEN, given)
+        return BatchJob(**row)
+
+    async def claim(self, *, lease_seconds: float, only: UUID | None = None) -> BatchJob | None:
+        """Take the job that is due longest and that nobody holds; None if there is none."""
+        rows = await self._rows(_CLAIM, {"seconds": lease_seconds, "only": only})
+        return BatchJob(**rows[0]) if rows else None
+
+    async def extend(self, job: BatchJob, *, lease_seconds: float) -> bool:
+        """Hold `job` for so long from now on; return whether somebody asked for its end meanwhile.
+
+        Raises:
+            LeaseLostError: Another worker has taken it, or it is done.
+        """
+        row = await self._held(_EXTEND, job, seconds=lease_seconds)
+        return bool(row["is_cancelled"])
+
+    async def submitted(self, job: BatchJob, batch_id: str, *, requests: int) -> None:
+        """Note that the provider has it.
+
+        Raises:
+            LeaseLostError: As `extend`.
+        """
+        await self._held(_SUBMITTED, job, batch_id=batch_id, requests=requests)
+
+    async def release(self, job: BatchJob, *, delay: float, told: str | None = None, error: str | None = None) -> None:
+        """Give `job` back: it is due again in `delay` seconds, for whomever.
+
+        Raises:
+            LeaseLostError: As `extend`.
+        """
+        await self._held(_RELEASE, job, delay=delay, told=told, error=error)
+
+    async def finish(
+        self,
+        job: BatchJob,
+        state: JobState,
+        *,
+        figures: Mapping[str, Any],
+        told: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Note that all of it is done.
+
+        Raises:
+            LeaseLostError: As `extend`.
+        """
+        await self._held(_FINISH, job, state=state, figures=Jsonb(dict(figures)), told=told, error=error)
+
+    async def drop(self, job: BatchJob) -> None:
+        """Delete a job that nothing was put into.
+
+        Raises:
+            LeaseLostError: As `extend`.
+        """
+        await self._held(_DROP, job)
+
+    async def cancel(self, job_key: UUID) -> BatchJob | None:
+        """Ask for the end of a job; None if there is none of that key that goes on."""
+        rows = await self._rows(_CANCEL, {"job_key": job_key})
+        return BatchJob(**rows[0]) if rows else None
+
+    async def get(self, job_key: UUID) -> BatchJob | None:
+        """Return one job; None if there is none of that key."""
+        rows = await self._rows(_READ + " WHERE job_key = %(job_key)s", {"job_key": job_key})
+        return BatchJob(**rows[0]) if rows else None
+
+    async def latest(self, *, limit: int = 50, before: tuple[datetime, UUID] | None = None) -> Sequence[BatchJob]:
+        """Return at most `limit` jobs, newest first; `before`: created_at and job_key of the last one seen."""
+        before_at, key = before or (None, None)
+        rows = await self._rows(_LIST, {"limit": max(0, limit), "before_at": before_at, "before": key})
+        return [BatchJob(**row) for row in rows]
+
+    async def _held(self, statement: LiteralString, job: BatchJob, **given: Any) -> dict[str, Any]:
+        rows = await self._rows(statement, {"job_key": job.job_key, "lease_token": job.lease_token, **given})
+        if not rows:
+            raise LeaseLostError
+        return rows[0]
+
+    async def _rows(self, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (await cursor.execute(statement, given)).fetchall()

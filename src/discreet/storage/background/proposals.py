@@ -1,0 +1,161 @@
+"""Memories that wait until somebody accepts, edits or refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+from discreet.access.user_keys import UserKeys
+from discreet.driver_errors import storage_errors
+from discreet.errors import EncryptionError
+from discreet.state.background import Proposal
+from discreet.state.context import check_user_id
+from discreet.state.records import MemoryRecord
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.users.users import Cursor
+from discreet.storage.memories.memories import PostgresMemories
+
+MAX_PROPOSALS = 500
+"""Of one user: then the oldest go. Nobody reads more, and they are no memories yet."""
+
+_INSERT: LiteralString = """
+INSERT INTO discreet.memory_proposal (user_key, proposal_key, created_at, request_ids, record, sealed_record)
+VALUES (%(user_key)s, %(proposal_key)s, now(), %(request_ids)s, %(record)s, %(sealed_record)s)
+"""
+
+_TRIM: LiteralString = f"""
+DELETE FROM discreet.memory_proposal
+WHERE user_key = %(user_key)s AND proposal_key IN (
+    SELECT proposal_key FROM discreet.memory_proposal WHERE user_key = %(user_key)s
+    ORDER BY created_at DESC, proposal_key DESC OFFSET {MAX_PROPOSALS}
+)
+"""  # noqa: S608  # a constant of ours
+
+_COLUMNS: LiteralString = "user_key, proposal_key, created_at, record, sealed_record"
+
+_LIST: LiteralString = f"""
+SELECT {_COLUMNS} FROM discreet.memory_proposal
+WHERE (%(user_key)s::uuid IS NULL OR user_key = %(user_key)s)
+  AND (%(after_at)s::timestamptz IS NULL OR (created_at, proposal_key) > (%(after_at)s, %(after)s))
+ORDER BY created_at, proposal_key
+LIMIT %(limit)s
+"""  # noqa: S608  # as above
+
+_GET: LiteralString = f"""
+SELECT {_COLUMNS} FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND proposal_key = %(proposal_key)s
+"""  # noqa: S608  # as above
+
+_TAKE: LiteralString = """
+DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND proposal_key = %(proposal_key)s
+RETURNING proposal_key
+"""
+
+
+async def propose(cursor: Cursor, user_key: UUID, records: Sequence[MemoryRecord], sealer: FieldSealer) -> None:
+    """Let redacted `records` wait. The user must be held."""
+    for record in records:
+        key = uuid4()
+        plain, sealed = sealer.split(record.model_dump_json(), *_owner(user_key, key))
+        given = {"user_key": user_key, "proposal_key": key, "record": plain, "sealed_record": sealed}
+        given["request_ids"] = record.provenance.turns or []
+        await cursor.execute(_INSERT, given)
+    if records:
+        await cursor.execute(_TRIM, {"user_key": user_key})
+
+
+class Proposals:
+    """The queue.
+
+    Raises, from every method:
+        InvalidUserError: `user_id` can't be used.
+        StorageError: The database failed; nothing was changed.
+    """
+
+    def __init__(self, pool: Pool, *, memories: PostgresMemories, keys: UserKeys, sealer: FieldSealer) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+        self._memories = memories
+        self._key_of = keys.of_user
+        self._sealer = sealer
+
+    async def waiting(
+        self,
+        user_id: str | None = None,
+        *,
+        user_key: UUID | None = None,
+        limit: int = 50,
+        after: tuple[datetime, UUID] | None = None,
+    ) -> list[Proposal]:
+        """Return at most `limit` proposals, oldest first: of one user, by id or by key, or of all.
+
+        `after`: created_at and proposal_key of the last one seen.
+        """
+        key = self._key_of(check_user_id(user_id)) if user_id is not None else user_key
+        after_at, last = after or (None, None)
+        asked = {"user_key": key, "limit": max(0, limit), "after_at": after_at, "after": last}
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(_LIST, asked)).fetchall()
+        return [found for row in rows if (found := self._opened(row)) is not None]
+
+    async def get(self, user: str | UUID, proposal_key: UUID) -> Proposal | None:
+        """Return one proposal of a user, whom their id or their user_key names; None if there is none of that key."""
+        asked = {"user_key": self._user_key(user), "proposal_key": proposal_key}
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                row = await (await cursor.execute(_GET, asked)).fetchone()
+        return None if row is None else self._opened(row)
+
+    async def accept(
+        self, user: str | UUID, proposal_key: UUID, *, text: str | None = None, changes: Mapping[str, Any] | None = None
+    ) -> MemoryRecord | None:
+        """Keep a proposal as a memory, with another `text` or other fields if given; None if there is none of that key.
+
+        The proposal goes in the same transaction, so that it is kept once.
+
+        Raises:
+            InvalidRecordError: What was changed can't be used.
+        """
+        user_key = self._user_key(user)
+        found = await self.get(user_key, proposal_key)
+        if found is None:
+            return None
+        values = found.record.model_dump() | dict(changes or {}) | ({} if text is None else {"text": text})
+        prepared = await self._memories.prepare([MemoryRecord(**values)])
+        async with self._memories.unit_of_work(user_key) as unit:
+            if not await _take(unit.cursor, user_key, proposal_key):
+                return None
+            return (await unit.save(prepared)).stored[0]
+
+    async def refuse(self, user: str | UUID, proposal_key: UUID) -> bool:
+        """Drop a proposal; False if there is none of that key."""
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await _take(cursor, self._user_key(user), proposal_key)
+
+    def _user_key(self, user: str | UUID) -> UUID:
+        return user if isinstance(user, UUID) else self._key_of(check_user_id(user))
+
+    def _opened(self, row: Mapping[str, Any]) -> Proposal | None:
+        owner = _owner(row["user_key"], row["proposal_key"])
+        try:
+            written = self._sealer.join(row["record"], row["sealed_record"], *owner)
+        except EncryptionError:
+            report_unreadable("proposal", [row["proposal_key"]])
+            return None
+        record = MemoryRecord.model_validate_json(written)
+        return Proposal(
+            user_key=row["user_key"], proposal_key=row["proposal_key"], created_at=row["created_at"], record=record
+        )
+
+
+async def _take(cursor: Cursor, user_key: UUID, proposal_key: UUID) -> bool:
+    given = {"user_key": user_key, "proposal_key": proposal_key}
+    return await (await cursor.execute(_TAKE, given)).fetchone() is not None
+
+
+def _owner(user_key: UUID, proposal_key: UUID) -> tuple[str, ...]:
+    return "proposal", str(user_key), str(proposal_key)

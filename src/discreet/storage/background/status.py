@@ -1,0 +1,93 @@
+"""What background memory has to do, and who does it: numbers for people and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.driver_errors import storage_errors
+from discreet.storage.database.connecting.pool import Pool
+
+ALIVE_SECONDS = 60.0
+"""A worker that was not seen for so long is gone: it tells every ten."""
+
+_JOBS: LiteralString = """
+SELECT state, count(*) AS number FROM discreet.batch_jobs GROUP BY state
+"""
+_REQUESTS: LiteralString = """
+SELECT state, count(*) AS number, min(created_at) FILTER (WHERE state IN ('pending', 'submitted')) AS oldest
+FROM discreet.batch_requests GROUP BY state
+"""
+_PROPOSALS: LiteralString = "SELECT count(*) AS number FROM discreet.memory_proposal"
+_WORKERS: LiteralString = """
+SELECT count(*) AS number FROM discreet.worker WHERE seen_at > now() - make_interval(secs => %(seconds)s)
+"""
+
+_SEEN: LiteralString = """
+INSERT INTO discreet.worker (worker_key, started_at, seen_at) VALUES (%(worker_key)s, now(), now())
+ON CONFLICT (worker_key) DO UPDATE SET seen_at = now()
+"""
+_GONE: LiteralString = (
+    "DELETE FROM discreet.worker WHERE worker_key = %(worker_key)s OR seen_at < now() - interval '1 hour'"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundStatus:
+    """How much there is of what."""
+
+    jobs: dict[str, int] = field(default_factory=dict)
+    """Batches by state."""
+    requests: dict[str, int] = field(default_factory=dict)
+    """Prompts by state."""
+    oldest_request: datetime | None = None
+    """When the oldest prompt that has no result yet was made."""
+    proposals: int = 0
+    """Memories that wait for somebody's yes."""
+    workers: int = 0
+    """That are alive."""
+
+
+class Watch:
+    """Counts, and notes who is alive.
+
+    Raises, from every method:
+        StorageError: The database failed.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        """Use `pool`, whose owner closes it."""
+        self._pool = pool
+
+    async def status(self) -> BackgroundStatus:
+        """Return the numbers."""
+        jobs = await self._rows(_JOBS)
+        requests = await self._rows(_REQUESTS)
+        [proposals], [workers] = await self._rows(_PROPOSALS), await self._rows(_WORKERS, seconds=ALIVE_SECONDS)
+        return BackgroundStatus(
+            jobs={row["state"]: row["number"] for row in jobs},
+            requests={row["state"]: row["number"] for row in requests},
+            oldest_request=min((row["oldest"] for row in requests if row["oldest"] is not None), default=None),
+            proposals=proposals["number"],
+            workers=workers["number"],
+        )
+
+    async def seen(self, worker_key: UUID) -> None:
+        """Note that a worker is alive."""
+        await self._run(_SEEN, worker_key)
+
+    async def gone(self, worker_key: UUID) -> None:
+        """Note that a worker has ended."""
+        await self._run(_GONE, worker_key)
+
+    async def _run(self, statement: LiteralString, worker_key: UUID) -> None:
+        with storage_errors():
+            async with self._pool.connection() as conn:
+                await conn.execute(statement, {"worker_key": worker_key})
+
+    async def _rows(self, statement: LiteralString, **given: Any) -> list[dict[str, Any]]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (await cursor.execute(statement, given)).fetchall()

@@ -1,0 +1,230 @@
+"""Take one job a step further: hand it in, look how far it is, apply what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet import metrics
+from discreet.errors import ConfigurationError, DiscreetError, ProviderError, UserErasedError
+from discreet.ports import BatchProvider, BatchRequest, BatchResult, TextRedactor
+from discreet.state.background import BatchJob, JobState, StoredRequest
+from discreet.storage.background.background import Background
+from discreet.storage.background.results import Outcome
+from discreet.worker.lease import LEASE_SECONDS, held
+from discreet.worker.prompting import make, outcome_of
+from discreet.worker.providers import BatchProviders
+
+logger = logging.getLogger(__name__)
+
+APPLIED_AT_ONCE = 3
+"""Answers that are applied side by side: half of the connections of a pool."""
+
+POLL_SECONDS = 60.0
+MAX_POLL_SECONDS = 900.0
+"""Between two looks at a batch: a minute at first, a tenth of its age later, a quarter of an hour at most."""
+
+RETRY_SECONDS = 60.0
+MAX_RETRY_SECONDS = 3_600.0
+"""Between two tries of a provider that fails: twice as long each time."""
+
+MAX_FAILURES = 30
+"""In a row, over a day: then the job ends, and its prompts wait for another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attendant:
+    """Works on jobs that its caller has claimed."""
+
+    background: Background
+    providers: BatchProviders
+    redactor: TextRedactor
+    lease_seconds: float = LEASE_SECONDS
+
+    async def attend(self, job: BatchJob, *, review: bool = False) -> None:
+        """Do what can be done of `job` now, and give it back or end it.
+
+        Raises:
+            LeaseLostError: Another worker has it.
+            StorageError: The database failed; the job is taken up again when the lease ends.
+        """
+        async with held(self.background.jobs, job, seconds=self.lease_seconds):
+            try:
+                provider = self.providers.get(job.provider, job.model)
+                if job.state == "submitting":
+                    await self._hand_in(job, provider)
+                else:
+                    await self._look(job, provider, review=review)
+            except (ProviderError, ConfigurationError) as error:
+                await self._failed(job, error)
+
+    async def _hand_in(self, job: BatchJob, provider: BatchProvider) -> None:
+        """Hand in what is in `job`. Whoever was at it before may have done so without being able to say it."""
+        requests = await self.background.requests.of_job(job)
+        if not requests and job.lease_token == 1:
+            await self.background.jobs.drop(job)
+            return
+        if job.lease_token > 1:
+            ids = [request.custom_id for request in requests]
+            batch_id = await provider.find(job.job_key.hex, ids, job.created_at)
+            if batch_id is not None:
+                await self._handed_in(job, batch_id, len(requests))
+                return
+        if job.is_cancelled:
+            await self._finish(job, "cancelled", is_cancelled=True)
+            return
+        prompts = await self._prompts(job, requests, provider)
+        if not prompts:
+            await self._finish(job, "completed")
+            return
+        batch_id = await provider.submit(job.job_key.hex, job.model, prompts)
+        await self._handed_in(job, batch_id, len(prompts))
+
+    async def _handed_in(self, job: BatchJob, batch_id: str, requests: int) -> None:
+        await self.background.jobs.submitted(job, batch_id, requests=requests)
+        logger.info("batch.submitted job=%s provider=%s requests=%d", job.job_key, job.provider, requests)
+        metrics.batches_submitted.labels(job.provider).inc()
+        await self.background.jobs.release(job, delay=POLL_SECONDS if provider_waits(job.provider) else 0.0)
+
+    async def _prompts(
+        self, job: BatchJob, requests: Sequence[StoredRequest], provider: BatchProvider
+    ) -> list[BatchRequest]:
+        """Return the prompts that fit into one batch; those that need no model are done, the rest wait for the next one."""
+        prompts: list[BatchRequest] = []
+        size = 0
+        for number, request in enumerate(requests):
+            made = await make(request, self.background.requests)
+            if made.outcome is not None:
+                await self._apply(job, request, made.outcome, review=False)
+            elif made.prompt is None:
+                await self.background.requests.end(job, request, "cancelled", error="nothing_left")
+            else:
+                size += provider.size(made.prompt, job.model)
+                if prompts and (size > provider.limits.bytes or len(prompts) >= provider.limits.requests):
+                    await self.background.requests.give_back(job, requests[number:])
+                    break
+                prompts.append(made.prompt)
+        return prompts
+
+    async def _look(self, job: BatchJob, provider: BatchProvider, *, review: bool) -> None:
+        assert job.batch_id is not None  # as its state says
+        if job.is_cancelled:
+            await provider.cancel(job.batch_id)
+        status = await provider.status(job.batch_id)
+        if status.state == "running":
+            await self.background.jobs.release(job, delay=_poll_delay(job), told=status.told)
+            return
+        if status.state == "ended":
+            await self._apply_all(job, provider, review=review)
+        state: JobState = "vanished" if status.state == "vanished" else "completed"
+        if job.is_cancelled:
+            state = "cancelled"
+        elif status.error is not None:
+            state = "failed"
+        await self._finish(job, state, is_cancelled=job.is_cancelled, told=status.told, error=status.error)
+        await provider.delete(job.batch_id)
+
+    async def _apply_all(self, job: BatchJob, provider: BatchProvider, *, review: bool) -> None:
+        """Apply what the provider answers, in whatever order; what is missing stays as it is."""
+        assert job.batch_id is not None
+        waiting = {request.custom_id: request for request in await self.background.requests.of_job(job)}
+        slots = asyncio.Semaphore(APPLIED_AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+
+            async def apply(request: StoredRequest, result: BatchResult) -> None:
+                try:
+                    await self._apply_result(job, request, result, review=review)
+                finally:
+                    slots.release()
+
+            async for result in provider.results(job.batch_id):
+                request = waiting.get(result.custom_id)
+                if request is None:
+                    continue  # delivered before, or none of ours
+                if result.state == "succeeded":
+                    del waiting[result.custom_id]
+                await slots.acquire()
+                group.create_task(apply(request, result))
+
+    async def _apply_result(self, job: BatchJob, request: StoredRequest, result: BatchResult, *, review: bool) -> None:
+        requests = self.background.requests
+        if result.state != "succeeded":
+            metrics.extraction_failures.labels(result.error or result.state).inc()
+            error = result.error or result.state
+            if result.is_final:
+                await requests.end(job, request, "failed", error=error)
+            else:
+                await requests.note_failure(job, request, error)
+            return
+        try:
+            outcome = await outcome_of(request, result, requests, redactor=self.redactor, model=job.model)
+        except ProviderError:  # tried again in another batch
+            metrics.extraction_failures.labels("malformed_answer").inc()
+            await requests.note_failure(job, request, "malformed_answer")
+            logger.warning("batch.malformed_answer job=%s request=%s", job.job_key, request.request_key)
+            return
+        if outcome is None:
+            await requests.end(job, request, "cancelled", error="nothing_left")
+            return
+        await self._apply(job, request, outcome, review=review)
+
+    async def _apply(self, job: BatchJob, request: StoredRequest, outcome: Outcome, *, review: bool) -> None:
+        try:
+            numbers = await self.background.results.apply(job, request, outcome, review=review)
+        except UserErasedError:
+            await self.background.requests.end(job, request, "cancelled", error=UserErasedError.code)
+            return
+        for name, number in (numbers or {}).items():
+            metrics.extraction_items.labels(name).inc(number)
+        if numbers is not None:
+            metrics.extraction_tokens.labels("input").inc(outcome.input_tokens)
+            metrics.extraction_tokens.labels("output").inc(outcome.output_tokens)
+
+    async def _finish(
+        self,
+        job: BatchJob,
+        state: JobState,
+        *,
+        is_cancelled: bool = False,
+        told: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """End `job`. What has no result waits for another batch, the longer the oftener it was tried."""
+        left = "cancelled" if is_cancelled else (error or state)
+        await self.background.requests.settle_rest(
+            job, is_cancelled=is_cancelled, error=None if state == "completed" else left, delay=RETRY_SECONDS
+        )
+        figures = await self.background.requests.figures(job)
+        await self.background.jobs.finish(job, state, figures=figures, told=told, error=error)
+        logger.info("batch.%s job=%s provider=%s %s", state, job.job_key, job.provider, _told(figures))
+
+    async def _failed(self, job: BatchJob, error: DiscreetError) -> None:
+        """Try later; end the job where that would not help."""
+        passing = error.is_passing if isinstance(error, ProviderError) else True
+        metrics.extraction_failures.labels(error.code).inc()
+        logger.warning("batch.provider_failed job=%s provider=%s cause=%s", job.job_key, job.provider, error.code)
+        if passing and job.failures < MAX_FAILURES:
+            await self.background.jobs.release(job, delay=_retry_delay(job.failures), error=error.code)
+        else:
+            await self._finish(job, "failed", error=error.code)
+
+
+def provider_waits(provider: str) -> bool:
+    """Whether a batch takes its time there."""
+    return provider not in {"offline", "immediate"}
+
+
+def _poll_delay(job: BatchJob) -> float:
+    looked = POLL_SECONDS * (1 + job.lease_token / 4)
+    return min(MAX_POLL_SECONDS, looked) * random.uniform(0.8, 1.2)  # noqa: S311  # guards nothing
+
+
+def _retry_delay(failures: int) -> float:
+    return min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2.0**failures) * random.uniform(0.5, 1.0)  # noqa: S311  # as above
+
+
+def _told(figures: dict[str, int]) -> str:
+    return " ".join(f"{name}={number}" for name, number in sorted(figures.items()))
