@@ -206,6 +206,9 @@ class Settings(BaseSettings):
         description="Model that extracts; for immediate as provider:model. Default: a small one of its provider.",
     )
     extraction_review: bool = Field(default=False, description="Let what was extracted wait until somebody accepts it.")
+    worker: bool = Field(
+        default=False, description="Run a worker of background memory in the server's process. `discreet dev` does."
+    )
     anthropic_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("DISCREET_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -16,6 +17,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+SINCE = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 
 
 @app.command()
@@ -65,6 +69,28 @@ def doctor(
     from discreet.cli.doctor import run_doctor
 
     raise typer.Exit(run_doctor(dsn, as_json=as_json))
+
+
+@app.command()
+def extract(
+    *,
+    user: Annotated[str, typer.Option(help="Whose conversations: the user_id that your application gives.")],
+    since: Annotated[
+        datetime | None, typer.Option(help="Only turns from this day or time on (UTC).", formats=SINCE)
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also what was extracted before.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be saved, and store nothing.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Chat model as provider:model, or offline. Default: as the settings say.")
+    ] = None,
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Extract facts from a user's conversations now. Exit code 1 if a prompt got no answer."""
+    from discreet.cli.extract import run_extract
+
+    code = run_extract(dsn, user, since=since, again=again, dry_run=dry_run, model=model, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -217,6 +243,17 @@ def settings_history(
 
 
 @app.command()
+def status(
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what background memory has to do: sessions that are due, batches, workers, proposals."""
+    from discreet.cli.status import run_status
+
+    run_status(dsn, as_json=as_json)
+
+
+@app.command()
 def token(
     subject: Annotated[str, typer.Argument(help="Who the token names: a user id of your choice.")],
     admin: Annotated[bool, typer.Option("--admin", help="May change settings and see the admin page.")] = False,
@@ -238,6 +275,20 @@ def upgrade(
     from discreet.cli.upgrade import run_upgrade
 
     run_upgrade(to)
+
+
+@app.command()
+def worker(
+    once: Annotated[bool, typer.Option("--once", help="Do what can be done now, then end.")] = False,
+    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
+) -> None:
+    """Extract facts and summarise sessions in the background. Any number may run; Ctrl-C or SIGTERM stops one."""
+    if as_json and not once:
+        raise typer.BadParameter("--json goes with --once.")
+    from discreet.cli.worker import run_worker
+
+    run_worker(dsn, once=once, as_json=as_json)
 
 
 def main() -> None:

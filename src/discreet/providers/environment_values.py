@@ -122,6 +122,7 @@ def _told(error: ValidationError) -> list[str]:
     lines = []
     for each in error.errors(include_input=False, include_url=False):
         name = str(each["loc"][0]) if each["loc"] else ""
-        where = f"DISCREET_{(SAME | EXTRACTION).get(name, name).upper()}: " if name else ""
+        field = {**SAME, **EXTRACTION}.get(name, name)
+        where = f"DISCREET_{field.upper()}: " if name else ""
         lines.append(where + each["msg"].removeprefix("Value error, "))
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet import metrics
@@ -35,6 +35,9 @@ MAX_FAILURES = 30
 """In a row, over a day: then the job ends, and its prompts wait for another."""
 
 
+Told = Callable[[StoredRequest, Outcome, Mapping[str, int]], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attendant:
     """Works on jobs that its caller has claimed."""
@@ -43,6 +46,8 @@ class Attendant:
     providers: BatchProviders
     redactor: TextRedactor
     lease_seconds: float = LEASE_SECONDS
+    told: Told | None = None
+    """Called with each answer that was applied, and the numbers of what came of it."""
 
     async def attend(self, job: BatchJob, *, review: bool = False) -> None:
         """Do what can be done of `job` now, and give it back or end it.
@@ -177,6 +182,8 @@ class Attendant:
         except UserErasedError:
             await self.background.requests.end(job, request, "cancelled", error=UserErasedError.code)
             return
+        if self.told is not None and numbers is not None:
+            self.told(request, outcome, numbers)
         for name, number in (numbers or {}).items():
             metrics.extraction_items.labels(name).inc(number)
         if numbers is not None:

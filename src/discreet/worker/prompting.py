@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -65,7 +65,7 @@ async def outcome_of(
         StorageError: The log could not be read.
     """
     answer = answer_object(result.text)
-    tokens = {"input_tokens": result.input_tokens, "output_tokens": result.output_tokens}
+    asked = Outcome(input_tokens=result.input_tokens, output_tokens=result.output_tokens)
     if request.kind == "summary":
         material = await requests.summary_material(request)
         summary = _summary_from(answer, material)
@@ -74,7 +74,7 @@ async def outcome_of(
         origin = Provenance(
             model=model, model_version=result.model, prompt=session_summary_prompt_id(), source="session_summary"
         )
-        return Outcome(summary=summary, provenance=origin, **tokens)
+        return replace(asked, summary=summary, provenance=origin)
     material_ = await requests.extraction_material(request)
     checked = await asyncio.to_thread(
         check_answer,
@@ -85,7 +85,7 @@ async def outcome_of(
         model=model,
         model_version=result.model,
     )
-    return Outcome(records=checked.records, refused=checked.refused, **tokens)
+    return replace(asked, records=checked.records, refused=checked.refused)
 
 
 def extraction_request(request: StoredRequest, material: ExtractionMaterial) -> BatchRequest:

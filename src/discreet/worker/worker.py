@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -16,7 +16,7 @@ from discreet.ports import LiveSettings, TextRedactor
 from discreet.state.background import BatchJob, PendingSession, RequestKind, Trigger
 from discreet.storage.background.background import Background
 from discreet.storage.background.sessions import Mark
-from discreet.worker.attending import Attendant, provider_waits
+from discreet.worker.attending import Attendant, Told, provider_waits
 from discreet.worker.lease import LEASE_SECONDS
 from discreet.worker.providers import BatchProviders
 from discreet.worker.triggers import due
@@ -60,12 +60,13 @@ class Worker:
         redactor: TextRedactor,
         collect_seconds: float = COLLECT_SECONDS,
         lease_seconds: float = LEASE_SECONDS,
+        told: Told | None = None,
     ) -> None:
-        """Work on `background`; `providers` belong to the caller."""
+        """Work on `background`; `providers` belong to the caller. `told` hears of each answer that was applied."""
         self._background = background
         self._settings = memory_settings
         self._attendant = Attendant(
-            background=background, providers=providers, redactor=redactor, lease_seconds=lease_seconds
+            background=background, providers=providers, redactor=redactor, lease_seconds=lease_seconds, told=told
         )
         self._providers = providers
         self._collect = collect_seconds
@@ -108,7 +109,7 @@ class Worker:
         live = self._settings.live
         if not live.memory_extraction_enabled:
             return 0
-        kinds: list[RequestKind] = ["extraction"] + (["summary"] if live.memory_session_summaries else [])
+        kinds: Sequence[RequestKind] = ("extraction", "summary") if live.memory_session_summaries else ("extraction",)
         fired = 0
         async for session, trigger in self.due():
             taken = await self._background.sessions.take(session.user_key, session.thread_key, trigger, kinds=kinds)
@@ -139,8 +140,8 @@ class Worker:
                 break
         metrics.oldest_due_seconds.set(oldest)
 
-    async def submit(self, *, collect_seconds: float | None = None, user_key: UUID | None = None) -> bool:
-        """Make a batch of the prompts that wait, and hand it in; False if there are none, or they wait for more.
+    async def submit(self, *, collect_seconds: float | None = None, user_key: UUID | None = None) -> BatchJob | None:
+        """Make a batch of the prompts that wait, and hand it in; None if there are none, or they wait for more.
 
         Raises:
             StorageError: The database failed; the batch is taken up again when its lease ends.
@@ -150,27 +151,27 @@ class Worker:
         collect = self._collect if collect_seconds is None else collect_seconds
         waits = await self._background.requests.waiting(user_key)
         if not waits.requests:
-            return False
+            return None
         try:
             limits = self._providers.get(name, model).limits
         except ConfigurationError as error:
             metrics.extraction_failures.labels(error.code).inc()
             logger.warning("batch.provider_not_made provider=%s cause=%s", name, error.code)
-            return False
+            return None
         if provider_waits(name) and waits.seconds < collect and waits.requests < limits.requests:
-            return False
+            return None
         job = await self._background.jobs.open(name, model, lease_seconds=self._lease)
         await self._background.requests.assign(job, limit=limits.requests, user_key=user_key)
         await self._attend_one(job)
-        return True
+        return job
 
-    async def attend(self) -> bool:
-        """Take the job that is due longest a step further; False if there is none.
+    async def attend(self, only: UUID | None = None) -> bool:
+        """Take the job that is due longest, or the one `only`, a step further; False if there is none that is due.
 
         Raises:
             StorageError: The database failed.
         """
-        job = await self._background.jobs.claim(lease_seconds=self._lease)
+        job = await self._background.jobs.claim(lease_seconds=self._lease, only=only)
         if job is None:
             return False
         await self._attend_one(job)

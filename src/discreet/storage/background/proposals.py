@@ -59,9 +59,8 @@ async def propose(cursor: Cursor, user_key: UUID, records: Sequence[MemoryRecord
     for record in records:
         key = uuid4()
         plain, sealed = sealer.split(record.model_dump_json(), *_owner(user_key, key))
-        given = {"user_key": user_key, "proposal_key": key, "record": plain, "sealed_record": sealed}
-        given["request_ids"] = record.provenance.turns or []
-        await cursor.execute(_INSERT, given)
+        written = {"record": plain, "sealed_record": sealed, "request_ids": record.provenance.turns or []}
+        await cursor.execute(_INSERT, {"user_key": user_key, "proposal_key": key, **written})
     if records:
         await cursor.execute(_TRIM, {"user_key": user_key})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID, uuid5
@@ -72,6 +73,10 @@ class Outcome:
     output_tokens: int = 0
 
 
+class _PreviewedError(Exception):
+    """Rolls a transaction back."""
+
+
 class BatchResults:
     """Applies answers.
 
@@ -111,6 +116,20 @@ class BatchResults:
                 numbers |= await saved(unit, prepared.only(kept))
             await _note(unit.cursor, request, numbers)
         return numbers
+
+    async def preview(self, request: StoredRequest, outcome: Outcome) -> list[tuple[MemoryRecord, bool]]:
+        """Return each record of an answer as it would be stored, and whether it is new; nothing is."""
+        prepared = await self._memories.prepare(outcome.records)
+        if not prepared.records:
+            return []
+        previewed: list[tuple[MemoryRecord, bool]] = []
+        with suppress(_PreviewedError):
+            async with self._memories.unit_of_work(request.user_key) as unit:
+                written = await unit.save(prepared)
+                given = {record.entry_id for record in prepared.records}
+                previewed = [(record, record.entry_id in given) for record in written.stored]
+                raise _PreviewedError  # undoes it
+        return previewed
 
     async def _apply_summary(self, job: BatchJob, request: StoredRequest, outcome: Outcome) -> Mapping[str, int] | None:
         assert outcome.summary is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 from discreet.driver_errors import storage_errors
-from discreet.state.background import PendingSession, RequestKind, Trigger
+from discreet.state.background import PendingSession, RequestKind, StoredRequest, Trigger
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.users import Cursor
 
@@ -144,11 +144,12 @@ class SessionQueue:
         kinds: Collection[RequestKind] = ("extraction", "summary"),
         after: datetime | None = None,
         again: bool = False,
-    ) -> int:
-        """Make prompts' requests of the turns of a session that were not taken; return how many.
+        dry_run: bool = False,
+    ) -> list[StoredRequest]:
+        """Make prompts' requests of the turns of a session that were not taken, and return them.
 
         None if somebody else is at it, or the user is being erased. Turns that the user had forgotten are left. With `again`
-        those are taken too that were before; with `after`, those alone that began then or later.
+        those are taken too that were before; with `after`, those alone that began then or later; with `dry_run` nothing is stored.
 
         Raises:
             StorageError: Nothing was taken.
@@ -161,46 +162,54 @@ class SessionQueue:
             "trigger": trigger,
         }
         with storage_errors():
-            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+            async with (
+                self._pool.connection() as conn,
+                conn.transaction(force_rollback=dry_run),
+                conn.cursor(binary=True) as cursor,
+            ):
                 return await _take(cursor, given, kinds)
 
 
-async def _take(cursor: Cursor, given: dict[str, Any], kinds: Collection[RequestKind]) -> int:
+async def _take(cursor: Cursor, given: dict[str, Any], kinds: Collection[RequestKind]) -> list[StoredRequest]:
     owner = await (await cursor.execute(_OWNER, given)).fetchone()
     session = None if owner is None else await (await cursor.execute(_SESSION, given)).fetchone()
     if owner is None or session is None:
-        return 0
+        return []
     rows = await (await cursor.execute(_TURNS, given)).fetchall()
     given = {**given, **owner, "thread_id": session["thread_id"]}
-    made = 0
+    made: list[StoredRequest] = []
     if "extraction" in kinds:
         for part in _parts(rows):
-            await _insert(cursor, given, "extraction", part)
-            made += 1
+            made.append(await _insert(cursor, given, "extraction", part))
+            await _mark(cursor, given, made[-1].request_key, part)
     else:
-        await cursor.execute(
-            _MARK, {**given, "request_key": uuid4(), "request_ids": [row["request_id"] for row in rows]}
-        )
+        await _mark(cursor, given, uuid4(), _whole(session, rows))
     if "summary" in kinds and rows and session["rounds"] >= SUMMARY_ROUNDS:
-        request_ids = [row["request_id"] for row in rows]
-        await _insert(cursor, given, "summary", _Part(session["app_name"], request_ids), marks=False)
-        made += 1
+        made.append(await _insert(cursor, given, "summary", _whole(session, rows)))
     if given["after"] is None:
         await cursor.execute(_TAKEN, given)
     return made
 
 
-async def _insert(cursor: Cursor, given: dict[str, Any], kind: RequestKind, part: _Part, *, marks: bool = True) -> None:
-    values = {
-        **given,
-        "request_key": uuid4(),
-        "kind": kind,
-        "app_name": part.app_name,
-        "request_ids": part.request_ids,
-    }
-    await cursor.execute(_INSERT, values)
-    if marks:
-        await cursor.execute(_MARK, values)
+async def _insert(cursor: Cursor, given: dict[str, Any], kind: RequestKind, part: _Part) -> StoredRequest:
+    of = ("user_key", "thread_key", "thread_id", "trigger", "epoch")
+    request = StoredRequest(
+        **{name: given[name] for name in of},
+        request_key=uuid4(),
+        kind=kind,
+        app_name=part.app_name,
+        request_ids=tuple(part.request_ids),
+    )
+    await cursor.execute(_INSERT, {**vars(request), "request_ids": part.request_ids})
+    return request
+
+
+async def _mark(cursor: Cursor, given: dict[str, Any], request_key: UUID, part: _Part) -> None:
+    await cursor.execute(_MARK, {**given, "request_key": request_key, "request_ids": part.request_ids})
+
+
+def _whole(session: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> _Part:
+    return _Part(session["app_name"], [row["request_id"] for row in rows])
 
 
 def _parts(rows: Sequence[dict[str, Any]]) -> Iterator[_Part]:

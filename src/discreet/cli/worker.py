@@ -1,0 +1,56 @@
+"""`discreet worker`: background memory until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from dataclasses import asdict
+
+from discreet.redaction.configured import default_redactor
+from discreet.redaction.logs import redact_logs
+from discreet.settings import load_settings
+from discreet.storage import open_storage
+from discreet.worker.beside import make_worker
+
+
+def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> None:
+    """Run until SIGTERM or Ctrl-C; with `once` do what can be done now, and print what that was.
+
+    Raises:
+        StorageError: The database can't be used.
+        ConfigurationError: A setting can't be used.
+    """
+    if not once:
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+        redact_logs(default_redactor())
+    asyncio.run(_once(dsn, as_json=as_json) if once else _run(dsn))
+
+
+async def _run(dsn: str | None) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    settings = load_settings()
+    async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
+        logging.getLogger(__name__).info("worker.started")
+        await worker.run(stopping)
+        logging.getLogger(__name__).info("worker.stopped")
+
+
+async def _once(dsn: str | None, *, as_json: bool) -> None:
+    settings = load_settings()
+    async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
+        done = await worker.once()
+        status = await storage.background.watch.status()
+    if as_json:
+        waiting = {state: status.requests.get(state, 0) for state in ("pending", "submitted")}
+        print(json.dumps({**asdict(done), **waiting}))
+    else:
+        print(
+            f"{done.fired:,} sessions taken, {done.submitted:,} batches made, {done.attended:,} looked at; "
+            f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are under way."
+        )
