@@ -18,6 +18,7 @@ from discreet.ports import (
     MediaSummarizer,
     Memories,
     RollingSummaries,
+    SecretStore,
     ShortTermStore,
     SummaryProvider,
     TextRedactor,
@@ -57,6 +58,8 @@ class Options:
     """Puts placeholders in place of sensitive values. Default: the one that the settings describe."""
     vault: TurnVault | None = None
     """Holds the real values of running turns and their threads. Default: this process's memory."""
+    secret_store: SecretStore | None = None
+    """Keeps passwords, keys and tokens that the user wants remembered; memories refer to them. Default: no memory has one."""
     preload: bool = True
     """Retrieve memories before the model speaks, if the gate says so."""
     memory_tools: bool | Collection[MemoryToolName] = True

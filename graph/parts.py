@@ -24,6 +24,7 @@ from discreet.nodes.save_input import make_save_input
 from discreet.nodes.sinks import RoundSink, Sink, SummarySink, TurnSink
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate
 from discreet.ports import (
+    DecliningSecretStore,
     FixedSettings,
     LiveSettings,
     Memories,
@@ -218,18 +219,20 @@ def _memory_tools(
     if unknown := set(wanted) - set(get_args(MemoryToolName)):
         raise ConfigurationError(f"memory_tools names {sorted(unknown)}. Known: {', '.join(get_args(MemoryToolName))}.")
     memories, user = options.memories, settings.default_user
+    secret_store = options.secret_store or DecliningSecretStore()
     tools: list[BaseTool] = [
-        MemorySave(memories=memories, default_user=user, redactor=redactor),
+        MemorySave(memories=memories, default_user=user, redactor=redactor, secret_store=secret_store),
         MemoryRecall(
             memories=memories, default_user=user, shared_apps=settings.shared_apps, memory_settings=memory_settings
         ),
-        MemoryUpdate(memories=memories, default_user=user, redactor=redactor),
+        MemoryUpdate(memories=memories, default_user=user, redactor=redactor, secret_store=secret_store),
         MemoryForget(
             memories=memories,
             default_user=user,
             summaries=options.summaries,
             shared_apps=settings.shared_apps,
             redactor=redactor,
+            secret_store=secret_store,
         ),
     ]
     return [tool for tool in tools if tool.name in wanted]

@@ -68,6 +68,8 @@ class PendingSession:
     """When a trigger last fired."""
     compacted: int
     """Rounds that its rolling summary covers and did not when that last was a trigger."""
+    behind: int
+    """Rounds that its rolling summary does not cover; 0 if it has none."""
     now: datetime
     """By the clock of the database."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -17,9 +18,11 @@ from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import Run
 from discreet.nodes.tool_results import MAX_RESULT_CHARS
 from discreet.nodes.tools.memory_tool import HearingTool, MemoryToolArgs, answered
+from discreet.nodes.tools.secret_references import forget_secrets
 from discreet.nodes.turn import turn_start
 from discreet.ports import ForgetRequest, Forgotten, RollingSummaries
 from discreet.redaction import untagged
+from discreet.redaction.placeholders import referenced
 from discreet.state.records import MemoryRecord
 
 MAX_LISTED = 10
@@ -54,7 +57,8 @@ class MemoryForget(HearingTool):
     With it go its former versions, what was kept of the same statement, and the turns and summaries that tell any of
     these. The rounds that do, and the one that asks for it, are in no prompt from the next turn on. By `text` the same goes
     of what was said and not kept; no memory of a fact does. The result names the user's other memories that share words
-    with it as `still`, those that fit in the state; `more` counts the others.
+    with it as `still`, those that fit in the state; `more` counts the others. Secrets that only what went refers to go too;
+    `secrets` counts them.
     """
 
     name: str = "forget_memory"
@@ -99,6 +103,8 @@ class MemoryForget(HearingTool):
             "summaries": summaries,
             "still": [],
         }
+        if secrets := referenced(_texts(gone.facts, gone.told)) - referenced(_texts(gone.still)):
+            result["secrets"] = await forget_secrets(self.secret_store, user_id, secrets)
         apps = (run.context.app_name, *self.shared_apps)
         return _with_lists(result, gone, [record for record in gone.still if record.app_name in apps])
 
@@ -117,6 +123,10 @@ class MemoryForget(HearingTool):
             rounds=texts_of_rounds(run, messages),
             tags={**tags, request_id: tags.get(request_id, frozenset()) | named},
         )
+
+
+def _texts(*records: Iterable[MemoryRecord]) -> Iterable[str]:
+    return (record.text for record in chain.from_iterable(records))
 
 
 def _with_lists(result: dict[str, Any], gone: Forgotten, still: list[MemoryRecord]) -> dict[str, Any]:

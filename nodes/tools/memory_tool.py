@@ -15,7 +15,7 @@ from discreet.background_loop import wait_for
 from discreet.errors import StorageUnavailableError
 from discreet.nodes.run import Run, describe_run
 from discreet.nodes.tools.unresolved import PLACEHOLDERS
-from discreet.ports import Memories, TextRedactor
+from discreet.ports import DecliningSecretStore, Memories, SecretStore, TextRedactor
 from discreet.redaction.configured import default_redactor
 
 WAIT_SECONDS = 20.0
@@ -59,6 +59,8 @@ class HearingTool(MemoryTool):
 
     redactor: SkipValidation[TextRedactor] = Field(default_factory=default_redactor, exclude=True, repr=False)
     """Finds secrets, which no memory may have, and tags values, which tells the rounds that have the same one."""
+    secret_store: SkipValidation[SecretStore] = Field(default_factory=DecliningSecretStore, exclude=True, repr=False)
+    """Keeps the secrets that memories refer to. Default: it takes none."""
     messages_key: str = Field(default="messages", exclude=True)
     """State key of the messages, for graphs with a schema of their own."""
 

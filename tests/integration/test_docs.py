@@ -36,9 +36,13 @@ async def test_the_access_page():
 
 
 async def test_the_memories_page(empty_database):
-    (page,) = snippets("memories.md")
+    page, secrets, vectors = snippets("memories.md")
     found = await page["main"](empty_database)
     assert found == ["Ann moved and now lives in Hue", "Ann lives in Hanoi", "Ann is allergic to peanuts"]
+    text, value = await secrets["wifi"]()
+    assert re.fullmatch(r"My wifi password is <SECRET_[A-Z2-7]{24}>", text)
+    assert secrets["said"].endswith(f" {value}")
+    assert await vectors["nearest"](empty_database) == [("Keeps two parrots", 0.6)]
 
 
 async def test_the_short_term_page(empty_database):

@@ -14,7 +14,8 @@ from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semanti
 from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, Memories
-from discreet.ports.redaction import Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.ports.redaction import Locating, Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
+from discreet.ports.secrets import DecliningSecretStore, SecretStore
 from discreet.ports.settings import FixedSettings, LiveSettings, SettingsStore
 from discreet.ports.short_term import (
     HISTORY_SECONDS,
@@ -30,6 +31,7 @@ from discreet.ports.short_term import (
 )
 from discreet.ports.summaries import RollingSummaries, RollingSummary, SpokenRound, SummaryProvider
 from discreet.ports.tokens import TokenCounter
+from discreet.ports.vectors import VectorStore
 
 __all__ = [
     "HISTORY_SECONDS",
@@ -45,6 +47,7 @@ __all__ = [
     "Calibration",
     "Claim",
     "ConversationLog",
+    "DecliningSecretStore",
     "Done",
     "EmbeddingProvider",
     "FixedSettings",
@@ -53,6 +56,7 @@ __all__ = [
     "Key",
     "KeyProvider",
     "LiveSettings",
+    "Locating",
     "Marking",
     "Masking",
     "Media",
@@ -63,6 +67,7 @@ __all__ = [
     "RollingSummary",
     "Round",
     "Running",
+    "SecretStore",
     "SettingsStore",
     "ShortTermStore",
     "SpokenRound",
@@ -73,6 +78,7 @@ __all__ = [
     "TokenCounter",
     "TurnAnnotator",
     "TurnVault",
+    "VectorStore",
     "Work",
     "WorkKind",
     "is_semantic",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -50,6 +50,34 @@ class Marking(Protocol):
     @property
     def placeholders(self) -> re.Pattern[str]:
         """What they look like, with tag or without; the group `kind` is the type."""
+        ...
+
+
+class Found(Protocol):
+    """One value that a redactor replaces."""
+
+    @property
+    def type(self) -> str:
+        """Of its placeholder."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """Index of its first character."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Index after its last character."""
+        ...
+
+
+@runtime_checkable
+class Locating(Protocol):
+    """A redactor that tells where the values are that it takes."""
+
+    def findings(self, text: str) -> Sequence[Found]:
+        """Return what `redact` replaces in storable `text`, in order, without overlaps."""
         ...
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from discreet.state.secret_ids import SECRET_ID_CHARS
+
 OVERSIZE = "OVERSIZE"
 """A text too long to be searched."""
 UNKNOWN = "UNKNOWN"
@@ -23,6 +25,9 @@ TAG_CHARS = 8
 TAGGED = re.compile(rf"<(?P<kind>[A-Z][A-Z0-9_]{{0,40}}):(?P<tag>[A-Z2-7]{{{TAG_CHARS}}})>")
 """What has the form of a tagged placeholder, of whatever type."""
 
+REFERENCE = re.compile(rf"<{SECRET}_(?P<secret_id>[A-Z2-7]{{{SECRET_ID_CHARS}}})>")
+"""What a memory has in the place of a secret that a `SecretStore` keeps. It has the form of an untagged placeholder, so whatever
+leaves those alone leaves this alone; and no tag, so no text can have a value handed out by it."""
 
 UNFINISHED = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}(?::[A-Z2-7]{{0,{TAG_CHARS}}})?\Z|<\Z")
 """What may be the beginning of a placeholder at the end of a piece of text."""
@@ -42,9 +47,30 @@ def written(kind: str, tag: str | None = None) -> str:
 
 
 def placeholder_pattern(kinds: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern of the placeholders of `kinds`, with tag or without, and of those that are no finding's."""
+    """Return a pattern of the placeholders of `kinds`, with tag or without, of those that are no finding's, and of references."""
     names = sorted({*kinds, *UNTAGGED})
-    return re.compile(f"<(?P<kind>{'|'.join(map(re.escape, names))})(?::[A-Z2-7]{{{TAG_CHARS}}})?>")
+    secret_id = f"(?<=<{SECRET})_[A-Z2-7]{{{SECRET_ID_CHARS}}}"
+    return re.compile(f"<(?P<kind>{'|'.join(map(re.escape, names))})(?::[A-Z2-7]{{{TAG_CHARS}}}|{secret_id})?>")
+
+
+def reference(secret_id: str) -> str:
+    """Return what stands in a memory for the secret of this id."""
+    return f"<{SECRET}_{secret_id}>"
+
+
+def referenced(texts: Iterable[str]) -> set[str]:
+    """Return the ids of the secrets that `texts` refer to."""
+    return {match["secret_id"] for text in texts for match in REFERENCE.finditer(text)}
+
+
+def unreferenced(text: str) -> str:
+    """Return `text` as it would read had its secrets not been kept.
+
+    Example:
+        >>> unreferenced("the door opens with <SECRET_ABCDEFGHABCDEFGHABCDEFGH>")
+        'the door opens with <SECRET>'
+    """
+    return REFERENCE.sub(written(SECRET), text)
 
 
 def untagged(text: str) -> str:

@@ -8,18 +8,30 @@ from discreet.testing.annotations import FixedAnnotator
 from discreet.testing.authenticator import TokenAuthenticator
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
+from discreet.testing.conformance import (
+    SECRET_STORE_CHECKS,
+    VECTOR_STORE_CHECKS,
+    ConformanceError,
+    check_secret_store,
+    check_vector_store,
+)
 from discreet.testing.embeddings import StubEmbeddings
 from discreet.testing.hostile_texts import hostile_texts
 from discreet.testing.keys import InMemoryKeys
 from discreet.testing.memories import InMemoryConversationLog, InMemoryMemories
 from discreet.testing.openai_server import Failure, OpenAIServer, RecordedRequest, openai_server
+from discreet.testing.secrets import InMemorySecretStore
 from discreet.testing.settings import InMemorySettingsStore
 from discreet.testing.short_term import InMemoryShortTermStore
 from discreet.testing.spill import InMemorySpill, InMemorySyncSpill
 from discreet.testing.strict_model import PromptRefusedError, StrictChatModel, check_prompt
 from discreet.testing.summaries import InMemoryRollingSummaries
+from discreet.testing.vectors import InMemoryVectorStore
 
 __all__ = [
+    "SECRET_STORE_CHECKS",
+    "VECTOR_STORE_CHECKS",
+    "ConformanceError",
     "DanglingToolCallError",
     "Failure",
     "FixedAnnotator",
@@ -27,11 +39,13 @@ __all__ = [
     "InMemoryKeys",
     "InMemoryMemories",
     "InMemoryRollingSummaries",
+    "InMemorySecretStore",
     "InMemorySettingsStore",
     "InMemoryShortTermStore",
     "InMemorySpill",
     "InMemorySyncSpill",
     "InMemoryTurnVault",
+    "InMemoryVectorStore",
     "OpenAIServer",
     "PromptRefusedError",
     "RecordedRequest",
@@ -40,7 +54,9 @@ __all__ = [
     "StubEmbeddings",
     "TokenAuthenticator",
     "check_prompt",
+    "check_secret_store",
     "check_tool_calls",
+    "check_vector_store",
     "conformance_policy",
     "hostile_texts",
     "openai_server",

@@ -10,6 +10,7 @@ from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings
 from discreet.storage.wiring import Storage
 from discreet.worker.providers import BatchProviders
+from discreet.worker.rolling import RollingDrain
 from discreet.worker.worker import Worker
 
 
@@ -23,6 +24,7 @@ async def make_worker(storage: Storage, settings: Settings) -> AsyncIterator[Wor
             memory_settings=storage.memory_settings,
             providers=providers,
             redactor=default_redactor(),
+            rolling=RollingDrain(storage.background, settings=settings, redactor=default_redactor()),
         )
     finally:
         await providers.aclose()

@@ -19,6 +19,7 @@ from discreet.storage.background.sessions import Mark
 from discreet.worker.attending import Attendant, Told, provider_waits
 from discreet.worker.lease import LEASE_SECONDS
 from discreet.worker.providers import BatchProviders
+from discreet.worker.rolling import RollingDrain
 from discreet.worker.triggers import due
 
 logger = logging.getLogger(__name__)
@@ -60,15 +61,20 @@ class Worker:
         redactor: TextRedactor,
         collect_seconds: float = COLLECT_SECONDS,
         lease_seconds: float = LEASE_SECONDS,
+        rolling: RollingDrain | None = None,
         told: Told | None = None,
     ) -> None:
-        """Work on `background`; `providers` belong to the caller. `told` hears of each answer that was applied."""
+        """Work on `background`; `providers` belong to the caller.
+
+        `told` hears of each answer that was applied; `rolling` brings rolling summaries up to date.
+        """
         self._background = background
         self._settings = memory_settings
         self._attendant = Attendant(
             background=background, providers=providers, redactor=redactor, lease_seconds=lease_seconds, told=told
         )
         self._providers = providers
+        self._rolling = rolling
         self._collect = collect_seconds
         self._lease = lease_seconds
         self._key = uuid4()
@@ -130,6 +136,8 @@ class Worker:
         oldest = 0.0
         while page := await self._background.sessions.pending(limit=PAGE, after=after):
             for session in page:
+                if self._rolling is not None and await self._rolling.advance(session):
+                    continue  # its summary is a trigger the next time
                 trigger = due(session, self._settings.live.triggers_of(session.app_name))
                 if trigger is not None:
                     oldest = max(oldest, (session.now - session.pending_since).total_seconds())

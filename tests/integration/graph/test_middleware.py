@@ -151,7 +151,7 @@ def test_an_agent_that_never_ends_is_ended_flagged_and_told_apart_by_model_and_i
     assert ask(agent, "I can't breathe")["messages"][-1].text == UNFINISHED
     (turn,) = log.turns
     assert (turn.loop_flag, turn.is_emergency, turn.locale) == (True, True, "en")
-    assert turn.provenance.model_dump() == {
+    assert turn.provenance.model_dump(exclude_none=True) == {
         "model": "ScriptedChatModel",
         "model_version": "small-2026",
         "prompt": prompt_id("assistant", "Be brief."),

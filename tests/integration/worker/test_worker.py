@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 from testkit.conversations import ScriptedProvider, echo, item, overloaded, talk
+from testkit.sessions import until
 
 from discreet.errors import ConfigurationError, ProviderError
 from discreet.ports import BatchLimits, BatchResult
@@ -92,7 +93,7 @@ async def test_a_running_session_waits(storage, worker, provider):
         (SAID, {"memory_trigger_inactivity_minutes": 0}, "ended_at = now() - interval '31 minutes'", None),
     ],
 )
-async def test_triggers(storage, make_worker, run, texts, live, changed, trigger):
+async def test_triggers(storage, make_worker, run, *, texts, live, changed, trigger):
     await talk(storage, *texts, at=datetime.now(UTC))
     if changed:
         run(f"UPDATE discreet.session_record SET {changed}")
@@ -173,7 +174,7 @@ async def test_what_failed_is_submitted_again_and_what_succeeded_is_not(storage,
 
 @pytest.mark.parametrize("state", ["failed", "expired", "cancelled"])
 async def test_a_prompt_that_never_succeeds_ends_as_failed_and_can_be_tried_again(
-    storage, worker, provider, later, rows, state
+    storage, worker, provider, *, later, rows, state
 ):
     provider.answer = lambda request: BatchResult(custom_id=request.custom_id, state=state, error="broken")
     await talk(storage, SAID[0])
@@ -419,7 +420,7 @@ async def test_workers_side_by_side_take_and_apply_everything_once(storage, make
         assert len(await facts_of(storage, f"u{number}")) == 1
 
 
-async def test_a_worker_whose_lease_ran_out_changes_nothing_more(storage, make_worker, provider, later, run, rows):
+async def test_a_worker_whose_lease_ran_out_changes_nothing_more(storage, make_worker, provider, *, later, run, rows):
     await talk(storage, SAID[0])
     provider.is_done = False
     worker, other = make_worker(), make_worker()
@@ -442,11 +443,9 @@ async def test_a_worker_is_seen_while_it_runs_and_stops_when_told(storage, make_
     stopping = asyncio.Event()
     running = asyncio.create_task(worker.run(stopping, pause=0.05))
     async with asyncio.timeout(20):
-        while (await storage.background.watch.status()).workers != 1:
-            await asyncio.sleep(0.02)
+        await until(storage.dsn, "EXISTS (SELECT FROM discreet.worker)")
         await talk(storage, *SAID)
-        while not provider.batches:
-            await asyncio.sleep(0.02)
+        await until(storage.dsn, "EXISTS (SELECT FROM discreet.batch_jobs WHERE state = 'running')")
         stopping.set()
         await running
     status = await storage.background.watch.status()

@@ -51,12 +51,15 @@ def echo(request):
     return {"items": [item(turn["said"], turn["id"]) for turn in turns], "moments": []}
 
 
+LIMITS = BatchLimits(requests=1_000, bytes=10_000_000)
+
+
 class ScriptedProvider:
     """Answers by `answer`, a function of the prompt, at once or when `is_done`; counts what it was asked."""
 
     name, price_factor = "openai", 0.5
 
-    def __init__(self, answer=echo, *, is_done=True, limits=BatchLimits(requests=1_000, bytes=10_000_000)):
+    def __init__(self, answer=echo, *, is_done=True, limits=LIMITS):
         self.answer = answer
         self.is_done = is_done
         self.limits = limits

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
-from discreet.ports import TextRedactor
+from discreet.ports import RollingSummaries, TextRedactor
 from discreet.state.context import check_user_id
 from discreet.storage.background.jobs import JOBS_EXPIRED, BatchJobs
 from discreet.storage.background.proposals import Proposals
@@ -15,9 +16,11 @@ from discreet.storage.background.requests import REQUESTS_EXPIRED, BatchRequests
 from discreet.storage.background.results import BatchResults
 from discreet.storage.background.sessions import SessionQueue
 from discreet.storage.background.status import Watch
+from discreet.storage.conversation.summaries import PostgresRollingSummaries
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import delete_expired
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.owners import OneOwner
 from discreet.storage.memories.memories import PostgresMemories
 
 BATCH = 500
@@ -35,6 +38,8 @@ class Background:
     proposals: Proposals
     watch: Watch
     keys: UserKeys
+    rolling_of: Callable[[UUID], RollingSummaries]
+    """Returns the rolling summaries of a user, by their user_key."""
 
     @classmethod
     def over(
@@ -48,13 +53,16 @@ class Background:
     ) -> Background:
         """Put the parts together."""
         return cls(
-            sessions=SessionQueue(pool),
+            sessions=SessionQueue(pool, sealer=sealer),
             requests=BatchRequests(pool, sealer=sealer, memories=memories),
             jobs=BatchJobs(pool),
             results=BatchResults(memories=memories, redactor=redactor, sealer=sealer),
             proposals=Proposals(pool, memories=memories, keys=keys, sealer=sealer),
             watch=Watch(pool),
             keys=keys,
+            rolling_of=lambda user_key: PostgresRollingSummaries(
+                pool, redactor=redactor, sealer=sealer, owners=OneOwner(user_key)
+            ),
         )
 
     def key_of(self, user_id: str) -> UUID:

@@ -12,7 +12,10 @@ from uuid import UUID, uuid4
 
 from discreet.driver_errors import storage_errors
 from discreet.state.background import PendingSession, RequestKind, StoredRequest, Trigger
+from discreet.state.records import TurnRecord
+from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.users import Cursor
 
 MAX_TURNS = 40
@@ -28,7 +31,8 @@ Mark = tuple[datetime, UUID, UUID]
 _PENDING: LiteralString = """
 SELECT
     s.user_key, s.thread_key, s.app_name, s.pending_since, s.ended_at, s.rounds, s.taken_rounds, s.closed_at, s.taken_at,
-    greatest(coalesce(r.rounds, 0) - s.compacted_rounds, 0) AS compacted, now() AS now
+    greatest(coalesce(r.rounds, 0) - s.compacted_rounds, 0) AS compacted, greatest(s.rounds - coalesce(r.rounds, s.rounds), 0) AS behind,
+    now() AS now
 FROM discreet.session_record s
 LEFT JOIN discreet.rolling_summary r ON r.user_key = s.user_key AND r.thread_key = s.thread_key
 WHERE s.pending_since IS NOT NULL
@@ -88,6 +92,23 @@ SET taken_rounds = rounds,
 WHERE s.user_key = %(user_key)s AND s.thread_key = %(thread_key)s
 """
 
+_ALL_TURNS: LiteralString = f"""
+SELECT s.thread_id, {TURN_COLUMNS}
+FROM discreet.conversation_log l
+JOIN discreet.session_record s ON s.user_key = l.user_key AND s.thread_key = l.thread_key
+WHERE l.user_key = %(user_key)s AND s.user_key = %(user_key)s AND l.thread_key = %(thread_key)s
+  AND s.thread_key = %(thread_key)s
+  AND NOT EXISTS (
+      SELECT FROM discreet.forgotten_round f
+      WHERE f.user_key = %(user_key)s AND f.thread_key = %(thread_key)s AND f.request_id = l.request_id
+  )
+ORDER BY l.started_at, l.request_id
+"""  # noqa: S608  # a constant of ours
+
+_FORGOTTEN: LiteralString = """
+SELECT request_id FROM discreet.forgotten_round WHERE user_key = %(user_key)s AND thread_key = %(thread_key)s
+"""
+
 _OF_USER: LiteralString = """
 SELECT s.thread_key FROM discreet.session_record s
 WHERE s.user_key = %(user_key)s AND (%(after)s::timestamptz IS NULL OR s.ended_at >= %(after)s)
@@ -106,9 +127,10 @@ class _Part:
 class SessionQueue:
     """Finds what is pending, and takes it."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, sealer: FieldSealer) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
+        self._sealer = sealer
 
     async def pending(self, *, limit: int, after: Mark | None = None) -> list[PendingSession]:
         """Return at most `limit` sessions that have turns to take, those that wait longest first.
@@ -134,6 +156,30 @@ class SessionQueue:
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 rows = await (await cursor.execute(_OF_USER, asked)).fetchall()
         return [row["thread_key"] for row in rows]
+
+    async def turns_of(self, user_key: UUID, thread_key: UUID) -> list[TurnRecord]:
+        """Return the turns of a session that the log has, oldest first, without those that the user had forgotten.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        return turns_from(await self._rows(_ALL_TURNS, user_key, thread_key), self._sealer)
+
+    async def forgotten(self, user_key: UUID, thread_key: UUID) -> frozenset[str]:
+        """Return the request_ids of the rounds of a session that no prompt may tell any more.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        rows = await self._rows(_FORGOTTEN, user_key, thread_key)
+        return frozenset(row["request_id"] for row in rows)
+
+    async def _rows(self, statement: LiteralString, user_key: UUID, thread_key: UUID) -> list[dict[str, Any]]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (
+                    await cursor.execute(statement, {"user_key": user_key, "thread_key": thread_key})
+                ).fetchall()
 
     async def take(
         self,

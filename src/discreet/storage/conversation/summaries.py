@@ -13,7 +13,7 @@ from discreet.ports import RollingSummary, TextRedactor, of_thread
 from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
-from discreet.storage.database.users.owners import Owners
+from discreet.storage.database.users.owners import OneOwner, Owners
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 _OF_THREAD: LiteralString = "user_key = %(user_key)s AND thread_key = %(thread_key)s"
@@ -77,7 +77,7 @@ SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM gone) AS is_g
 class PostgresRollingSummaries:
     """The `RollingSummaries` port over PostgreSQL."""
 
-    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, owners: Owners) -> None:
+    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, owners: Owners | OneOwner) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
         self._owners = owners

@@ -136,7 +136,7 @@ chosen AS (
 first facts that the index gives; who has thousands of turns and few facts has them read twice, without their vectors."""
 
 EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
-_EXACT_WIDE: LiteralString = "-(m.wide_embedding <#> %(embedding)s::halfvec)"
+EXACT_WIDE: LiteralString = "-(m.wide_embedding <#> %(embedding)s::halfvec)"
 BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
 """A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for each row, which took
 2 of 5 ms."""
@@ -208,7 +208,7 @@ def build_best(*, conditions: LiteralString, covered: bool, few: bool = False) -
 
     With `few` all facts of a person who has at most so many besides.
     """
-    cosine = COSINE.format(cosine=EXACT if covered else _EXACT_WIDE)
+    cosine = COSINE.format(cosine=EXACT if covered else EXACT_WIDE)
     all_facts: LiteralString = _FEW.format(cosine=cosine, owners=OF_USER, conditions=conditions) if few else ""
     chosen: LiteralString = "chosen" if few else "best"
     limit: LiteralString = "%(limit)s + (SELECT count(*) FROM told)" if few else "%(limit)s"

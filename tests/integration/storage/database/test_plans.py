@@ -18,6 +18,8 @@ from discreet.storage import open_storage
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.memories.browsing import build_latest
 from discreet.storage.memories.search import build_search
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+from discreet.storage.memories.vector_store import build_nearest
 from discreet.testing import StubEmbeddings
 
 pytestmark = pytest.mark.one_server("reads plans, which are the nodes'")
@@ -57,8 +59,8 @@ FROM person, space, generate_series(1, %(memories)s) n,
 
 FILL_LOG = """
 WITH session AS (
-    INSERT INTO discreet.session_record (user_key, thread_key, thread_id, started_at, ended_at, rounds)
-    SELECT gen_random_uuid(), gen_random_uuid(), 'thread ' || n, now(), now(), 10 FROM generate_series(1, 1000) n
+    INSERT INTO discreet.session_record (user_key, thread_key, thread_id, app_name, started_at, ended_at, rounds)
+    SELECT gen_random_uuid(), gen_random_uuid(), 'thread ' || n, 'default', now(), now(), 10 FROM generate_series(1, 1000) n
     RETURNING user_key, thread_key
 )
 INSERT INTO discreet.conversation_log (
@@ -153,6 +155,17 @@ async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, dim
     assert [(node["Node Type"], node["Actual Rows"]) for node in fetched] == [("Index Scan", 1)] * len(fetched)
 
 
+@pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
+async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_index(crowd, filters):
+    space = EmbeddingSpace(key=1, dims=DIMS, calibration=StubEmbeddings.calibration, opened_at=DAY)
+    vector = [1.0] + [0.0] * (DIMS - 1)
+    nearest = build_nearest(USER_KEYS.of_user(PERSON), vector, space=space, limit=5, filters=filters)
+    scan, fetched = await reads_of_memories(crowd, nearest)
+    assert (scan["Node Type"], scan["Index Name"], scan["Heap Fetches"]) == ("Index Only Scan", "memory_pkey", 0)
+    assert scan["Actual Rows"] == MEMORIES
+    assert (fetched["Node Type"], fetched["Actual Rows"]) == ("Index Scan", 1)
+
+
 @pytest.mark.parametrize("dims", [DIMS, WIDE])
 async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd, dims):
     filters = MemoryFilters(app_name="default", running_thread="thread 3")
@@ -209,6 +222,10 @@ async def search(storage):
     await storage.memories.search(PERSON, "text 500")
 
 
+async def search_by_a_vector(storage):
+    await storage.vectors.search(PERSON, [1.0] * DIMS)
+
+
 async def save_a_fact(storage):
     await storage.memories.save(PERSON, [MemoryRecord(text=f"fact {uuid4().hex}")])
 
@@ -242,6 +259,7 @@ async def log_a_turn(storage):
     ("do", "at_most"),
     [
         (search, MEMORIES + 50),
+        (search_by_a_vector, MEMORIES + 50),
         (save_a_fact, 2 * MEMORIES + 100),
         (save_a_turn, 100),
         (save_and_delete, 2 * MEMORIES + 150),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
@@ -41,6 +42,17 @@ class Owners:
             "thread_key": digest(thread_id),
             "expires_at": expires_at,
         }
+
+
+@dataclass(frozen=True)
+class OneOwner:
+    """Stands for `Owners` where whose rows they are is known by key alone."""
+
+    user_key: UUID
+
+    def of(self, user_id: str | None, thread_id: str) -> dict[str, Any]:  # noqa: ARG002  # as `Owners`
+        """Return the keys, whatever user is named."""
+        return {"user_key": self.user_key, "thread_key": digest(thread_id), "expires_at": None}
 
 
 async def delete_expired_users(pool: Pool) -> int:
