@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph, drain
+from discreet.graph.extraction import build_extraction_graph
 from discreet.graph.guard import guarded
 from discreet.storage.shared import process_storage
 from discreet.storage.store.postgres_store import DiscreetStore
@@ -25,6 +26,9 @@ graph = guarded(
     ).compile(name="discreet"),
     vault=process_storage.vault,
 )
+
+
+extract = build_extraction_graph(process_storage).compile(name="extract")
 
 
 @asynccontextmanager

@@ -65,6 +65,8 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
     settings = load_settings()
     if "keep_closed" not in settings.model_fields_set:
         access |= {"DISCREET_KEEP_CLOSED": str(KEEP_CLOSED)}
+    if "worker" not in settings.model_fields_set:
+        access |= {"DISCREET_WORKER": "true"}
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
     command += ["--no-reload", "--host", HOST, "--port", str(port)]
     make_private(SERVER_FILES, only=())
