@@ -45,6 +45,12 @@ async def test_the_memories_page(empty_database):
     assert await vectors["nearest"](empty_database) == [("Keeps two parrots", 0.6)]
 
 
+async def test_the_extraction_page(empty_database):
+    (page,) = snippets("extraction.md")
+    facts = ["I keep two African Grey parrots", "I'm allergic to peanuts"]
+    assert await page["main"](empty_database) == (1, facts)
+
+
 async def test_the_short_term_page(empty_database):
     (page,) = snippets("short_term.md")
     assert await page["main"](empty_database) == ("Hello Ann.", True)

@@ -102,13 +102,17 @@ class BatchProvider(Protocol):
         ...
 
     async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
-        """Hand in a batch that fits the limits; return the provider's id of it. `job_id` is put where `find` sees it again."""
+        """Hand in a batch that fits the limits; return the provider's id of it. `job_id` is put where `find` sees it again.
+
+        After a failure that passes it may have been taken: ask `find` before it is handed in anew.
+        """
         ...
 
     async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Return the id of the batch that was submitted as `job_id` after `since`, by a process that ended before it could say so.
 
-        None if there is none: the caller submits it then.
+        None if there is none: the caller submits it then. Of several it is the newest. A provider that can't tell before a batch
+        has ended raises an error that passes until then.
         """
         ...
 

@@ -6,6 +6,9 @@ They keep no state outside themselves, need no network and no key, and behave as
 from discreet.redaction.vault import InMemoryTurnVault
 from discreet.testing.annotations import FixedAnnotator
 from discreet.testing.authenticator import TokenAuthenticator
+from discreet.testing.batch_server import BatchServer, batch_server
+from discreet.testing.batch_shelf import BatchScript, BatchShelf
+from discreet.testing.batches import InMemoryBatchProvider
 from discreet.testing.chat_models import DanglingToolCallError, ScriptedChatModel, check_tool_calls
 from discreet.testing.checkpoint import conformance_policy
 from discreet.testing.conformance import (
@@ -31,10 +34,14 @@ from discreet.testing.vectors import InMemoryVectorStore
 __all__ = [
     "SECRET_STORE_CHECKS",
     "VECTOR_STORE_CHECKS",
+    "BatchScript",
+    "BatchServer",
+    "BatchShelf",
     "ConformanceError",
     "DanglingToolCallError",
     "Failure",
     "FixedAnnotator",
+    "InMemoryBatchProvider",
     "InMemoryConversationLog",
     "InMemoryKeys",
     "InMemoryMemories",
@@ -53,6 +60,7 @@ __all__ = [
     "StrictChatModel",
     "StubEmbeddings",
     "TokenAuthenticator",
+    "batch_server",
     "check_prompt",
     "check_secret_store",
     "check_tool_calls",

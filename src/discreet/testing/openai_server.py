@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -18,6 +17,7 @@ from langchain_core.messages.tool import ToolCall
 from discreet.ports import EmbeddingProvider
 from discreet.providers.streaming import stream_chunks
 from discreet.testing.embeddings import StubEmbeddings
+from discreet.testing.loopback import LoopbackHandler, loopback
 
 MODEL = "scripted"
 _USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -58,7 +58,6 @@ class OpenAIServer:
     """For the client's `base_url`."""
     requests: list[RecordedRequest] = field(default_factory=list)
     """Oldest first."""
-    stopping: threading.Event = field(default_factory=threading.Event, repr=False)
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def next_chat_answer(self) -> AIMessage | Failure:
@@ -97,43 +96,27 @@ def openai_server(
         'Hello.'
     """
     state = OpenAIServer(list(answers), embeddings or StubEmbeddings(), word_seconds)
-    handler = type("Handler", (_Handler,), {"state": state})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield state
-        finally:
-            state.stopping.set()
-            server.shutdown()
-            thread.join()
+    with loopback(_Handler, state=state) as origin:
+        state.base_url = f"{origin}/v1"
+        yield state
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers one request and closes the connection, so that no client leaves a socket open."""
-
+class _Handler(LoopbackHandler):
     state: OpenAIServer
 
-    def do_GET(self) -> None:
-        self._record({})
-        if self.path == "/v1/models":
-            self._json({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "discreet"}]})
-        else:
-            self._fail(Failure(status=404))
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self._record(body)
-        if self.path == "/v1/chat/completions":
-            self._chat(body)
-        elif self.path == "/v1/embeddings":
-            self._embed(body)
-        else:
-            self._fail(Failure(status=404))
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
-        """Keep quiet; requests are recorded."""
+    def answer(self, body: bytes) -> None:
+        given = json.loads(body or b"{}")
+        self.state.requests.append(RecordedRequest(self.path, given, self.headers.get("Authorization")))
+        match self.command, self.path:
+            case "GET", "/v1/models":
+                models = [{"id": MODEL, "object": "model", "owned_by": "discreet"}]
+                self.send_json({"object": "list", "data": models})
+            case "POST", "/v1/chat/completions":
+                self._chat(given)
+            case "POST", "/v1/embeddings":
+                self._embed(given)
+            case _:
+                self._fail(Failure(status=404))
 
     def _chat(self, body: dict[str, Any]) -> None:
         answer = self.state.next_chat_answer()
@@ -142,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif body.get("stream"):
             self._events(_chat_events(answer))
         else:
-            self._json(_completion(answer))
+            self.send_json(_completion(answer))
 
     def _embed(self, body: dict[str, Any]) -> None:
         if failure := self.state.next_failure():
@@ -156,40 +139,21 @@ class _Handler(BaseHTTPRequestHandler):
             {"object": "embedding", "index": index, "embedding": encode(vector)}
             for index, vector in enumerate(model.embed_documents(texts))
         ]
-        self._json({"object": "list", "model": MODEL, "data": data, "usage": _USAGE})
+        self.send_json({"object": "list", "model": MODEL, "data": data, "usage": _USAGE})
 
     def _must_resize(self, body: dict[str, Any]) -> bool:
         return isinstance(self.state.embeddings, StubEmbeddings) and "dimensions" in body
 
-    def _record(self, body: dict[str, Any]) -> None:
-        self.state.requests.append(RecordedRequest(self.path, body, self.headers.get("Authorization")))
-
     def _fail(self, failure: Failure) -> None:
-        self.state.stopping.wait(failure.delay)
+        self.stopping.wait(failure.delay)
         headers = {} if failure.retry_after is None else {"Retry-After": str(failure.retry_after)}
-        self._json({"error": {"message": "As scripted.", "type": "scripted"}}, status=failure.status, headers=headers)
-
-    def _json(self, value: object, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        self._send([json.dumps(value).encode()], "application/json", status, headers or {})
+        error = {"error": {"message": "As scripted.", "type": "scripted"}}
+        self.send_json(error, status=failure.status, headers=headers)
 
     def _events(self, events: Iterable[object]) -> None:
         lines = [*(f"data: {json.dumps(event)}\n\n".encode() for event in events), b"data: [DONE]\n\n"]
         pieces = lines if self.state.word_seconds else [b"".join(lines)]
-        self._send(pieces, "text/event-stream", 200, {})
-
-    def _send(self, pieces: Sequence[bytes], content_type: str, status: int, headers: dict[str, str]) -> None:
-        size = sum(map(len, pieces))
-        try:
-            self.send_response(status)
-            for name, value in {"Content-Type": content_type, "Content-Length": str(size), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            for number, piece in enumerate(pieces):
-                if number:
-                    self.state.stopping.wait(self.state.word_seconds)
-                self.wfile.write(piece)
-        except ConnectionError:
-            self.close_connection = True  # the client gave up waiting, which is what a delay is for
+        self.send_pieces(pieces, "text/event-stream", pause=self.state.word_seconds)
 
 
 def _completion(answer: AIMessage) -> dict[str, Any]:

@@ -122,37 +122,54 @@ class Attendant:
         if status.state == "running":
             await self.background.jobs.release(job, delay=_poll_delay(job), told=status.told)
             return
+        waiting = await self.background.requests.of_job(job)
         if status.state == "ended":
-            await self._apply_all(job, provider, review=review)
-        state: JobState = "vanished" if status.state == "vanished" else "completed"
+            await self._apply_all(job, provider, waiting, review=review)
+        state: JobState = "vanished" if status.state == "vanished" and waiting else "completed"
         if job.is_cancelled:
             state = "cancelled"
         elif status.error is not None:
             state = "failed"
-        await self._finish(job, state, is_cancelled=job.is_cancelled, told=status.told, error=status.error)
-        await provider.delete(job.batch_id)
+        if await self._deleted(job, provider):
+            await self._finish(job, state, is_cancelled=job.is_cancelled, told=status.told, error=status.error)
 
-    async def _apply_all(self, job: BatchJob, provider: BatchProvider, *, review: bool) -> None:
-        """Apply what the provider answers, in whatever order; what is missing stays as it is."""
+    async def _deleted(self, job: BatchJob, provider: BatchProvider) -> bool:
+        """Delete the batch at its provider; False if that is to be tried again before the job ends."""
         assert job.batch_id is not None
-        waiting = {request.custom_id: request for request in await self.background.requests.of_job(job)}
-        slots = asyncio.Semaphore(APPLIED_AT_ONCE)
-        async with asyncio.TaskGroup() as group:
+        try:
+            await provider.delete(job.batch_id)
+        except ProviderError as error:
+            logger.warning("batch.not_deleted job=%s provider=%s", job.job_key, job.provider)
+            if error.is_passing and job.failures < MAX_DELETE_FAILURES:
+                await self.background.jobs.release(job, delay=_retry_delay(job.failures), error="not_deleted")
+                return False
+        return True
 
-            async def apply(request: StoredRequest, result: BatchResult) -> None:
-                try:
-                    await self._apply_result(job, request, result, review=review)
-                finally:
-                    slots.release()
-
+    async def _apply_all(
+        self, job: BatchJob, provider: BatchProvider, requests: Sequence[StoredRequest], *, review: bool
+    ) -> None:
+        """Apply what the provider answers to `requests`, in whatever order; what is missing stays as it is."""
+        assert job.batch_id is not None
+        waiting = {request.custom_id: request for request in requests}
+        if not waiting:  # all is applied, and only its deletion was not
+            return
+        applying: set[asyncio.Task[None]] = set()
+        try:
             async for result in provider.results(job.batch_id):
                 request = waiting.get(result.custom_id)
                 if request is None:
                     continue  # delivered before, or none of ours
                 if result.state == "succeeded":
                     del waiting[result.custom_id]
-                await slots.acquire()
-                group.create_task(apply(request, result))
+                applying.add(asyncio.create_task(self._apply_result(job, request, result, review=review)))
+                if len(applying) >= APPLIED_AT_ONCE:
+                    done, applying = await asyncio.wait(applying, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.gather(*done)
+            await asyncio.gather(*applying)
+        finally:  # after a failure nothing goes on behind its back
+            for task in applying:
+                task.cancel()
+            await asyncio.gather(*applying, return_exceptions=True)
 
     async def _apply_result(self, job: BatchJob, request: StoredRequest, result: BatchResult, *, review: bool) -> None:
         requests = self.background.requests
@@ -217,6 +234,10 @@ class Attendant:
             await self.background.jobs.release(job, delay=_retry_delay(job.failures), error=error.code)
         else:
             await self._finish(job, "failed", error=error.code)
+
+
+MAX_DELETE_FAILURES = 5
+"""Then what is left at the provider goes when it expires, after 30 days."""
 
 
 def provider_waits(provider: str) -> bool:

@@ -194,11 +194,8 @@ class Worker:
     async def _repeat(self, stopping: asyncio.Event, pause: float) -> None:
         while not stopping.is_set():
             try:
-                await self.fire()
-                while not stopping.is_set() and await self.submit():
-                    pass
-                while not stopping.is_set() and await self.attend():
-                    pass
+                with metrics.extraction_seconds.time():
+                    await self._pass(stopping)
             except DiscreetError as error:
                 logger.warning("worker.pass_failed cause=%s", error.code)
             except Exception as error:  # noqa: BLE001  # the edge of a process that has to go on
@@ -208,6 +205,15 @@ class Worker:
                     await stopping.wait()
             except TimeoutError:
                 continue
+
+    async def _pass(self, stopping: asyncio.Event) -> None:
+        await self.fire()
+        while not stopping.is_set() and await self.submit():
+            pass
+        while not stopping.is_set() and await self.attend():
+            pass
+        for state, number in (await self._background.watch.status()).jobs.items():
+            metrics.batch_jobs.labels(state).set(number)
 
     @asynccontextmanager
     async def _heartbeat(self) -> AsyncIterator[None]:
