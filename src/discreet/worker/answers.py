@@ -22,7 +22,7 @@ from discreet.retrieval.relative_dates import dated
 from discreet.retrieval.telling import teller
 from discreet.retrieval.tokens import tokens
 from discreet.state.reasoning import without_reasoning
-from discreet.state.records import MemoryRecord, MemoryType, Provenance, TurnRecord
+from discreet.state.records import MemoryRecord, MemoryType, Provenance, Text, TurnRecord
 
 MAX_ITEMS = 60
 """Of one answer: a prompt has at most 40 turns. What follows is a model that repeats itself."""
@@ -66,7 +66,7 @@ class _Item(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    text: Annotated[str, Field(min_length=2)]
+    text: Annotated[Text, Field(min_length=2)]
     importance: Annotated[int, Field(ge=1, le=10)]
     confidence: Annotated[float, Field(ge=0, le=1)]
     sources: list[str]
