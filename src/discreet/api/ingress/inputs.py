@@ -25,6 +25,8 @@ class GraphCheck:
     """What of a run is known to its graph before it begins."""
 
     graph: GuardedGraph
+    is_certain: bool = True
+    """Whether it is known to be the run's graph; else an input without messages may be another graph's."""
 
     @property
     def messages(self) -> InputCheck | None:
@@ -43,6 +45,8 @@ class GraphCheck:
         if check is None:
             return
         given = run.get(FIELD)
+        if not self.is_certain and not (isinstance(given, Mapping) and check.messages_key in given):
+            return
         if given is None:
             if not in_thread and not run.get("command"):
                 raise EmptyInputError
@@ -88,16 +92,17 @@ ChecksOf = Callable[[str], GraphCheck | None]
 def check_of(assistant: str) -> GraphCheck | None:
     """Return what the graph of an assistant takes, as far as the server that runs in this process tells it.
 
-    An assistant goes by the name of its graph, or by the id that the server made of it. Those that people made are known
-    where there is one graph only.
+    An assistant goes by the name of its graph, or by the id that the server made of it. Those that people made are most
+    likely of the graph that takes messages, where there is one only.
     """
     server = sys.modules.get(SERVER)
     graphs: Mapping[str, Any] = getattr(server, "GRAPHS", {})
     namespace = getattr(server, "NAMESPACE_GRAPH", None)
-    names = [name for name in graphs if assistant == name or (namespace and assistant == str(uuid5(namespace, name)))]
-    name = next(iter(names or (graphs if len(graphs) == 1 else ())), None)
-    graph = graphs.get(name) if name else None
-    return GraphCheck(graph) if isinstance(graph, GuardedGraph) else None
+    for name, graph in graphs.items():
+        if assistant == name or (namespace and assistant == str(uuid5(namespace, name))):
+            return GraphCheck(graph) if isinstance(graph, GuardedGraph) else None
+    talking = [graph for graph in graphs.values() if isinstance(graph, GuardedGraph)]
+    return GraphCheck(talking[0], is_certain=len(graphs) == 1) if len(talking) == 1 else None
 
 
 def check_input(body: Any, kind: Kind, checks: ChecksOf, *, in_thread: bool) -> None:
