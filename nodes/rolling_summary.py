@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
-from uuid import UUID, uuid5
 from weakref import WeakSet
 
 from langchain_core.messages import BaseMessage
@@ -35,7 +34,7 @@ from discreet.providers.summaries import SummaryInTime
 from discreet.providers.tokens import count_tokens
 from discreet.redaction import untagged
 from discreet.redaction.configured import default_redactor
-from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance, summary_id
 
 __all__ = ["KEEP", "IsCurrent", "OnCommit", "RollingSummariser", "remember_summary", "window"]
 
@@ -60,9 +59,6 @@ RESTING_SECONDS = 300.0
 
 MAX_SHOWN = 1_000
 """Turns that run at once, at most a few hundred in a process."""
-
-_NAMESPACE = UUID("8f3c4f0e-53c1-5c0b-9a55-3f1f6f1b7a42")
-"""Of the ids of summaries among the memories. Never changed: it tells which memory belongs to a thread."""
 
 
 LeftOut = Callable[[Sequence[BaseMessage]], Awaitable[list[BaseMessage]]]
@@ -288,7 +284,7 @@ def remember_summary(memories: Memories, provider: SummaryProvider | None = None
         text = untagged(summary.text)[:MAX_MEMORY_CHARS]
         if user_id is None:
             return
-        entry_id = uuid5(_NAMESPACE, f"{user_id}\n{thread_id}")
+        entry_id = summary_id(thread_id)
         if not text.strip():
             await memories.delete(user_id, entry_id)
             return

@@ -32,7 +32,7 @@ class Triggers(BaseModel):
     inactivity_minutes: Annotated[int, Field(ge=0)] = 30
     message_count: Annotated[int, Field(ge=0)] = 20
     interval_hours: Annotated[int, Field(ge=0)] = 24
-    compaction: bool = True
+    compaction: bool = False
 
 
 @lru_cache(maxsize=16)
@@ -77,8 +77,8 @@ class MemorySettings(BaseModel):
     """Minutes after its last turn until a session is worked on. 0: however long."""
     memory_trigger_message_count: Annotated[int, Field(ge=0, le=1_000)] = 20
     """Messages of the user's after which a session is worked on. 0: however many."""
-    memory_trigger_compaction: bool = True
-    """Whether a session is worked on when its rolling summary grows."""
+    memory_trigger_compaction: bool = False
+    """Whether a session is worked on whenever its rolling summary grows: every five rounds, where the graph has one."""
     memory_trigger_apps: Annotated[str, Field(max_length=4_000)] = ""
     """Other triggers for some applications, as JSON: {"app": {"inactivity_minutes": 5, "session_end": false}}."""
     memory_session_summaries: bool = True

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -178,6 +178,14 @@ class MemoryRecord(Record):
             raise InvalidRecordError("MemoryRecord(type='turn') needs thread_id and position.")
         if not self.text.strip():
             raise InvalidRecordError("MemoryRecord.text is blank.")
+
+
+def summary_id(thread_id: str) -> UUID:
+    """Return the entry_id of the memory that tells what a thread came to. A user has one a thread, whoever writes it."""
+    return uuid5(_SUMMARIES, thread_id)
+
+
+_SUMMARIES: Final = UUID("6f1c3a52-0c1d-4b57-9e5c-3f0d4f6f5b1e")
 
 
 class ScoredMemory(Record):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from functools import cached_property
+from dataclasses import fields
+from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, cast
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
+from discreet.access.user_keys import UserKeys
 from discreet.errors import StorageUnavailableError
+from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
     ConversationLog,
     Memories,
@@ -24,6 +29,7 @@ from discreet.providers.environment_values import environment_values
 from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
+from discreet.storage.background.background import Background
 from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.opening import open_storage
 from discreet.storage.vault.shared import BlockingFaces
@@ -34,8 +40,8 @@ class SharedStorage:
     """Opens a storage with the first lease and closes it with the last, one for each event loop.
 
     A server loads its graph before anything may connect, and its checkpointer and store when its loop runs. So a graph
-    gets `memories`, `log`, `short_term`, `summaries`, `vault` and `memory_settings`, which work while somebody holds a
-    lease; on a loop that has no storage of its own, as the one for blocking callers, they use that of another. What
+    gets `memories`, `log`, `short_term`, `summaries`, `background`, `vault` and `memory_settings`, which work while somebody
+    holds a lease; on a loop that has no storage of its own, as the one for blocking callers, they use that of another. What
     `memory_settings.live` says without a lease is what the environment says.
     """
 
@@ -47,6 +53,7 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
+        self.background = _forwarding_background(self._background_part)
         self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
         self.memory_settings = cast(
             "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
@@ -106,6 +113,12 @@ class SharedStorage:
         """The open storage of this event loop, else one of another: its parts hop there."""
         return self._open or self.current
 
+    def _background_part(self, find: Callable[[Background], object]) -> object:
+        """Return what `find` finds in the background memory of `_serving`; its methods hop to the loop of that storage."""
+        storage = self._serving
+        loop = next(loop for loop, slot in list(self._slots.items()) if slot.storage is storage)
+        return bound_to_loop(find(storage.background), loop)
+
     @property
     def _open(self) -> Storage | None:
         """The same; None if there is none. There may be no event loop either."""
@@ -148,6 +161,30 @@ class _ForwardingMemories(_Forwarding):
     def semantic(self) -> bool:
         """What the settings say."""
         return is_semantic(embedding_provider())
+
+
+def _forwarding_background(part: Callable[[Callable[[Background], object]], object]) -> Background:
+    """Return background memory each part of which is looked for when one of its methods is called."""
+    names = [field.name for field in fields(Background) if field.name not in {"keys", "rolling_of"}]
+    parts: dict[str, Any] = {name: _Forwarding(partial(part, attrgetter(name))) for name in names}
+
+    def rolling_of(user_key: UUID) -> RollingSummaries:
+        return cast("RollingSummaries", _Forwarding(lambda: part(lambda found: found.rolling_of(user_key))))
+
+    keys = cast("UserKeys", _ForwardingKeys(partial(part, attrgetter("keys"))))
+    return Background(**parts, keys=keys, rolling_of=rolling_of)
+
+
+class _ForwardingKeys:
+    """The keys of people: nothing of them is awaited."""
+
+    def __init__(self, get: Callable[[], object]) -> None:
+        self._get = get
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)  # as above
+        return getattr(self._get(), name)
 
 
 class _ForwardingVault(BlockingFaces):

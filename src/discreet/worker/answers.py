@@ -166,7 +166,7 @@ def _refusal(
     item: _Item, sources: Sequence[TurnRecord], tells_forgotten: Callable[[str], bool], redactor: TextRedactor
 ) -> Reason | None:
     """Return why an item must not be kept; None if it may be."""
-    text = item.text.strip()
+    text = redactor.redact(item.text.strip())
     said = [turn.input_text for turn in sources]
     checks: tuple[tuple[Reason, Callable[[], bool]], ...] = (
         ("too_long", lambda: len(text) > MAX_ITEM_CHARS),
@@ -174,8 +174,8 @@ def _refusal(
         ("known", lambda: isinstance(item, _Fact) and item.action == "nothing"),
         ("unsure", lambda: item.confidence < LEAST_CONFIDENCE),
         ("question", lambda: text.endswith(("?", "\uff1f"))),
-        ("secret", lambda: written(SECRET) in redactor.redact(text)),
-        ("placeholder", lambda: bool(_NAMED.search(text)) or not _content(_PLACEHOLDER.sub(" ", text))),
+        ("secret", lambda: written(SECRET) in text),
+        ("placeholder", lambda: bool(_NAMED.search(text)) or not _content(text)),
         ("assistant_text", lambda: copied_from(text, [turn.output_text for turn in sources], said=said)),
         ("not_stated", lambda: not _is_stated(text, said)),
         ("forgotten", lambda: tells_forgotten(text)),
@@ -191,7 +191,7 @@ def _is_stated(text: str, said: Sequence[str]) -> bool:
 
 def _content(text: str) -> frozenset[str]:
     """Return the words of `text` that say something, by their stems."""
-    return frozenset(token for token in tokens(text) if " " not in token) - _OF_FRAMES
+    return frozenset(token for token in tokens(_PLACEHOLDER.sub(" ", text)) if " " not in token) - _OF_FRAMES
 
 
 def _record(item: _Item, sources: Sequence[TurnRecord], origin: Provenance, redactor: TextRedactor) -> MemoryRecord:

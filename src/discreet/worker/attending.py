@@ -6,10 +6,11 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from discreet import metrics
-from discreet.errors import ConfigurationError, DiscreetError, ProviderError, UserErasedError
+from discreet.errors import ConfigurationError, DiscreetError, ProviderError, StorageError, UserErasedError
 from discreet.ports import BatchProvider, BatchRequest, BatchResult, TextRedactor
 from discreet.state.background import BatchJob, JobState, StoredRequest
 from discreet.storage.background.background import Background
@@ -65,6 +66,10 @@ class Attendant:
                     await self._look(job, provider, review=review)
             except (ProviderError, ConfigurationError) as error:
                 await self._failed(job, error)
+            except asyncio.CancelledError:  # the worker stops: another need not wait for the lease's end
+                with suppress(StorageError):
+                    await self.background.jobs.release(job, delay=0.0)
+                raise
 
     async def _hand_in(self, job: BatchJob, provider: BatchProvider) -> None:
         """Hand in what is in `job`. Whoever was at it before may have done so without being able to say it."""

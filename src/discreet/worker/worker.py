@@ -8,12 +8,13 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import get_args
 from uuid import UUID, uuid4
 
 from discreet import metrics
 from discreet.errors import ConfigurationError, DiscreetError, LeaseLostError, StorageError
 from discreet.ports import LiveSettings, TextRedactor
-from discreet.state.background import BatchJob, PendingSession, RequestKind, Trigger
+from discreet.state.background import BatchJob, JobState, PendingSession, RequestKind, Trigger
 from discreet.storage.background.background import Background
 from discreet.storage.background.sessions import Mark
 from discreet.worker.attending import Attendant, Told, provider_waits
@@ -98,7 +99,9 @@ class Worker:
         Raises:
             StorageError: The database failed. What was done before stays.
         """
-        fired = await self.fire()
+        fired = last = await self.fire()
+        while last >= FIRED_AT_ONCE:
+            fired += (last := await self.fire())
         submitted = attended = 0
         while await self.submit(collect_seconds=0.0):
             submitted += 1
@@ -212,8 +215,9 @@ class Worker:
             pass
         while not stopping.is_set() and await self.attend():
             pass
-        for state, number in (await self._background.watch.status()).jobs.items():
-            metrics.batch_jobs.labels(state).set(number)
+        jobs = (await self._background.watch.status()).jobs
+        for state in get_args(JobState):
+            metrics.batch_jobs.labels(state).set(jobs.get(state, 0))
 
     @asynccontextmanager
     async def _heartbeat(self) -> AsyncIterator[None]:

@@ -48,7 +48,7 @@ async def test_a_summary_that_fell_behind_catches_up(behind, make_worker, settin
 
 async def test_the_worker_does_so_before_the_session_is_worked_on(behind, make_worker, settings, provider):
     drain = RollingDrain(behind.background, settings=settings, redactor=Redactor(), provider=Counting())
-    worker = make_worker(rolling=drain)
+    worker = make_worker(rolling=drain, live={"memory_trigger_compaction": True})
     assert await worker.fire() == 0
     assert (await behind.summaries.get("ann", "thread")).rounds == 15
     assert await worker.fire() == 1

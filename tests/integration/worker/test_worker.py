@@ -106,7 +106,8 @@ async def test_disabled_extraction_takes_nothing(storage, make_worker):
     assert await make_worker(live={"memory_extraction_enabled": False}).fire() == 0
 
 
-async def test_a_compaction_costs_no_call_and_its_summary_is_the_rolling_one(storage, worker, provider, rows):
+async def test_a_compaction_costs_no_call_and_its_summary_is_the_rolling_one(storage, make_worker, provider, rows):
+    worker = make_worker(live={"memory_trigger_compaction": True})
     from discreet.ports import RollingSummary
 
     await talk(storage, *SAID, at=datetime.now(UTC))

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from discreet.ports import TextRedactor
 from discreet.redaction.records import redacted_summary
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
-from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
+from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance, summary_id
 from discreet.storage.background.jobs import RETENTION_DAYS
 from discreet.storage.background.proposals import propose
 from discreet.storage.background.summaries import write_summary
@@ -22,9 +22,6 @@ from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.unit_of_work import UnitOfWork
-
-SUMMARY_NAMESPACE = UUID("6f1c3a52-0c1d-4b57-9e5c-3f0d4f6f5b1e")
-"""Of the ids of summaries, one a thread."""
 
 _APPLY: LiteralString = f"""
 UPDATE discreet.batch_requests
@@ -163,11 +160,6 @@ class BatchResults:
             await unit.save(prepared)
             await _note(unit.cursor, request, {"summaries": 1})
         return {"summaries": 1}
-
-
-def summary_id(thread_id: str) -> UUID:
-    """Return the id of the memory that tells what a thread came to; of a user's own entries, there is one a thread."""
-    return uuid5(SUMMARY_NAMESPACE, thread_id)
 
 
 def text_of(summary: SessionSummary) -> str:
