@@ -51,6 +51,6 @@ async def _once(dsn: str | None, *, as_json: bool) -> None:
         print(json.dumps({**asdict(done), **waiting}))
     else:
         print(
-            f"{done.fired:,} sessions taken, {done.submitted:,} batches made, {done.attended:,} looked at; "
+            f"{done.fired:,} sessions taken, {done.batches:,} batches made, {done.attended:,} looked at; "
             f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are under way."
         )

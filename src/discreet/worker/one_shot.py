@@ -78,10 +78,13 @@ async def extract_now(
     worker = Worker(background, memory_settings=FixedSettings(live), providers=providers, redactor=redactor, told=told)
     made = await start(background, user_key, live, after=after, again=again)
     progress(0, made)
+    settled = 0
     while (job := await worker.submit(collect_seconds=0.0, user_key=user_key)) is not None:
         while await worker.attend(job.job_key):
             pass
-    found.failed = max(0, made - found.prompts)
+        ended = await background.jobs.get(job.job_key)
+        settled += sum(ended.figures.get(state, 0) for state in ("applied", "cancelled")) if ended else 0
+    found.failed = max(0, made - settled)
     return found
 
 

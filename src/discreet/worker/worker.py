@@ -44,8 +44,8 @@ class Pass:
 
     fired: int = 0
     """Sessions whose turns were taken."""
-    submitted: int = 0
-    """Batches that were made."""
+    batches: int = 0
+    """That were made."""
     attended: int = 0
     """Batches that were taken a step further."""
 
@@ -102,12 +102,12 @@ class Worker:
         fired = last = await self.fire()
         while last >= FIRED_AT_ONCE:
             fired += (last := await self.fire())
-        submitted = attended = 0
+        batches = attended = 0
         while await self.submit(collect_seconds=0.0):
-            submitted += 1
+            batches += 1
         while await self.attend():
             attended += 1
-        return Pass(fired=fired, submitted=submitted, attended=attended)
+        return Pass(fired=fired, batches=batches, attended=attended)
 
     async def fire(self) -> int:
         """Take the turns of sessions that are due; return of how many.
