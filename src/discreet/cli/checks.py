@@ -10,6 +10,8 @@ from discreet.access.identity import load_identities
 from discreet.encryption import MAKE_ONE, keys_from_settings
 from discreet.errors import DiscreetError
 from discreet.providers import chat_model, embedding_provider
+from discreet.providers.batches.choice import make_batch_provider
+from discreet.providers.environment_values import environment_values
 from discreet.providers.offline import OfflineChatModel
 from discreet.redaction.placeholder_key import load_placeholder_key
 from discreet.settings import Settings, load_tracing
@@ -35,6 +37,7 @@ def settings_checks(settings: Settings) -> list[Check]:
         "turn vault": _turn_vault,
         "chat model": _chat_model,
         "embedding model": _embedding_model,
+        "extraction": _extraction,
         "tracing": _tracing,
         "credentials": _credentials,
     }
@@ -127,6 +130,18 @@ def _chat_model(settings: Settings) -> Check:
 
 def _embedding_model(settings: Settings) -> Check:
     return Check("embedding model", "ok", f"{embedding_provider(settings=settings).name}. It was not asked anything.")
+
+
+def _extraction(settings: Settings) -> Check:
+    name, live = "extraction", environment_values(settings)
+    if not live.memory_extraction_enabled:
+        return Check(name, "ok", "Off: only what models save in turns is remembered.")
+    provider, model = live.memory_extraction_provider, live.memory_extraction_model
+    make_batch_provider(provider, model, settings)
+    runs = "In the server's process." if settings.worker else "`discreet worker`, or DISCREET_WORKER=true, does it."
+    if provider == "offline":
+        return Check(name, "ok", f"By rules, in four languages. {runs}")
+    return Check(name, "ok", f"By {provider}, model {model}. It was not asked anything. {runs}")
 
 
 def _tracing(_settings: Settings) -> Check:

@@ -27,12 +27,14 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
     match name:
         case "offline":
             return OfflineBatchProvider()
+        case "immediate" if model == "offline":
+            return OfflineBatchProvider()
         case "immediate":
             from discreet.providers.batches.immediate import ImmediateBatchProvider  # noqa: PLC0415  # LangChain's models
 
             fallback = settings.fallback_model
             return ImmediateBatchProvider(
-                chat_model(model if ":" in model or model == "offline" else f"openai:{model}", settings=settings),
+                chat_model(model if ":" in model else f"openai:{model}", settings=settings),
                 fallback=chat_model(fallback, settings=settings) if fallback else None,
                 patience=Patience(seconds=IMMEDIATE_SECONDS),
             )
