@@ -19,8 +19,8 @@ from discreet.worker.beside import Stores, make_worker
 from discreet.worker.one_shot import extract_now
 from discreet.worker.providers import BatchProviders
 
-NAMES_USERS = "users:name"
-"""Permission of a caller of the server who may say whose memories are meant."""
+EVERYBODY = "memory:administer"
+"""Permission of a caller of the server who may have everybody's conversations worked on."""
 
 _AUTH_USER, _PERMISSIONS = "langgraph_auth_user", "langgraph_auth_permissions"
 """Keys of `configurable` in which LangGraph's server says who calls and what they may. No client can write them."""
@@ -30,7 +30,7 @@ class ExtractionInput(TypedDict):
     """What a caller sends; nothing has to be."""
 
     all_users: NotRequired[bool]
-    """Do what a worker does in one pass, for everybody whose sessions are due. On a server a caller needs the right to name users.
+    """Do what a worker does in one pass, for everybody whose sessions are due. On a server that takes an administrator.
     Else the caller's own turns are worked on, whether they are due or not."""
     after: NotRequired[str | None]
     """One's own turns from then on, ISO 8601 with a time zone; default: all that were not worked on."""
@@ -93,8 +93,8 @@ async def _own(storage: Stores, settings: Settings, after: datetime | None) -> d
 
 
 def _check_permission(configurable: Mapping[str, Any]) -> None:
-    if configurable.get(_AUTH_USER) is not None and NAMES_USERS not in (configurable.get(_PERMISSIONS) or ()):
-        raise ForbiddenError("Only callers who may name users may have everybody's conversations worked on.")
+    if configurable.get(_AUTH_USER) is not None and EVERYBODY not in (configurable.get(_PERMISSIONS) or ()):
+        raise ForbiddenError("Only administrators may have everybody's conversations worked on.")
 
 
 def _moment(written: str | None) -> datetime | None:

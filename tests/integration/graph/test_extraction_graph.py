@@ -48,13 +48,13 @@ async def test_a_cron_works_on_everybody_who_is_due(storage, graph):
     assert (await count(storage, "ann"), await count(storage, "bob")) == (2, 2)
 
 
-@pytest.mark.parametrize("permissions", [None, [], ["something:else"]])
+@pytest.mark.parametrize("permissions", [None, [], ["users:name"]])
 async def test_on_a_server_everybody_takes_a_right(storage, graph, permissions):
     await talk(storage, *SAID)
     config = {"configurable": {"langgraph_auth_user": {"identity": "u_1"}, "langgraph_auth_permissions": permissions}}
     with pytest.raises(ForbiddenError):
         await graph.ainvoke({"all_users": True}, config)
-    config["configurable"]["langgraph_auth_permissions"] = ["users:name"]
+    config["configurable"]["langgraph_auth_permissions"] = ["memory:administer"]
     assert (await graph.ainvoke({"all_users": True}, config))["done"]["fired"] == 1
 
 

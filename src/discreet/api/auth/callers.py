@@ -13,9 +13,13 @@ from discreet.access.subjects import STUDIO
 from discreet.api.ingress.headers import first_headers
 from discreet.api.services import Authenticates
 from discreet.errors import AccessError, InputError, UnauthorisedError
+from discreet.graph.extraction import EVERYBODY
 
 NAMES_USERS = "users:name"
 """Permission of a caller who may say whose memories are meant."""
+
+ADMINISTERS = EVERYBODY
+"""Permission of an administrator."""
 
 STUDIO_IDENTITY = "langgraph-studio-user"
 """What `langgraph dev` calls who comes from the Studio; it asks no token of them."""
@@ -42,7 +46,7 @@ class Callers:
             caller = await self._authenticator.caller(first_headers(scope["headers"]), client[0] if client else None)
         except AccessError as error:
             raise refusal(error) from None
-        return {"identity": caller.identity, "permissions": [NAMES_USERS] if caller.names_users else []}
+        return {"identity": caller.identity, "permissions": _permissions(caller)}
 
     def of(self, ctx: Ctx) -> Caller:
         """Return who calls. The Studio of a development server is one user, and none of those who have tokens.
@@ -62,6 +66,11 @@ class Callers:
     def identity(self, subject: str) -> str:
         """Return what the database knows `subject` by."""
         return self._authenticator.identity(subject)
+
+
+def _permissions(caller: Caller) -> list[str]:
+    given = {NAMES_USERS: caller.names_users, ADMINISTERS: caller.admin}
+    return [name for name, holds in given.items() if holds]
 
 
 def refusal(error: AccessError | InputError) -> Exception:
