@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AwareDatetime,
@@ -18,6 +19,15 @@ from pydantic import (
 )
 
 ExtractionProvider = Literal["openai", "anthropic", "google", "immediate", "offline"]
+EXTRACTION_MODELS: Final[Mapping[ExtractionProvider, str]] = {
+    "openai": "gpt-4o-mini",
+    "anthropic": "claude-haiku-4-5",
+    "google": "gemini-2.5-flash-lite",
+    "immediate": "default",
+    "offline": "rules",
+}
+"""Where no model is set. `default` is the chat model that answers."""
+
 Share = Annotated[float, Field(ge=0, le=1)]
 WindowSize = Annotated[int, Field(ge=1_000, le=10_000_000)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[\w.:/@-]+$")]
@@ -65,8 +75,8 @@ class MemorySettings(BaseModel):
     """Whether facts are extracted from conversations in the background."""
     memory_extraction_interval_hours: Annotated[int, Field(ge=0, le=24 * 30)] = 24
     """How long a conversation that goes on waits at most, in hours. 0: however long."""
-    memory_extraction_model: Name = "gpt-4o-mini"
-    """Model that extracts. `offline` has its own."""
+    memory_extraction_model: Name | None = None
+    """Model that extracts, for `immediate` as provider:model. Not set: a small one of its provider; for `immediate` the chat model."""
     memory_extraction_provider: ExtractionProvider = "openai"
     """Who extracts: a batch at a provider, at half the price within a day; `immediate`: a chat model at once; `offline`: rules."""
     memory_extraction_review: bool = False
@@ -105,6 +115,11 @@ class MemorySettings(BaseModel):
     def _triggers_can_be_read(cls, written: str) -> str:
         read_apps(written)
         return written
+
+    @property
+    def extraction_model(self) -> str:
+        """The model that extracts, also where none is set."""
+        return self.memory_extraction_model or EXTRACTION_MODELS[self.memory_extraction_provider]
 
     @property
     def triggers(self) -> Triggers:

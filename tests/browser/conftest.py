@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from testkit.proposals import plant_proposal
 
 from discreet.access.authenticator import Authenticator
 from discreet.api.admin import login, make_admin_router
@@ -24,7 +25,7 @@ from discreet.api.services import Services
 from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord, Provenance
-from discreet.storage import open_storage
+from discreet.storage import Storage, open_storage
 from discreet.testing import StubEmbeddings
 
 SUBJECT = "ann@example.com"
@@ -37,6 +38,26 @@ MEMORIES = [
     MemoryRecord(text="<script>document.title = 'broken'</script>", type="event"),
     MemoryRecord(text="A-very-long-word-without-any-space-" + "x" * 200, type="event"),
 ]
+
+JOBS = [
+    ("openai", "gpt-4o-mini", "completed", True),
+    ("anthropic", "claude-haiku-4-5", "failed", True),
+    ("google", "a-very-long-name-of-a-model-" + "x" * 100, "cancelled", True),
+    ("openai", "gpt-4o-mini", "running", False),
+]
+"""Provider, model, state, and whether it is done: the newest last."""
+FIGURES = {
+    "applied": 38,
+    "failed": 4,
+    "added": 12,
+    "superseded": 1,
+    "known": 7,
+    "summaries": 3,
+    "refused_not_stated": 4,
+    "refused_no_source": 2,
+    "input_tokens": 1_250_000,
+    "output_tokens": 90_000,
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,8 @@ def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         async with open_storage(database, settings=settings, embeddings=StubEmbeddings(dims=256)) as storage:
             services = Services(
                 memories=storage.memories,
+                log=storage.log,
+                background=storage.background,
                 short_term=storage.short_term,
                 memory_settings=storage.memory_settings,
                 authenticator=Authenticator(settings),
@@ -73,6 +96,7 @@ def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
                 settings=settings,
             )
             await _fill(services)
+            await _let_wait(storage, services)
             app.include_router(make_admin_router(services))
             yield
 
@@ -96,6 +120,19 @@ async def _fill(services: Services) -> None:
     await services.memories.save(user, turns)
     old = MemoryRecord(text="Ann lives in Hanoi", created_at=SAID, valid_to=SAID + timedelta(days=1))
     await services.memories.save(user, [old])
+
+
+async def _let_wait(storage: Storage, services: Services) -> None:
+    """Have some batches, and some memories that wait for a yes."""
+    user_key = storage.background.key_of(services.authenticator.identity(SUBJECT))
+    for record in MEMORIES[:5]:
+        plant_proposal(storage.dsn, user_key, text=f"{record.text} ", type=record.type, tags=record.tags)
+    for provider, model, state, is_done in JOBS:
+        job = await storage.background.jobs.open(provider, model, lease_seconds=60)
+        await storage.background.jobs.submitted(job, f"batch_{'x' * 60}", requests=42)
+        if is_done:
+            error = "provider" if state == "failed" else None
+            await storage.background.jobs.finish(job, state, figures=FIGURES, told="ended", error=error)
 
 
 class _serve:  # noqa: N801 - read as a function

@@ -202,6 +202,67 @@ def test_a_question_shows_what_would_be_recalled_and_why(admin):
     assert "parrots" not in admin.page.current_url
 
 
+def test_a_batch_is_looked_at_and_ended(admin):
+    admin.press_in_header("Jobs")
+    assert admin.page.title == "Jobs · Discreet"
+    assert "No worker is alive" in admin.page.find_element(By.CSS_SELECTOR, ".notice.bad").text
+    running, dropped, failed, completed = (item.text for item in admin.page.find_elements(By.CSS_SELECTOR, "ol > li"))
+    assert "running" in running
+    assert "not known" in dropped
+    assert "less than 0.01 USD" not in failed
+    assert "12 new, 1 in the place of older ones, 7 known before" in completed
+    assert "about 0.12 USD" in completed
+    admin.page.find_element(By.TAG_NAME, "summary").click()
+    admin.look("Where it is")
+    admin.press("End this batch")
+    assert "The batch is being ended." in admin.page.find_element(By.CSS_SELECTOR, "[role=status]").text
+    assert "is being ended" in admin.page.find_element(By.CSS_SELECTOR, "ol > li").text
+    admin.press("Try again what failed")
+    assert "There was nothing to try again." in admin.words
+    admin.press("5 memories")
+    assert admin.heading == "Review"
+
+
+def test_what_waits_is_accepted_edited_and_refused(admin):
+    admin.press_in_header("Review")
+    assert admin.page.title == "Review · Discreet"
+    assert "Review is off" in admin.words
+    for text in ("Chị ấy dị ứng", "Живёт в Москве", "她住在上海", "<script>document.title"):
+        assert text in admin.words
+    admin.press("Refuse")
+    assert "The memory is refused." in admin.words
+    assert "African Grey" not in admin.words
+    admin.press("Edit …")
+    assert "Chị ấy dị ứng" in admin.field("text").get_attribute("value")
+    admin.type("importance", "12")
+    admin.press("Accept as it stands here")
+    assert "A whole number from 1 to 10." in admin.words
+    admin.type("text", "Chị ấy không ăn được đậu phộng")
+    admin.type("importance", "10")
+    Select(admin.field("type")).select_by_value("important_moment")
+    admin.press("Accept as it stands here")
+    assert "The memory is kept." in admin.words
+    admin.press("Accept")
+    assert "The memory is kept." in admin.words
+    assert "Живёт" not in admin.words
+    assert len(admin.page.find_elements(By.CSS_SELECTOR, "ol > li")) == 2
+    admin.open_memories()
+    assert "Chị ấy không ăn được đậu phộng" in admin.words
+
+
+def test_triggers_of_an_application_are_refused_then_saved(admin):
+    admin.type("set.memory_trigger_apps", "the shop, sooner")
+    admin.press("Save the settings")
+    field = admin.field("set.memory_trigger_apps")
+    assert field.get_attribute("aria-invalid") == "true"
+    told = admin.page.find_element(By.ID, field.get_attribute("aria-describedby").split()[-1]).text
+    assert 'JSON such as {"shop": {"inactivity_minutes": 5' in told
+    assert field.get_attribute("value") == "the shop, sooner"
+    admin.type("set.memory_trigger_apps", '{"shop": {"inactivity_minutes": 5}}')
+    admin.press("Save the settings")
+    assert "The settings are saved." in admin.words
+
+
 def test_the_keyboard_reaches_the_content_and_shows_where_it_is(admin):
     keys = admin.page.switch_to.active_element
     keys.send_keys(Keys.TAB)

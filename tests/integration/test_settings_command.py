@@ -55,7 +55,7 @@ def test_a_setting_is_set_told_and_unset(command):
         ("memory_extraction_provider", "google", "google"),
         ("memory_extraction_provider", '"google"', "google"),
         ("memory_extraction_model", "4", "4"),
-        ("memory_extraction_model", "null", "null"),
+        ("embedding_model", "null", "null"),
     ],
 )
 def test_values_are_json_or_a_text(command, name, written, value):

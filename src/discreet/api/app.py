@@ -13,10 +13,13 @@ from starlette.types import Lifespan
 from discreet.api.admin import make_admin_router
 from discreet.api.errors import access_handler
 from discreet.api.routes.entries import make_entries_router
+from discreet.api.routes.extraction import make_extraction_router
 from discreet.api.routes.feedback import make_feedback_router
 from discreet.api.routes.health import make_health_router
+from discreet.api.routes.jobs import make_jobs_router
 from discreet.api.routes.listing import make_listing_router
 from discreet.api.routes.metrics import make_metrics_router
+from discreet.api.routes.proposals import make_proposals_router
 from discreet.api.routes.searching import make_searching_router
 from discreet.api.routes.sessions import make_sessions_router
 from discreet.api.routes.settings import make_settings_router
@@ -31,6 +34,9 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_feedback_router,
     make_searching_router,
     make_sessions_router,
+    make_extraction_router,
+    make_jobs_router,
+    make_proposals_router,
     make_settings_router,
     make_health_router,
     make_metrics_router,

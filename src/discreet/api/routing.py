@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from discreet.access.caller import Caller
 from discreet.api.dependencies import make_dependencies
 from discreet.api.errors import ANSWERED, answer_to, answers
-from discreet.api.ingress.queries import RAW_QUERY
+from discreet.api.ingress.queries import as_sent
 from discreet.api.limits import with_form, with_json
 from discreet.api.services import Services
 
@@ -56,8 +56,7 @@ def _route_class(max_body_bytes: int, authenticate: Authenticate | None) -> type
             handle = super().get_route_handler()
 
             async def answer(request: Request) -> Response:
-                if (query := request.scope.get(RAW_QUERY)) is not None:  # what stands in the scope is logged
-                    request = Request({**request.scope, "query_string": query}, request.receive)
+                request = as_sent(request)
                 try:
                     if authenticate is not None:
                         await authenticate(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI
 
@@ -20,13 +20,16 @@ from discreet.redaction.configured import default_redactor
 from discreet.redaction.logs import redact_logs
 from discreet.settings import load_settings
 from discreet.storage.shared import process_storage
+from discreet.worker import worker_beside
 
 
 @asynccontextmanager
 async def _open_storage(_app: FastAPI) -> AsyncIterator[None]:
-    """Hold the storage open while the server runs, and load what its first turn needs."""
-    async with process_storage.lease():
+    """Hold the storage open while the server runs, load what its first turn needs, and run a worker if the settings say so."""
+    async with process_storage.lease() as storage, AsyncExitStack() as beside:
         warming = asyncio.create_task(asyncio.to_thread(warm, redactor))
+        if settings.worker:
+            await beside.enter_async_context(worker_beside(storage, settings))
         yield
         await warming
 
@@ -40,8 +43,10 @@ redact_logs(redactor)  # the server has configured logging by now; libraries and
 app = make_app(
     Services(
         memories=process_storage.memories,
+        log=process_storage.log,
         short_term=process_storage.short_term,
         memory_settings=process_storage.memory_settings,
+        background=process_storage.background,
         health=process_storage.health,
         authenticator=authenticator,
         redactor=redactor,

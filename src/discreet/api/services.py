@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from discreet.access.caller import Caller
-from discreet.ports import Memories, SettingsStore, ShortTermStore, TextRedactor
+from discreet.ports import ConversationLog, Memories, SettingsStore, ShortTermStore, TextRedactor
 from discreet.settings import Settings
+from discreet.storage.background import Background
 
 
 class Authenticates(Protocol):
@@ -44,11 +45,14 @@ class Services:
     """Ports, so that tests can give fakes."""
 
     memories: Memories
+    log: ConversationLog
     short_term: ShortTermStore
     memory_settings: SettingsStore
     authenticator: Authenticates
     redactor: TextRedactor
     settings: Settings
+    background: Background | None = None
+    """What is made of conversations afterwards. None: there are no routes and pages about it."""
     restarting: Callable[[], bool] = lambda: False
     """Whether the database is down and comes back by itself."""
     health: TellsHealth | None = None

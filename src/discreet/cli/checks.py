@@ -136,7 +136,7 @@ def _extraction(settings: Settings) -> Check:
     name, live = "extraction", environment_values(settings)
     if not live.memory_extraction_enabled:
         return Check(name, "ok", "Off: only what models save in turns is remembered.")
-    provider, model = live.memory_extraction_provider, live.memory_extraction_model
+    provider, model = live.memory_extraction_provider, live.extraction_model
     make_batch_provider(provider, model, settings)
     runs = "In the server's process." if settings.worker else "`discreet worker`, or DISCREET_WORKER=true, does it."
     if provider == "offline":

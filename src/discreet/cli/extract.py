@@ -62,8 +62,8 @@ async def _extract(
                     return await preview(
                         storage.background,
                         user,
-                        provider=providers.get(live.memory_extraction_provider, live.memory_extraction_model),
-                        model=live.memory_extraction_model,
+                        provider=providers.get(live.memory_extraction_provider, live.extraction_model),
+                        model=live.extraction_model,
                         redactor=redactor,
                         after=after,
                         again=again,
@@ -88,7 +88,7 @@ def _at_once(storage: Storage, model: str | None) -> MemorySettings:
     live = storage.memory_settings.live
     if model is None and live.memory_extraction_provider in ("immediate", "offline"):
         return live
-    chosen = model or f"{live.memory_extraction_provider}:{live.memory_extraction_model}"
+    chosen = model or f"{live.memory_extraction_provider}:{live.extraction_model}"
     provider = "offline" if chosen == "offline" else "immediate"
     return live.model_copy(update={"memory_extraction_provider": provider, "memory_extraction_model": chosen})
 

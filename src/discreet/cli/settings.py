@@ -112,9 +112,11 @@ def _read(name: str, written: str) -> JsonValue:
         value: JsonValue = json.loads(written)
     except ValueError:
         return written
-    field = MemorySettings.model_fields.get(name)
-    is_text = field is not None and isinstance(field.default, str)
-    return written if is_text and not isinstance(value, str) else value
+    schema = MemorySettings.model_json_schema()["properties"].get(name, {})
+    kinds = {each.get("type") for each in (schema, *schema.get("anyOf", ()))} - {None}
+    if kinds == {"string", "null"} and value is None:
+        return None
+    return written if "string" in kinds and not isinstance(value, str) else value
 
 
 def _shown(value: object) -> str:

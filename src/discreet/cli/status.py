@@ -77,7 +77,7 @@ async def read_status(dsn: str | None) -> Status:
         live = storage.memory_settings.live
         return Status(
             enabled=live.memory_extraction_enabled,
-            provider=f"{live.memory_extraction_provider}:{live.memory_extraction_model}",
+            provider=f"{live.memory_extraction_provider}:{live.extraction_model}",
             due=dict(due),
             oldest_due_seconds=oldest,
             background=await storage.background.watch.status(),

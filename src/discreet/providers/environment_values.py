@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from discreet.errors import ConfigurationError
 from discreet.providers.embeddings import ACCEPTED, LOCAL, NONE
 from discreet.providers.names import split_name
-from discreet.providers.openai import DEFAULT_CHAT_MODEL
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
 
@@ -37,17 +36,6 @@ EXTRACTION: Mapping[str, str] = MappingProxyType(
 )
 """The same, where the default depends on what else there is."""
 
-EXTRACTING: Mapping[str, str] = MappingProxyType(
-    {
-        "openai": "gpt-4o-mini",
-        "anthropic": "claude-haiku-4-5",
-        "google": "gemini-2.5-flash-lite",
-        "immediate": f"openai:{DEFAULT_CHAT_MODEL}",
-        "offline": "rules",
-    }
-)
-"""Model by who extracts, where none is named: the small ones."""
-
 EMBEDDING = frozenset({"embedding_model", "embedding_provider"})
 """Settings that DISCREET_EMBEDDING_MODEL says in one."""
 
@@ -64,8 +52,10 @@ def environment_values(settings: Settings) -> MemorySettings:
     values: dict[str, Any] = {name: getattr(settings, field) for name, field in SAME.items()}
     if values["memory_retrieve_threshold"] is None:
         values["memory_retrieve_threshold"] = 0.0  # which finds the same
-    extractor, extracting = _extraction(settings)
-    values |= {"memory_extraction_provider": extractor, "memory_extraction_model": extracting}
+    values["memory_extraction_provider"] = settings.extraction_provider or (
+        "openai" if settings.openai_keys else "offline"
+    )
+    values["memory_extraction_model"] = settings.extraction_model
     provider, model = _embedding(settings)
     values["embedding_provider"] = provider
     if model is not None:
@@ -107,15 +97,6 @@ def _embedding(settings: Settings) -> tuple[str, str | None]:
     if (provider := written.strip().lower()) in MODELLESS:
         return provider, None
     return split_name(written, accepted=ACCEPTED)
-
-
-def _extraction(settings: Settings) -> tuple[str, str]:
-    """Return who extracts, by which model."""
-    provider = settings.extraction_provider or ("openai" if settings.openai_keys else "offline")
-    model = settings.extraction_model or EXTRACTING[provider]
-    if provider == "immediate" and settings.extraction_model is None and settings.chat_model:
-        model = settings.chat_model
-    return provider, model
 
 
 def _told(error: ValidationError) -> list[str]:

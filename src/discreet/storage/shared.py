@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 from discreet.access.user_keys import UserKeys
 from discreet.errors import StorageUnavailableError
-from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
     ConversationLog,
     Memories,
@@ -53,7 +52,7 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
-        self.background = _forwarding_background(self._background_part)
+        self.background = _forwarding_background(lambda find: find(self._serving.background))
         self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
         self.memory_settings = cast(
             "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
@@ -112,12 +111,6 @@ class SharedStorage:
     def _serving(self) -> Storage:
         """The open storage of this event loop, else one of another: its parts hop there."""
         return self._open or self.current
-
-    def _background_part(self, find: Callable[[Background], object]) -> object:
-        """Return what `find` finds in the background memory of `_serving`; its methods hop to the loop of that storage."""
-        storage = self._serving
-        loop = next(loop for loop, slot in list(self._slots.items()) if slot.storage is storage)
-        return bound_to_loop(find(storage.background), loop)
 
     @property
     def _open(self) -> Storage | None:

@@ -184,7 +184,7 @@ def wire(
             short_term=bound_to_loop(short_term, loop),
             summaries=bound_to_loop(summaries, loop),
             store=store,
-            background=background,
+            background=background.bound_to(loop),
             vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
             memory_settings=bound_to_loop(memory_settings, loop),
             health=bound_to_loop(DatabaseHealth(pool), loop),

@@ -64,7 +64,7 @@ async def extract_now(
         StorageError: The database failed. What was kept until then stays.
     """
     user_key = background.key_of(user_id)
-    providers.get(live.memory_extraction_provider, live.memory_extraction_model)
+    providers.get(live.memory_extraction_provider, live.extraction_model)
     found = Extracted()
     verdict = "waits" if live.memory_extraction_review else "kept"
 

@@ -158,7 +158,7 @@ class Worker:
             StorageError: The database failed; the batch is taken up again when its lease ends.
         """
         live = self._settings.live
-        name, model = live.memory_extraction_provider, live.memory_extraction_model
+        name, model = live.memory_extraction_provider, live.extraction_model
         collect = self._collect if collect_seconds is None else collect_seconds
         waits = await self._background.requests.waiting(user_key)
         if not waits.requests:

@@ -11,6 +11,10 @@ from langgraph.types import interrupt
 from starlette.routing import Mount, WebSocketRoute
 
 from discreet.api.server import app
+from discreet.state.records import MemoryRecord
+from discreet.storage.background.proposals import propose
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.shared import process_storage
 
 own_lifespan = app.router.lifespan_context
 
@@ -55,6 +59,17 @@ async def wait(state, config):
     return {"user": config["configurable"].get("user_id")}
 
 
+async def propose_it(state, config):
+    """Let what was said wait for its user's yes, if it is told to, as a worker does with what it has extracted."""
+    if state.get("said", "").startswith("propose"):
+        storage = process_storage.current
+        user_key = process_storage.background.key_of(config["configurable"]["user_id"])
+        async with storage.pool.connection() as connection, connection.cursor() as cursor:
+            await cursor.execute("INSERT INTO discreet.users (user_key) VALUES (%s) ON CONFLICT DO NOTHING", [user_key])
+            await propose(cursor, user_key, [MemoryRecord(text=state["said"])], FieldSealer(None))
+    return {}
+
+
 async def ask(state):
     """Ask before it goes on, if it is told to."""
     if state.get("said", "").startswith("ask"):
@@ -64,8 +79,10 @@ async def ask(state):
 
 builder = StateGraph(State)
 builder.add_node("wait", wait)
+builder.add_node("propose", propose_it)
 builder.add_node("ask", ask)
 builder.add_edge(START, "wait")
-builder.add_edge("wait", "ask")
+builder.add_edge("wait", "propose")
+builder.add_edge("propose", "ask")
 builder.add_edge("ask", END)
 waiting = builder.compile(name="waiting")

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import Storage, open_storage
+from discreet.storage.shared import SharedStorage
 from discreet.testing import StubEmbeddings, TokenAuthenticator
 
 
@@ -30,6 +32,8 @@ def make_services(authenticator):
     def make(storage: Storage) -> Services:
         return Services(
             memories=storage.memories,
+            log=storage.log,
+            background=storage.background,
             short_term=storage.short_term,
             memory_settings=SimpleNamespace(live=MemorySettings()),
             authenticator=authenticator,
@@ -46,10 +50,11 @@ def storage_of_a_thread(dsn: str) -> Iterator[Storage]:
     opened: dict[str, Storage] = {}
     ready, over = threading.Event(), asyncio.Event()
     loop = asyncio.new_event_loop()
+    shared = SharedStorage(lambda: open_storage(dsn, embeddings=StubEmbeddings(dims=64)))
 
     async def hold() -> None:
-        async with open_storage(dsn, embeddings=StubEmbeddings(dims=64)) as storage:
-            opened["storage"] = storage
+        async with shared.lease() as storage:
+            opened["storage"] = replace(storage, background=shared.background)
             ready.set()
             await over.wait()
 

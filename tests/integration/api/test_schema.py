@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from testkit.proposals import plant_proposal
 
 from discreet.api.app import make_app
 
@@ -46,12 +47,21 @@ OPERATIONS = [
     "DELETE /memory/entry/{entry_id}",
     "POST /memory/feedback",
     "POST /memory/search",
+    "POST /memory/extraction/start",
+    "POST /memory/proposals/{proposal_key}/accept",
+    "GET /memory/proposals",
+    "DELETE /memory/proposals/{proposal_key}",
+    "GET /memory/extraction/jobs",
+    "GET /memory/extraction/jobs/{job_key}",
+    "POST /memory/extraction/jobs/{job_key}/cancel",
+    "POST /memory/extraction/jobs/{job_key}/retry",
+    "GET /memory/extraction/status",
     "POST /memory/session/{session_id}/end",
     "GET /memory/health",
     "GET /memory/metrics",
 ]
 
-REFUSABLE = OPERATIONS[:6]
+REFUSABLE = OPERATIONS[:12]
 """The others take nothing, or any text."""
 
 # Not that all data of the schema is accepted: a time has its range, an id must not be a sensitive value, a user_id must
@@ -72,6 +82,9 @@ SELECT json_agg(json_build_array(name, rows, contents) ORDER BY name) FROM (
     UNION ALL SELECT 'conversation_log', count(*), NULL FROM discreet.conversation_log
     UNION ALL SELECT 'short_term_session', count(*), NULL FROM discreet.short_term_session
     UNION ALL SELECT 'short_term_work', count(*), NULL FROM discreet.short_term_work
+    UNION ALL SELECT 'memory_proposal', count(*), NULL FROM discreet.memory_proposal
+    UNION ALL SELECT 'batch_requests', count(*), NULL FROM discreet.batch_requests
+    UNION ALL SELECT 'batch_jobs', count(*) FILTER (WHERE is_cancelled), NULL FROM discreet.batch_jobs
 ) stored
 """
 
@@ -111,6 +124,18 @@ def database_rows(database):
 
 
 @pytest.fixture
+def make_things(storage, database, authenticator):
+    """Return what makes a thing of a kind that a path names, and returns its id."""
+
+    def make(name):
+        if name == "proposal_key":
+            return plant_proposal(database, storage.background.key_of(authenticator.identity("ann")))
+        return asyncio.run(storage.background.jobs.open("offline", "rules", lease_seconds=60)).job_key
+
+    return make
+
+
+@pytest.fixture
 def app(storage, make_services):
     return make_app(make_services(storage))
 
@@ -132,7 +157,7 @@ def send(app):
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # noqa: PLR0917  # pytest names them
-    app, send, authenticator, database_rows, label, examples
+    app, send, authenticator, database_rows, make_things, label, examples
 ):
     schema = openapi.from_dict(app.openapi())
     operation = schema.find_operation_by_label(label)
@@ -143,6 +168,8 @@ def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # n
     def call(case, chosen):
         if chosen is not None:
             _name_entry(case, known[chosen % len(known)])
+            for name in {"proposal_key", "job_key"} & set(case.path_parameters or ()):
+                case.path_parameters[name] = str(make_things(name))
         before = database_rows()
         response = send(**case.as_transport_kwargs(base_url=HERE, headers=headers))
         case.validate_response(response, checks=checks, headers=headers)

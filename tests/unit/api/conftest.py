@@ -10,7 +10,8 @@ from discreet.api.services import Services
 from discreet.redaction import Redactor
 from discreet.settings import Settings
 from discreet.state.memory_settings import MemorySettings
-from discreet.testing import InMemoryMemories, InMemoryShortTermStore, TokenAuthenticator
+from discreet.storage.shared import SharedStorage
+from discreet.testing import InMemoryConversationLog, InMemoryMemories, InMemoryShortTermStore, TokenAuthenticator
 
 
 @pytest.fixture
@@ -23,6 +24,8 @@ def services(authenticator) -> Services:
     redactor = Redactor()
     return Services(
         memories=InMemoryMemories(redactor=redactor),
+        log=InMemoryConversationLog(),
+        background=SharedStorage().background,  # which can't be reached
         short_term=InMemoryShortTermStore(),
         memory_settings=SimpleNamespace(live=MemorySettings()),
         authenticator=authenticator,

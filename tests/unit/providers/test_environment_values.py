@@ -24,7 +24,8 @@ def settings(**values):
 
 def test_the_defaults_of_both_are_the_same():
     assert environment_values(settings(openai_api_key="k")) == MemorySettings()
-    assert environment_values(settings()) == MemorySettings(embedding_provider="local")
+    offline = MemorySettings(embedding_provider="local", memory_extraction_provider="offline")
+    assert environment_values(settings()) == offline
     assert said_by_environment(settings()) == frozenset()
 
 
@@ -36,6 +37,8 @@ def test_every_value_that_both_have_is_taken_over(monkeypatch):
         "retrieve_limit": 9,
         "context_window_size": 16_000,
         "retrieve_threshold": 0.25,
+        "extraction": False,
+        "extraction_review": True,
     }
     for field, value in values.items():
         monkeypatch.setenv(f"DISCREET_{field}".upper(), str(value))
@@ -60,6 +63,29 @@ def test_the_embedding_model_is_two_settings(written, provider, model, said):
     assert (memory.embedding_provider, memory.embedding_model) == (provider, model)
     assert said_by_environment(read) == said
     assert embedding_provider(embedding_name(memory), settings=read).name == embedding_provider(settings=read).name
+
+
+@pytest.mark.parametrize(
+    ("values", "provider", "model", "said"),
+    [
+        ({}, "offline", "rules", set()),
+        ({"openai_api_key": "k"}, "openai", "gpt-4o-mini", set()),
+        ({"extraction_provider": "anthropic"}, "anthropic", "claude-haiku-4-5", {"memory_extraction_provider"}),
+        ({"extraction_provider": "google"}, "google", "gemini-2.5-flash-lite", {"memory_extraction_provider"}),
+        ({"extraction_provider": "immediate"}, "immediate", "default", {"memory_extraction_provider"}),
+        (
+            {"openai_api_key": "k", "extraction_model": "gpt-5-mini"},
+            "openai",
+            "gpt-5-mini",
+            {"memory_extraction_model"},
+        ),
+    ],
+)
+def test_who_extracts_depends_on_what_else_there_is(values, provider, model, said):
+    read = settings(**values)
+    memory = environment_values(read)
+    assert (memory.memory_extraction_provider, memory.extraction_model) == (provider, model)
+    assert said_by_environment(read) == said
 
 
 def test_the_database_goes_before_the_environment_before_the_default():

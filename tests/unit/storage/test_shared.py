@@ -1,12 +1,14 @@
 import asyncio
 from contextlib import asynccontextmanager
-from uuid import uuid4
+from dataclasses import fields
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import pytest
 
 from discreet.errors import StorageUnavailableError
 from discreet.state.memory_settings import MemorySettings
 from discreet.state.records import MemoryRecord
+from discreet.storage.background import Background
 from discreet.storage.shared import SharedStorage
 from discreet.storage.wiring import Storage
 from discreet.testing import (
@@ -15,7 +17,25 @@ from discreet.testing import (
     InMemoryRollingSummaries,
     InMemorySettingsStore,
     InMemoryShortTermStore,
+    InMemoryVectorStore,
 )
+
+
+class Jobs:
+    """A part of background memory that says which event loop its methods run on."""
+
+    async def latest(self, *, limit):
+        return [asyncio.get_running_loop()] * limit
+
+
+class Keys:
+    def of_user(self, user_id):
+        return uuid5(NAMESPACE_URL, user_id)
+
+
+def background_of_fakes():
+    parts = {field.name: None for field in fields(Background)}
+    return Background(**parts | {"jobs": Jobs(), "keys": Keys(), "rolling_of": lambda _: InMemoryRollingSummaries()})
 
 
 class Opener:
@@ -31,10 +51,12 @@ class Opener:
         yield Storage(
             pool=None,
             memories=InMemoryMemories(),
+            vectors=InMemoryVectorStore(8),
             log=InMemoryConversationLog(),
             short_term=InMemoryShortTermStore(),
             summaries=InMemoryRollingSummaries(),
             store=None,
+            background=background_of_fakes().bound_to(asyncio.get_running_loop()),
             memory_settings=InMemorySettingsStore(MemorySettings(memory_retrieve_limit=9)),
             health=None,
             dsn="",
@@ -103,6 +125,31 @@ async def test_settings_can_be_changed_while_somebody_holds_a_lease_only(opener)
     shared = SharedStorage(opener)
     with pytest.raises(StorageUnavailableError):
         await shared.memory_settings.change({"memory_retrieve_limit": 3}, by="ann")
+
+
+async def test_background_memory_works_while_somebody_holds_a_lease(opener):
+    background = SharedStorage(opener).background
+    with pytest.raises(StorageUnavailableError):
+        await background.jobs.latest(limit=1)
+    with pytest.raises(StorageUnavailableError):
+        background.key_of("ann")
+    shared = SharedStorage(opener)
+    async with shared.lease():
+        loop = asyncio.get_running_loop()
+        assert await shared.background.jobs.latest(limit=2) == [loop, loop]
+        assert shared.background.key_of("ann") == Keys().of_user("ann")
+        rolling = shared.background.rolling_of(uuid4())
+        assert (await rolling.get("ann", "thread")).rounds == 0
+
+
+async def test_background_memory_of_another_loop_runs_on_its_own(opener):
+    shared = SharedStorage(opener)
+    async with shared.lease():
+
+        async def elsewhere():
+            return await shared.background.jobs.latest(limit=1)
+
+        assert await asyncio.to_thread(asyncio.run, elsewhere()) == [asyncio.get_running_loop()]
 
 
 def test_each_event_loop_has_a_storage_of_its_own(opener):

@@ -1,4 +1,4 @@
-"""The admin page: settings and their history, one user's memories, and why something was recalled."""
+"""The admin page: settings and their history, one user's memories, why something was recalled, and background memory."""
 
 from discreet.api.admin.router import make_admin_router
 

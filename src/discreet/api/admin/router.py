@@ -6,9 +6,11 @@ import secrets
 
 from fastapi import APIRouter, Request, Response
 
+from discreet.api.admin.job_pages import JobPages
 from discreet.api.admin.login import LoginPages
 from discreet.api.admin.memory_pages import MemoryPages
 from discreet.api.admin.recall_pages import RecallPages
+from discreet.api.admin.review_pages import ReviewPages
 from discreet.api.admin.sessions import KEY_BYTES, Sessions
 from discreet.api.admin.setting_pages import SettingPages
 from discreet.api.admin.site import PREFIX, Page, Site, Visit
@@ -23,7 +25,7 @@ def make_admin_router(services: Services) -> APIRouter:
         ConfigurationError: The `session_key` of `services` is too short.
     """
     key = services.session_key or secrets.token_bytes(KEY_BYTES)
-    site = Site(sessions=Sessions(key), views=Views(key))
+    site = Site(sessions=Sessions(key), views=Views(key), background=services.background is not None)
     router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
     def add(path: str, page: Page, method: str = "GET", *, public: bool = False) -> None:
@@ -57,6 +59,18 @@ def make_admin_router(services: Services) -> APIRouter:
     recall = RecallPages(site, services)
     add("/users/{user}/recall", recall.show)
     add("/users/{user}/recall", recall.ask, "POST")
+    if services.background is not None:
+        jobs = JobPages(site, services.background, services.memory_settings)
+        add("/jobs", jobs.show)
+        add("/jobs/{job_key}/cancel", jobs.cancel, "POST")
+        add("/jobs/{job_key}/retry", jobs.retry, "POST")
+        review = ReviewPages(site, services.background, services.memory_settings)
+        waiting = "/review/{user_key}/{proposal_key}"
+        add("/review", review.show)
+        add(f"{waiting}/accept", review.accept, "POST")
+        add(f"{waiting}/edit", review.edit)
+        add(f"{waiting}/edit", review.save, "POST")
+        add(f"{waiting}/refuse", review.refuse, "POST")
 
     async def asset(request: Request) -> Response:
         return await site.asset(request)

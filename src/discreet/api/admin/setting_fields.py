@@ -8,15 +8,29 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from discreet.state.memory_settings import MemorySettings
+from discreet.state.memory_settings import MemorySettings, Triggers
 
 _CODE = re.compile(r"`([^`]*)`")
 """As docstrings mark what is to be typed."""
 
-Kind = Literal["switch", "choice", "whole", "number", "text"]
+Kind = Literal["switch", "choice", "whole", "number", "text", "long"]
+"""`long`: a text of several lines."""
+
+LONG_CHARS = 1_000
+"""A text that may be longer than this gets a field of several lines."""
 
 GROUPS = (
-    ("Extraction", ("memory_extraction",)),
+    (
+        "Extraction",
+        (
+            "memory_extraction_enabled",
+            "memory_extraction_model",
+            "memory_extraction_provider",
+            "memory_extraction_review",
+            "memory_session",
+        ),
+    ),
+    ("When a conversation is worked on", ("memory_trigger", "memory_extraction_interval")),
     ("The same fact twice", ("memory_dedup", "memory_update")),
     ("Recall", ("memory_retrieve", "context_window")),
     ("Embeddings and limits", ("embedding", "max_memories")),
@@ -27,6 +41,12 @@ OTHERS = "Others"
 _KINDS: dict[str, Kind] = {"boolean": "switch", "integer": "whole", "number": "number", "string": "text"}
 _FORMS = {r"^[\w.:/@-]+$": "Letters, digits and _ . : / @ - without spaces"}
 """What patterns mean, in words."""
+_HINTS = {
+    "memory_trigger_apps": 'JSON such as {"shop": {"inactivity_minutes": 5, "session_end": false}}, with any of '
+    + ", ".join(Triggers.model_fields)
+    + "; 0 or false: never for that reason; empty: as above for all"
+}
+"""What can be given, by the name of the setting, where its type does not tell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +109,8 @@ def _field(name: str, schema: dict[str, Any]) -> SettingField:
     schema = {**schema, **said}
     choices = ("on", "off") if schema["type"] == "boolean" else tuple(schema.get("enum", ()))
     kind = "choice" if "enum" in schema else _KINDS[schema["type"]]
+    if kind == "text" and schema.get("maxLength", 0) > LONG_CHARS:
+        kind = "long"
     return SettingField(
         name=name,
         description=_CODE.sub(r"“\1”", schema.get("description", "")),
@@ -96,14 +118,14 @@ def _field(name: str, schema: dict[str, Any]) -> SettingField:
         choices=choices,
         least=schema.get("minimum"),
         most=schema.get("maximum"),
-        hint=_hint(kind, choices, schema),
+        hint=_HINTS.get(name) or _hint(kind, choices, schema),
     )
 
 
 def _hint(kind: Kind, choices: tuple[str, ...], schema: dict[str, Any]) -> str:
     if choices:
         return f"{', '.join(choices[:-1])} or {choices[-1]}"
-    if kind == "text":
+    if kind in {"text", "long"}:
         form = _FORMS.get(schema.get("pattern", ""), "Text")
         return f"{form}; {schema.get('minLength', 0)} to {schema.get('maxLength', 'any number of')} characters"
     bounds = f" from {schema['minimum']:,} to {schema['maximum']:,}" if {"minimum", "maximum"} <= schema.keys() else ""

@@ -15,6 +15,7 @@ from discreet.api.admin.forms import check_fetch, check_origin, read_form
 from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, templates
 from discreet.api.admin.sessions import AdminSession, Sessions
 from discreet.api.admin.views import Views
+from discreet.api.ingress.queries import as_sent
 from discreet.errors import DiscreetError, EncryptionError, ProviderError, StorageError
 
 logger = logging.getLogger(__name__)
@@ -22,6 +23,10 @@ logger = logging.getLogger(__name__)
 PREFIX = "/memory/admin"
 COOKIE = "discreet_admin"
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
+
+PAGES = (("/settings", "Settings"), ("/history", "History"), ("/users", "Memories"))
+BACKGROUND_PAGES = (("/jobs", "Jobs"), ("/review", "Review"))
+"""What the header leads to: where, and in which words. The second where there is background memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +68,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Site:
     """Renders, and lets in."""
 
-    def __init__(self, *, sessions: Sessions, views: Views) -> None:
+    def __init__(self, *, sessions: Sessions, views: Views, background: bool = False) -> None:
         self.sessions = sessions
+        self._pages = (*PAGES, *BACKGROUND_PAGES) if background else PAGES
         self.views = views
         self._templates = templates()
 
@@ -72,6 +78,7 @@ class Site:
         """Return `page` behind what all have: a session (unless it is `public`), and for a POST proof of where it is from."""
 
         async def endpoint(request: Request) -> Response:
+            request = as_sent(request)
             session = self.sessions.read(request.cookies.get(COOKIE))
             visit = Visit(request=request, session=session or self.sessions.begin())
             try:
@@ -112,6 +119,7 @@ class Site:
             "base": visit.base,
             "signed_in": visit.session.identity is not None,
             "form_token": self.sessions.form_token(visit.session),
+            "pages": self._pages,
             "here": visit.request.url.path.removeprefix(visit.base),
         }
         return self._templates.page(template, status, common | values)

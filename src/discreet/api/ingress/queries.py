@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection
 from urllib.parse import parse_qsl, unquote, urlencode
 
+from starlette.requests import Request
+
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, SENSITIVE_NAME
 from discreet.api.ingress.routes import is_own
 from discreet.errors import InvalidRequestError, MalformedRequestError, NotFoundError
 from discreet.ports import TextRedactor
 
 RAW_QUERY = "discreet.query_string"
-"""Where the scope of a request to a route of ours has the query as it was sent. See `discreet.api.routing`."""
+"""Where the scope of a request to a route of ours has the query as it was sent."""
 
 MAX_QUERY_BYTES = 8_000
 """As much as common proxies take of a request line."""
 
 MAX_PATH_CHARS = 2_000
 """Several times what the longest path of the server has. Its parts are redacted one by one before anybody is known."""
+
+
+def as_sent(request: Request) -> Request:
+    """Return a request to a route of ours with the query that was sent: what stands in its scope is logged."""
+    query = request.scope.get(RAW_QUERY)
+    return request if query is None else Request({**request.scope, "query_string": query}, request.receive)
 
 
 def checked_line(path: str, query: bytes, redactor: TextRedactor, items: Collection[str] = ()) -> bytes:

@@ -8,18 +8,15 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.access import Caller
-from discreet.api.cursors import cursor_of, mark_of
 from discreet.api.dependencies import make_dependencies
 from discreet.api.entries import Entry
 from discreet.api.errors import answers
+from discreet.api.paging import LINKED, Paging, follow
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import user_of
 from discreet.api.values import Id, Label, Moment
 from discreet.state.records import MemoryFilters, MemoryType
-
-PAGE = 50
-MAX_PAGE = 200
 
 
 class Page(BaseModel):
@@ -33,7 +30,7 @@ class Page(BaseModel):
     """What to send as `cursor` for the page after this one; null: there is none. The Link header has its address."""
 
 
-class Selection(BaseModel):
+class Selection(Paging):
     """Which entries; every filter given must hold."""
 
     session_id: Id | None = None
@@ -42,11 +39,9 @@ class Selection(BaseModel):
     request_id: Id | None = None
     after: Annotated[Moment | None, Field(description="Written at or after this time.")] = None
     before: Annotated[Moment | None, Field(description="Written before this time.")] = None
-    tags: Annotated[list[Label], Field(max_length=50, description="That carry all these tags.")] = []
-    type: Annotated[list[MemoryType], Field(max_length=10, description="Of any of these types.")] = []
+    tags: Annotated[list[Label], Field(default_factory=list, max_length=50, description="That carry all these tags.")]
+    type: Annotated[list[MemoryType], Field(default_factory=list, max_length=10, description="Of any of these types.")]
     app_name: Id = "default"
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = PAGE
-    cursor: Annotated[str | None, Field(max_length=100, description="`next` of the page before.")] = None
 
     def filters(self) -> MemoryFilters:
         """Return them as the storage has them."""
@@ -67,14 +62,7 @@ def make_listing_router(services: Services) -> APIRouter:
     router = make_router(services, prefix="/memory", tags=["memory"])
     known = make_dependencies(services).caller
 
-    @router.get(
-        "/query",
-        summary="List entries, newest first",
-        responses={
-            200: {"headers": {"Link": {"description": "The next page, as rel=next.", "schema": {"type": "string"}}}},
-            **answers(400, 403, 422),
-        },
-    )
+    @router.get("/query", summary="List entries, newest first", responses={**LINKED, **answers(400, 403, 422)})
     async def query(
         selection: Annotated[Selection, Query()],
         request: Request,
@@ -86,14 +74,11 @@ def make_listing_router(services: Services) -> APIRouter:
             user.identity,
             limit=selection.limit + 1,
             filters=selection.filters(),
-            older_than=None if selection.cursor is None else mark_of(selection.cursor),
+            older_than=selection.mark,
             held=False,
         )
         records, more = found[: selection.limit], found[selection.limit :]
-        following = cursor_of((records[-1].created_at, records[-1].entry_id)) if more else None
-        if following is not None:
-            url = request.url.include_query_params(cursor=following)
-            response.headers["Link"] = f'<?{url.query}>; rel="next"'
+        following = follow(request, response, (records[-1].created_at, records[-1].entry_id) if more else None)
         return Page(entries=[Entry.of(record, user) for record in records], next=following)
 
     return router

@@ -24,14 +24,15 @@ def make_sessions_router(services: Services) -> APIRouter:
         "/session/{session_id}/end",
         status_code=204,
         summary="End a session",
-        description="What is kept for a session's time goes: its state and its last rounds. Entries stay. A session that is "
-        "over, or never was, may be ended again.",
+        description="What is kept for a session's time goes: its state and its last rounds. Entries stay, and what was said "
+        "is worked on as soon as the settings say. A session that is over, or never was, may be ended again.",
         responses=answers(403, 422),
     )
     async def end(
         session_id: Annotated[Id, Path()], caller: Annotated[Caller, Depends(known)], user_id: str | None = None
     ) -> None:
         user = user_of(services, caller, user_id)
+        await services.log.end_session(user.identity, session_id)
         await services.short_term.forget(user.identity, session_id)
 
     return router

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from discreet.errors import ConfigurationError
 from discreet.ports import BatchProvider
 from discreet.providers.chat import chat_model
+from discreet.providers.offline import OfflineChatModel
 from discreet.providers.offline.batches import OfflineBatchProvider
 from discreet.providers.patience import Patience
 from discreet.settings import Settings
@@ -27,14 +28,15 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
     match name:
         case "offline":
             return OfflineBatchProvider()
-        case "immediate" if model == "offline":
-            return OfflineBatchProvider()
         case "immediate":
+            asked = chat_model(_named(model), settings=settings)
+            if isinstance(asked, OfflineChatModel):  # it fills no schema; these are its rules
+                return OfflineBatchProvider()
             from discreet.providers.batches.immediate import ImmediateBatchProvider  # noqa: PLC0415  # LangChain's models
 
             fallback = settings.fallback_model
             return ImmediateBatchProvider(
-                chat_model(model if ":" in model else f"openai:{model}", settings=settings),
+                asked,
                 fallback=chat_model(fallback, settings=settings) if fallback else None,
                 patience=Patience(seconds=IMMEDIATE_SECONDS),
             )
@@ -55,6 +57,13 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
             return GoogleBatchProvider(api_keys=keys, base_url=settings.google_base_url)
         case _:
             raise ConfigurationError(f"There is no extraction provider of that name. Accepted: {ACCEPTED}.")
+
+
+def _named(model: str) -> str | None:
+    """Return a model as `chat_model` takes it; None: the one that answers."""
+    if model == "default":
+        return None
+    return model if ":" in model or model == "offline" else f"openai:{model}"
 
 
 def _keys(variable: str, *given: SecretStr | None) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
+from discreet.loop_bound import bound_to_loop
 from discreet.ports import RollingSummaries, TextRedactor
 from discreet.state.context import check_user_id
 from discreet.storage.background.jobs import JOBS_EXPIRED, BatchJobs
@@ -29,7 +31,7 @@ BATCH = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """What a worker, the commands and the pages about it work on. On the event loop of the storage."""
+    """What a worker, the commands and the pages about it work on."""
 
     sessions: SessionQueue
     requests: BatchRequests
@@ -64,6 +66,14 @@ class Background:
                 pool, redactor=redactor, sealer=sealer, owners=OneOwner(user_key)
             ),
         )
+
+    def bound_to(self, loop: asyncio.AbstractEventLoop) -> Background:
+        """Return the same, to be awaited from any event loop."""
+        parts = {
+            name: bound_to_loop(getattr(self, name), loop)
+            for name in ("sessions", "requests", "jobs", "results", "proposals", "watch")
+        }
+        return replace(self, rolling_of=lambda user_key: bound_to_loop(self.rolling_of(user_key), loop), **parts)
 
     def key_of(self, user_id: str) -> UUID:
         """Return what the database knows a user by.

@@ -90,15 +90,22 @@ class Proposals:
     ) -> list[Proposal]:
         """Return at most `limit` proposals, oldest first: of one user, by id or by key, or of all.
 
-        `after`: created_at and proposal_key of the last one seen.
+        `after`: created_at and proposal_key of the last one seen. One whose key is not known is left out, and the log names it.
         """
         key = self._key_of(check_user_id(user_id)) if user_id is not None else user_key
-        after_at, last = after or (None, None)
-        asked = {"user_key": key, "limit": max(0, limit), "after_at": after_at, "after": last}
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                rows = await (await cursor.execute(_LIST, asked)).fetchall()
-        return [found for row in rows if (found := self._opened(row)) is not None]
+        found: list[Proposal] = []
+        while len(found) < limit:
+            after_at, last = after or (None, None)
+            wanted = limit - len(found)
+            asked = {"user_key": key, "limit": wanted, "after_at": after_at, "after": last}
+            with storage_errors():
+                async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                    rows = await (await cursor.execute(_LIST, asked)).fetchall()
+            found += [opened for row in rows if (opened := self._opened(row)) is not None]
+            if len(rows) < wanted:
+                break
+            after = rows[-1]["created_at"], rows[-1]["proposal_key"]
+        return found
 
     async def get(self, user: str | UUID, proposal_key: UUID) -> Proposal | None:
         """Return one proposal of a user, whom their id or their user_key names; None if there is none of that key."""

@@ -194,7 +194,7 @@ class SessionQueue:
     ) -> list[StoredRequest]:
         """Make prompts' requests of the turns of a session that were not taken, and return them.
 
-        None if somebody else is at it, or the user is being erased. Turns that the user had forgotten are left. With `again`
+        There are none if somebody else is at it, or the user is being erased. Turns that the user had forgotten are left. With `again`
         those are taken too that were before; with `after`, those alone that began then or later; with `dry_run` nothing is stored.
 
         Raises:

@@ -350,13 +350,37 @@ MEMORIES = [
     _post("/memory/session/{thread_id}/end", told=frozenset({200, 204, 404}), owner=None),
 ]
 
-ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE, *MEMORIES]
+EXTRACTION = [
+    _post("/memory/extraction/start", note="in her name", told=FORBIDDEN, body=_hers),
+    _get("/memory/proposals", told=NOTHING, note="all"),
+    _get("/memory/proposals", told=FORBIDDEN, note="in her name", query=_hers),
+    _post("/memory/proposals/{proposal_key}/accept", body=lambda _: {}),
+    _post("/memory/proposals/{proposal_key}/accept", note="changed", body=lambda t: {"text": f"No {t.word}."}),
+    _post(
+        "/memory/proposals/{proposal_key}/accept",
+        told=FORBIDDEN,
+        note="in her name",
+        query=_hers,
+        body=lambda _: {},
+    ),
+    Attempt(method="DELETE", path="/memory/proposals/{proposal_key}", told=HIDDEN),
+    Attempt(method="DELETE", path="/memory/proposals/{proposal_key}", told=FORBIDDEN, note="in her name", query=_hers),
+]
+
+ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE, *MEMORIES, *EXTRACTION]
 
 ADMINISTRATORS = {
     ("GET", "/memory/settings"),
     ("PATCH", "/memory/settings"),
     ("GET", "/memory/settings/history"),
     ("GET", "/memory/metrics"),
+    *(("GET", f"/memory/extraction/{path}") for path in ("jobs", "jobs/{job_key}", "status")),
+    *(("POST", f"/memory/extraction/jobs/{{job_key}}/{end}") for end in ("cancel", "retry")),
+    ("GET", "/memory/admin/jobs"),
+    *(("POST", f"/memory/admin/jobs/{{job_key}}/{end}") for end in ("cancel", "retry")),
+    ("GET", "/memory/admin/review"),
+    ("GET", "/memory/admin/review/{user_key}/{proposal_key}/edit"),
+    *(("POST", f"/memory/admin/review/{{user_key}}/{{proposal_key}}/{end}") for end in ("accept", "edit", "refuse")),
     ("POST", "/memory/admin/login"),
     ("POST", "/memory/admin/logout"),
     *(

@@ -26,6 +26,8 @@ class Things:
     thread_cron_id: str
     entry_id: str
     """Of a memory."""
+    proposal_key: str
+    """Of a memory that waits for a yes."""
 
     @property
     def namespace(self):
@@ -62,6 +64,13 @@ async def begin_to_ask(client, word):
     return thread_id, next(i["id"] for many in asked["interrupts"].values() for i in many)
 
 
+async def let_wait(client, word):
+    """Return the key of a memory that waits for a yes."""
+    await post(client, "/runs/wait", assistant_id="waiting", input={"said": f"propose {word}"})
+    waiting = (await client.get("/memory/proposals")).json()["proposals"]
+    return next(each["proposal_key"] for each in waiting if word in each["text"])
+
+
 async def make_things(client):
     """Make one of each kind."""
     word = "".join(secrets.choice(string.ascii_lowercase) for _ in range(16))
@@ -86,6 +95,7 @@ async def make_things(client):
         assistant_id=assistant["assistant_id"],
         cron_id=(await post(client, "/runs/crons", **cron))["cron_id"],
         entry_id=entry.headers["location"].rpartition("/")[2],
+        proposal_key=await let_wait(client, word),
         thread_cron_id=(await post(client, f"/threads/{thread_id}/runs/crons", **cron))["cron_id"],
     )
 
@@ -124,7 +134,7 @@ def looks_at(t):
             ("/store/items/search", {"namespace_prefix": ["notes", t.word]}),
             ("/store/namespaces", {"prefix": ["notes", t.word]}),
         ],
-        "memory": [(f"/memory/entry/{t.entry_id}", None)],
+        "memory": [(f"/memory/entry/{t.entry_id}", None), ("/memory/proposals", None)],
     }
 
 

@@ -24,6 +24,7 @@ async def served(dsn, settings=None):
     async with open_storage(dsn, settings=settings, embeddings=StubEmbeddings(dims=16)) as storage:
         services = Services(
             memories=storage.memories,
+            log=storage.log,
             short_term=storage.short_term,
             memory_settings=SimpleNamespace(live=MemorySettings()),
             authenticator=TokenAuthenticator(),

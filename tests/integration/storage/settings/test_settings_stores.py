@@ -65,7 +65,10 @@ async def test_a_value_equal_to_the_environments_is_set_all_the_same(store):
         ({"memory_retrieve_threshold": float("nan")}, "memory_retrieve_threshold"),
         ({"memory_retrieve_threshold": True}, "memory_retrieve_threshold: .*number"),
         ({"memory_extraction_enabled": 1}, "memory_extraction_enabled: .*boolean"),
-        ({"memory_extraction_provider": "nobody"}, "memory_extraction_provider: .*'openai', 'google' or 'anthropic'"),
+        (
+            {"memory_extraction_provider": "nobody"},
+            "memory_extraction_provider: .*'openai', 'anthropic', 'google', 'immediate' or 'offline'",
+        ),
         ({"embedding_model": ""}, "embedding_model: .*at least 1 character"),
         ({"embedding_model": "x" * 201}, "embedding_model: .*at most 200 characters"),
         ({"embedding_model": "a\nb"}, "embedding_model: "),

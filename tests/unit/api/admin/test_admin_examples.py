@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 
-@pytest.mark.parametrize("module", ["figures", "language", "recall"])
+@pytest.mark.parametrize("module", ["figures", "job_figures", "language", "recall"])
 def test_the_examples_in_the_docstrings_hold(module):
     outcome = doctest.testmod(importlib.import_module(f"discreet.api.admin.{module}"))
     assert outcome.attempted

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.api.admin.setting_fields import in_groups, setting_fields
+from discreet.api.admin.setting_fields import OTHERS, in_groups, setting_fields
 from discreet.api.admin.settings_form import fresh_form, submitted_form
-from discreet.state.memory_settings import MemorySettings
+from discreet.state.memory_settings import MemorySettings, Triggers
 
 NAMES = list(MemorySettings.model_fields)
 FIELDS = setting_fields()
@@ -63,13 +63,17 @@ async def test_a_form_that_changes_nothing_saves_nothing(world, admin):
         ("embedding_model", "x" * 201),
         ("memory_extraction_provider", "nobody"),
         ("memory_extraction_enabled", "perhaps"),
+        ("memory_trigger_inactivity_minutes", "-1"),
+        ("memory_trigger_apps", '{"shop": 5}'),
+        ("memory_trigger_apps", '{"shop": {"someday": 5}}'),
+        ("memory_trigger_apps", "the shop, sooner"),
     ],
 )
 async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is_lost(world, admin, name, typed):
     page = await admin.send(**{f"set__{name}": typed, "set__context_window_size": "8000"})
     assert page.status_code == 422
     assert world.store._changes == []
-    field = re.search(rf'<(?:input|select) id="set.{name}"[^>]*>', page.text)[0]
+    field = re.search(rf'<(?:input|select|textarea) id="set.{name}"[^>]*>', page.text)[0]
     assert f'aria-describedby="hint.{name} error.{name}"' in field
     assert 'aria-invalid="true"' in field
     assert f'id="error.{name}"' in page.text
@@ -78,6 +82,30 @@ async def test_a_value_that_cant_be_used_is_told_beside_its_field_and_nothing_is
     assert kept["set.context_window_size"] == "8000"
     if not FIELDS[name].choices:
         assert kept[f"set.{name}"] == typed
+
+
+async def test_triggers_of_applications_are_written_as_json_in_several_lines(world, admin):
+    await admin.get("/memory/admin/settings")
+    assert re.search(r'<textarea id="set.memory_trigger_apps"[^>]* rows="3"', admin.text)
+    assert 'JSON such as {"shop": {"inactivity_minutes": 5, "session_end": false}}' in admin.words
+    for name in Triggers.model_fields:
+        assert name in re.search(r'id="hint.memory_trigger_apps">(.*?)</p>', admin.text, re.DOTALL)[1]
+    typed = '{"shop": {"inactivity_minutes": 5},\n "bank": {"session_end": false}}'
+    page = await admin.send(set__memory_trigger_apps=typed)
+    assert page.status_code == 200
+    assert world.store.live.memory_trigger_apps == typed
+    assert admin.fields()["set.memory_trigger_apps"] == typed
+    assert world.store.live.triggers_of("shop").inactivity_minutes == 5
+    await admin.send(set__memory_trigger_apps="")
+    assert world.store.live.memory_trigger_apps == ""
+
+
+def test_what_starts_extraction_stands_together():
+    groups = dict(in_groups(FIELDS))
+    assert "memory_extraction_interval_hours" in groups["When a conversation is worked on"]
+    assert "memory_trigger_compaction" in groups["When a conversation is worked on"]
+    assert {"memory_extraction_review", "memory_session_summaries"} <= set(groups["Extraction"])
+    assert OTHERS not in groups
 
 
 async def test_what_does_not_go_together_is_told_beside_both(world, admin):
