@@ -80,7 +80,7 @@ class Patience:
 
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: not spoken.heard and passing(error)),
-            wait=_wait,
+            wait=pause_before,
             stop=stops,
             sleep=self.sleep,
             before_sleep=_note,
@@ -106,11 +106,16 @@ def passing(error: BaseException) -> bool:
     """Whether the same request may succeed a little later, or elsewhere: as LangChain says, else by the HTTP status."""
     if isinstance(error, ModelError):
         return error.is_retryable
-    given = (getattr(error, "status_code", None), getattr(error, "code", None))  # OpenAI and Anthropic; Google
-    status = next((each for each in given if isinstance(each, int)), None)
+    status = http_status(error)
     if status is None:
         return isinstance(error, ConnectionError | TimeoutError)
     return status in _PASSING or status >= _SERVER_ERROR
+
+
+def http_status(error: BaseException) -> int | None:
+    """Return the HTTP status of an error of any client; None if it has none."""
+    given = (getattr(error, "status_code", None), getattr(error, "code", None))  # OpenAI and Anthropic; Google
+    return next((each for each in given if isinstance(each, int)), None)
 
 
 def retry_after(error: BaseException, *, now: datetime | None = None) -> float | None:
@@ -139,7 +144,8 @@ def _number(written: object) -> float | None:
     return number if number >= 0 else None
 
 
-def _wait(state: RetryCallState) -> float:
+def pause_before(state: RetryCallState) -> float:
+    """Return the seconds until the next attempt: as the provider asks, else more each time."""
     error = state.outcome.exception() if state.outcome else None
     asked = None if error is None else retry_after(error)
     return _BACKOFF(state) if asked is None else asked

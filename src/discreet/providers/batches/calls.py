@@ -11,12 +11,12 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Generic, TypeVar
 
-from tenacity import RetryCallState, retry_if_exception, wait_random_exponential
+from tenacity import RetryCallState, retry_if_exception
 from tenacity.asyncio import AsyncRetrying
 
 from discreet.errors import ConfigurationError, MissingDependencyError, ProviderError
 from discreet.metrics import model_retries
-from discreet.providers.patience import passing, retry_after
+from discreet.providers.patience import passing, pause_before
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,6 @@ MAX_OWNERS = 1_000
 _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _SERVER_ERROR = 401, 403, 404, 429, 500
 _NOT_TAKEN = (503, 529)
 """Unavailable, and Anthropic's "overloaded": the request was turned away. Other failures of a server leave that open."""
-
-_BACKOFF = wait_random_exponential(multiplier=0.5, max=8)
 
 
 class RefusedError(ProviderError):
@@ -151,7 +149,7 @@ class Calls(Generic[Client]):
 
         retrying = AsyncRetrying(
             retry=retry_if_exception(repeats),
-            wait=_wait,
+            wait=pause_before,
             stop=stops,
             sleep=asyncio.sleep,
             before_sleep=_note,
@@ -220,18 +218,6 @@ class Calls(Generic[Client]):
         if refused is not None:  # whose batch it may be
             raise refused
         return None
-
-
-def http_status(error: Exception) -> int | None:
-    """Return the HTTP status of an error of any client; None if it has none."""
-    given = (getattr(error, "status_code", None), getattr(error, "code", None))  # OpenAI and Anthropic; Google
-    return next((each for each in given if isinstance(each, int)), None)
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    asked = None if error is None else retry_after(error)
-    return _BACKOFF(state) if asked is None else asked
 
 
 def _note(state: RetryCallState) -> None:

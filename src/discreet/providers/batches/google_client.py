@@ -10,8 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from discreet.providers.batches.calls import http_status
 from discreet.providers.batches.lines import lines_file
+from discreet.providers.patience import http_status
 
 if TYPE_CHECKING:
     from io import IOBase

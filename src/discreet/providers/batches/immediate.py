@@ -26,10 +26,9 @@ from langgraph.constants import TAG_NOSTREAM
 
 from discreet.errors import ConfigurationError
 from discreet.ports import BatchLimits, BatchRequest, BatchResult, BatchStatus
-from discreet.providers.batches.calls import http_status
 from discreet.providers.batches.lines import code_of
 from discreet.providers.capabilities import name_of
-from discreet.providers.patience import Patience
+from discreet.providers.patience import Patience, http_status
 from discreet.state.reasoning import without_reasoning
 
 LIMITS: Final = BatchLimits(requests=1_000, bytes=50_000_000)
