@@ -147,7 +147,9 @@ def check_answer(
             refused[reason] += 1
             continue
         records.append(_record(item, sources, origin, redactor))
-    return Checked(records=records, refused=refused)
+    moments = {record.text.casefold() for record in records if record.type == "important_moment"}
+    told_once = [r for r in records if r.type == "important_moment" or r.text.casefold() not in moments]
+    return Checked(records=told_once, refused=refused)
 
 
 def asked_to_forget(turns: Iterable[TurnRecord]) -> list[str]:

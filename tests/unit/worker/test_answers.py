@@ -62,6 +62,13 @@ def test_a_moment_has_its_kind():
     assert (record.type, record.tags) == ("important_moment", ["milestone"])
 
 
+def test_what_is_a_moment_is_no_fact_besides():
+    moment = {"text": "Daughter was born", "kind": "milestone", "importance": 9, "confidence": 1, "sources": ["t1"]}
+    fact = item("Daughter was born", "t1", type="event")
+    found = checked([fact], ["My daughter was born this morning!"], moments=[moment])
+    assert [record.type for record in found.records] == ["important_moment"]
+
+
 def test_days_are_counted_from_the_turn():
     [record] = checked([item("Broke a leg yesterday", "t1")], ["I broke my leg yesterday."]).records
     assert "2026" in record.text

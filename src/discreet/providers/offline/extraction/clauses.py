@@ -134,7 +134,8 @@ def _runs(clauses: Sequence[Clause], text: str, rules: Rules) -> Iterator[list[C
     """Give the clauses of each statement: it begins with a fact and goes on with what belongs to it."""
     run: list[Clause] = []
     for clause in clauses:
-        depends = run and rules.begins("pronoun", text[clause.start : clause.end])
+        said = text[clause.start : clause.end].rstrip(EDGES)
+        depends = run and (rules.begins("pronoun", said) or rules.found("back", said))
         begins = (clause.kind == "strong" and not depends) or (clause.kind == "topic" and not run)
         if clause.kind == "bad" or (begins and run):
             if run:

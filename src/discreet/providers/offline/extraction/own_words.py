@@ -58,6 +58,8 @@ def own_sentences(text: str, rules: Rules) -> list[Said]:
             return found if end > 0 or _goes_on(text, sentence) else []
         if rules.found("rest", said):
             return found
+        if rules.begins("serious", said):
+            found.clear()
         if rules.found("sentence", said) or (len(sentence) > _MAX_LINE):
             continue
         found.append(Said(sentence, sentence.rstrip("\"'”’»)] ").endswith(("?", "\uff1f", "?!", "?)"))))
@@ -89,7 +91,12 @@ def _unpasted(text: str) -> str:
     for line in lines:
         if _HEADER.match(line) or _SALUTATION.match(line):
             break
-        if _PASTED.search(line) or (fields >= _FEW and _FIELD.match(line)):
+        label = line.partition(":")[0].strip()
+        if (
+            (label.isupper() and " " in label and ":" in line)
+            or _PASTED.search(line)
+            or (fields >= _FEW and _FIELD.match(line))
+        ):
             continue
         kept.append(line)
     return "\n".join(kept)
