@@ -12,6 +12,7 @@ Segmenters were measured and left out: jieba needs 1.4 s to start, pyvi 6.6 s, a
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -90,9 +91,18 @@ def _characters_and_pairs(run: str) -> Iterator[str]:
             yield first + second
 
 
+_STEMMING = threading.Lock()
+"""A stemmer has the word that it is at in itself, and threads share it."""
+
+
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """Return the stem of `word`. Snowball takes 40 µs a word in Python, so that most of a text must come from here."""
+    with _STEMMING:
+        return _stem(word)
+
+
+def _stem(word: str) -> str:
     if word.isascii():
         return _ENGLISH.stemWord(word)
     if "а" <= word[0] <= "я":  # noqa: RUF001 - the Cyrillic alphabet is meant
