@@ -64,16 +64,16 @@ bench: $(READY)  ## Run the benchmarks and print their figures
 # server's own tests run both versions anyway.
 test-16: $(READY)  ## Run the tests that touch SQL on PostgreSQL 16 as well
 	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) tests/migration tests/integration/checkpoint \
-		tests/integration/storage tests/integration/graph --ignore=tests/integration/storage/store \
+		tests/integration/storage tests/integration/graph tests/integration/worker --ignore=tests/integration/storage/store \
 		--ignore=tests/integration/checkpoint/working --ignore=tests/integration/checkpoint/leaks $(ARGS)
 
 # Through PgBouncer in transaction mode, in a schema with another name, with pgvector out of sight.
 test-pooled: $(READY)  ## Run the tests of storage and turns in somebody else's database, behind a pooler
-	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage tests/integration/graph $(ARGS)
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere tests/integration/storage tests/integration/graph tests/integration/worker $(ARGS)
 
 test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }
-	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage $(ARGS)
+	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage tests/integration/worker $(ARGS)
 	@test "$$DISCREET_TEST_CITUS_KILLS" != true || $(BIN)/python -m pytest -m slow tests/cluster
 
 lint: $(READY)  ## Format check, lint, types, import contracts

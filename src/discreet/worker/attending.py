@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from discreet import metrics
-from discreet.errors import ConfigurationError, DiscreetError, ProviderError, StorageError, UserErasedError
+from discreet.errors import (
+    ConfigurationError,
+    DiscreetError,
+    LeaseLostError,
+    ProviderError,
+    StorageError,
+    UserErasedError,
+)
 from discreet.ports import BatchProvider, BatchRequest, BatchResult, TextRedactor
 from discreet.state.background import BatchJob, JobState, StoredRequest
 from discreet.storage.background.background import Background
@@ -58,6 +66,7 @@ class Attendant:
             StorageError: The database failed; the job is taken up again when the lease ends.
         """
         async with held(self.background.jobs, job, seconds=self.lease_seconds):
+            provider = None
             try:
                 provider = self.providers.get(job.provider, job.model)
                 if job.state == "submitting":
@@ -65,7 +74,7 @@ class Attendant:
                 else:
                     await self._look(job, provider, review=review)
             except (ProviderError, ConfigurationError) as error:
-                await self._failed(job, error)
+                await self._failed(job, provider, error)
             except asyncio.CancelledError:  # the worker stops: another need not wait for the lease's end
                 with suppress(StorageError):
                     await self.background.jobs.release(job, delay=0.0)
@@ -90,8 +99,28 @@ class Attendant:
         if not prompts:
             await self._finish(job, "completed")
             return
-        batch_id = await provider.submit(job.job_key.hex, job.model, prompts)
-        await self._handed_in(job, batch_id, len(prompts))
+        await self.background.jobs.extend(
+            job, lease_seconds=self.lease_seconds
+        )  # the last moment to find that another has it
+        handing_in = asyncio.create_task(provider.submit(job.job_key.hex, job.model, prompts))
+        try:
+            batch_id = await asyncio.shield(handing_in)
+            await self._handed_in(job, batch_id, len(prompts))
+        except (LeaseLostError, asyncio.CancelledError):
+            await in_any_case(self._left_over(job, handing_in))
+            raise
+
+    async def _left_over(self, job: BatchJob, handing_in: asyncio.Task[str]) -> None:
+        """Have a batch ended that was handed in though another worker had taken `job` over."""
+        known = await self.background.jobs.get(job.job_key)
+        if known is not None and known.lease_token == job.lease_token:  # this worker stops: who goes on finds the batch
+            handing_in.cancel()
+            await asyncio.wait([handing_in])
+            return
+        with suppress(ProviderError):
+            batch_id = await handing_in
+            if known is None or known.batch_id != batch_id:
+                await self.background.jobs.open_spare(job, batch_id, delay=SPARE_SECONDS)
 
     async def _handed_in(self, job: BatchJob, batch_id: str, requests: int) -> None:
         await self.background.jobs.submitted(job, batch_id, requests=requests)
@@ -121,6 +150,11 @@ class Attendant:
 
     async def _look(self, job: BatchJob, provider: BatchProvider, *, review: bool) -> None:
         assert job.batch_id is not None  # as its state says
+        if job.requests == 0 and await self.background.jobs.shares_batch(
+            job
+        ):  # a spare one that was found, and is none
+            await self._finish(job, "cancelled", is_cancelled=True)
+            return
         if job.is_cancelled:
             await provider.cancel(job.batch_id)
         status = await provider.status(job.batch_id)
@@ -230,7 +264,7 @@ class Attendant:
         await self.background.jobs.finish(job, state, figures=figures, told=told, error=error)
         logger.info("batch.%s job=%s provider=%s %s", state, job.job_key, job.provider, _told(figures))
 
-    async def _failed(self, job: BatchJob, error: DiscreetError) -> None:
+    async def _failed(self, job: BatchJob, provider: BatchProvider | None, error: DiscreetError) -> None:
         """Try later; end the job where that would not help."""
         passing = error.is_passing if isinstance(error, ProviderError) else True
         metrics.extraction_failures.labels(error.code).inc()
@@ -238,11 +272,31 @@ class Attendant:
         if passing and job.failures < MAX_FAILURES:
             await self.background.jobs.release(job, delay=_retry_delay(job.failures), error=error.code)
         else:
+            if provider is not None and job.batch_id is not None:
+                with suppress(ProviderError, ConfigurationError):
+                    await provider.cancel(job.batch_id)
+                    await provider.delete(job.batch_id)
             await self._finish(job, "failed", error=error.code)
 
 
+SPARE_SECONDS = 600.0
+"""By then who took a job over has said which batch it is."""
+
 MAX_DELETE_FAILURES = 5
 """Then what is left at the provider goes when it expires, after 30 days."""
+
+
+async def in_any_case(work: Coroutine[Any, Any, None]) -> None:
+    """Do `work` to its end, whoever cancels this meanwhile; that is raised afterwards."""
+    task, cancelled = asyncio.create_task(work), None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
 
 
 def provider_waits(provider: str) -> bool:

@@ -471,7 +471,8 @@ async def test_what_is_done_with_goes_after_a_month(storage, worker, later, rows
     later()
     await worker.once()
     assert await purge_background(storage.pool) == 0
-    run("UPDATE discreet.batch_requests SET expires_at = expires_at - interval '30 days'")
-    run("UPDATE discreet.batch_jobs SET expires_at = expires_at - interval '30 days'")
+    assert rows("SELECT count(*) FROM discreet.batch_requests WHERE expires_at > now() + interval '29 days'") == [(2,)]
+    run("UPDATE discreet.batch_requests SET expires_at = now() - interval '1 second'")
+    run("UPDATE discreet.batch_jobs SET expires_at = now() - interval '1 second'")
     assert await purge_background(storage.pool) == 3
     assert rows("SELECT count(*) FROM discreet.batch_requests") == [(0,)]

@@ -54,10 +54,11 @@ class Background:
         keys: UserKeys,
     ) -> Background:
         """Put the parts together."""
+        jobs = BatchJobs(pool)
         return cls(
             sessions=SessionQueue(pool, sealer=sealer),
-            requests=BatchRequests(pool, sealer=sealer, memories=memories),
-            jobs=BatchJobs(pool),
+            requests=BatchRequests(pool, jobs=jobs, sealer=sealer, memories=memories),
+            jobs=jobs,
             results=BatchResults(memories=memories, redactor=redactor, sealer=sealer),
             proposals=Proposals(pool, memories=memories, keys=keys, sealer=sealer),
             watch=Watch(pool),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
@@ -14,6 +15,7 @@ from discreet.errors import LeaseLostError
 from discreet.state.background import BatchJob, JobState
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry
+from discreet.storage.database.users.users import Cursor
 
 RETENTION_DAYS = 30
 """How long what is done with is known, for people who look (decision 3 of the specification)."""
@@ -77,6 +79,22 @@ SET state = %(state)s, done_at = now(), expires_at = now() + make_interval(days 
 RETURNING job_key
 """  # noqa: S608  # as above
 
+_HOLD: LiteralString = f"SELECT FROM discreet.batch_jobs {_HELD} FOR KEY SHARE"  # as above
+"""Who claims a job passes over rows that are locked so; whoever extends a lease or asks for an end does not wait for it."""
+
+_OPEN_SPARE: LiteralString = """
+INSERT INTO discreet.batch_jobs (
+    job_key, provider, model, state, batch_id, is_cancelled, created_at, submitted_at, due_at
+)
+VALUES (
+    %(job_key)s, %(provider)s, %(model)s, 'running', %(batch_id)s, true, now(), now(), now() + make_interval(secs => %(delay)s)
+)
+"""
+
+_SHARES: LiteralString = """
+SELECT EXISTS (SELECT FROM discreet.batch_jobs WHERE batch_id = %(batch_id)s AND job_key <> %(job_key)s) AS shares
+"""
+
 _DROP: LiteralString = f"DELETE FROM discreet.batch_jobs {_HELD} RETURNING job_key"  # noqa: S608  # as above
 
 _CANCEL: LiteralString = f"""
@@ -125,6 +143,32 @@ class BatchJobs:
         """
         row = await self._held(_EXTEND, job, seconds=lease_seconds)
         return bool(row["is_cancelled"])
+
+    @asynccontextmanager
+    async def holding(self, job: BatchJob) -> AsyncIterator[Cursor]:
+        """Yield a cursor in a transaction, binary, until whose end nobody takes `job` over.
+
+        Raises:
+            LeaseLostError: As `extend`.
+        """
+        given = {"job_key": job.job_key, "lease_token": job.lease_token}
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+                if await (await cursor.execute(_HOLD, given)).fetchone() is None:
+                    raise LeaseLostError
+                yield cursor
+
+    async def open_spare(self, job: BatchJob, batch_id: str, *, delay: float) -> None:
+        """Make a job, to be ended, of a batch that was handed in for `job` when another worker had taken that over."""
+        given = {"job_key": uuid4(), "provider": job.provider, "model": job.model, "batch_id": batch_id, "delay": delay}
+        with storage_errors():
+            async with self._pool.connection() as conn:
+                await conn.execute(_OPEN_SPARE, given)
+
+    async def shares_batch(self, job: BatchJob) -> bool:
+        """Whether another job has the same batch."""
+        [row] = await self._rows(_SHARES, {"batch_id": job.batch_id, "job_key": job.job_key})
+        return bool(row["shares"])
 
     async def submitted(self, job: BatchJob, batch_id: str, *, requests: int) -> None:
         """Note that the provider has it.

@@ -11,7 +11,7 @@ from uuid import UUID
 from discreet.driver_errors import storage_errors
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MemoryFilters, MemoryRecord, MemoryType, TurnRecord
-from discreet.storage.background.jobs import RETENTION_DAYS
+from discreet.storage.background.jobs import RETENTION_DAYS, BatchJobs
 from discreet.storage.background.summaries import READ_SUMMARY, summary_from
 from discreet.storage.conversation.summaries import text_of_summary
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
@@ -77,10 +77,8 @@ _LEFT_OVER: LiteralString = f"""
 UPDATE discreet.batch_requests
 SET state = CASE WHEN %(is_cancelled)s THEN 'cancelled' WHEN attempts >= {MAX_ATTEMPTS} THEN 'failed' ELSE 'pending' END,
     job_key = CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN job_key END,
-    done_at = CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN now() END,
-    expires_at = CASE
-        WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN now() + make_interval(days => {RETENTION_DAYS})
-    END,
+    done_at = now() + CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN interval '0' END,
+    expires_at = now() + CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN interval '{RETENTION_DAYS} days' END,
     due_at = now() + make_interval(secs => %(delay)s),
     error = coalesce(error, %(error)s)
 WHERE state = 'submitted' AND job_key = %(job_key)s
@@ -220,9 +218,10 @@ class BatchRequests:
         StorageError: The database failed.
     """
 
-    def __init__(self, pool: Pool, *, sealer: FieldSealer, memories: PostgresMemories) -> None:
+    def __init__(self, pool: Pool, *, jobs: BatchJobs, sealer: FieldSealer, memories: PostgresMemories) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
+        self._jobs = jobs
         self._sealer = sealer
         self._memories = memories
 
@@ -238,7 +237,7 @@ class BatchRequests:
         """
         found = await self._rows(_PENDING, {"limit": limit, "only": user_key})
         if found:
-            await self._run(_ASSIGN, {"job_key": job.job_key, **_keys(found)})
+            await self._run_held(job, _ASSIGN, {"job_key": job.job_key, **_keys(found)})
         return await self.of_job(job)
 
     async def of_job(self, job: BatchJob) -> list[StoredRequest]:
@@ -250,7 +249,7 @@ class BatchRequests:
         """Take prompts out of a job that was not handed in: they wait for the next one."""
         if requests:
             keys = [{"user_key": each.user_key, "request_key": each.request_key} for each in requests]
-            await self._run(_GIVE_BACK, {"job_key": job.job_key, **_keys(keys)})
+            await self._run_held(job, _GIVE_BACK, {"job_key": job.job_key, **_keys(keys)})
 
     async def end(
         self,
@@ -272,14 +271,14 @@ class BatchRequests:
             "input_tokens": input_tokens,
             "output_tokens": output_tokens,
         }
-        return await self._run(_END, given) > 0
+        return await self._run_held(job, _END, given) > 0
 
     async def settle_rest(
         self, job: BatchJob, *, is_cancelled: bool, error: str | None = None, delay: float = 0.0
     ) -> int:
         """Let what has no result wait for another batch, in `delay` seconds, unless it was tried too often or is not wanted."""
         given = {"job_key": job.job_key, "is_cancelled": is_cancelled, "error": error, "delay": delay}
-        return await self._run(_LEFT_OVER, given)
+        return await self._run_held(job, _LEFT_OVER, given)
 
     async def retry(self, job_key: UUID) -> int:
         """Let the failed and cancelled prompts of a job wait for another one; return how many."""
@@ -312,7 +311,8 @@ class BatchRequests:
 
     async def note_failure(self, job: BatchJob, request: StoredRequest, error: str) -> None:
         """Note why a prompt got no result, for people who look."""
-        await self._run(
+        await self._run_held(
+            job,
             _NOTE_FAILURE,
             {"job_key": job.job_key, "user_key": request.user_key, "request_key": request.request_key, "error": error},
         )
@@ -339,6 +339,10 @@ class BatchRequests:
     async def _turns(self, statement: LiteralString, request: StoredRequest, **given: Any) -> list[TurnRecord]:
         of = {"user_key": request.user_key, "thread_key": request.thread_key, "thread_id": request.thread_id}
         return turns_from(await self._rows(statement, {**of, **given}), self._sealer)
+
+    async def _run_held(self, job: BatchJob, statement: LiteralString, given: Mapping[str, Any]) -> int:
+        async with self._jobs.holding(job) as cursor:
+            return (await cursor.execute(statement, given)).rowcount
 
     async def _run(self, statement: LiteralString, given: Mapping[str, Any]) -> int:
         with storage_errors():

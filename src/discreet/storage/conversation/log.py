@@ -71,7 +71,7 @@ SELECT
 _END: LiteralString = f"""
 WITH {OWNER},
 ended AS (
-    UPDATE discreet.session_record s SET closed_at = coalesce(s.closed_at, now())
+    UPDATE discreet.session_record s SET closed_at = least(s.closed_at, now())
     FROM owner
     WHERE s.user_key = %(user_key)s AND s.user_key = owner.user_key AND s.thread_key = %(thread_key)s
     RETURNING s.rounds
