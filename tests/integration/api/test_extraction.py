@@ -176,7 +176,9 @@ async def test_only_turns_from_a_time_on_are_taken_and_those_that_were_before_if
     after = (datetime.now(UTC) - timedelta(days=2)).isoformat()
     assert (await http.post(START, headers=ann.headers, json={"after": after})).json() == {"requests": 2}
     assert (await http.post(START, headers=ann.headers, json={})).json() == {"requests": 1}
-    assert (await http.post(START, headers=ann.headers, json={"again": True})).status_code == 403  # it would be paid anew
+    assert (
+        await http.post(START, headers=ann.headers, json={"again": True})
+    ).status_code == 403  # it would be paid anew
     whose = {"user_id": "ann", "again": True}
     assert (await http.post(START, headers=boss.headers, json=whose)).json() == {"requests": 3}
 

@@ -41,7 +41,11 @@ async def test_a_summary_that_fell_behind_catches_up(behind, make_worker, settin
     assert session.behind == 13
     assert await drain.advance(session)
     stands = await behind.summaries.get("ann", "thread")
-    assert (stands.rounds, stands.last_message_id, stands.text) == (15, "a-thread-r14", "Ann travels.\n5 more.\n5 more.")
+    assert (stands.rounds, stands.last_message_id, stands.text) == (
+        15,
+        "a-thread-r14",
+        "Ann travels.\n5 more.\n5 more.",
+    )
     assert provider.rounds == TEXTS[5:15]
     assert not await drain.advance(session)  # once
 
