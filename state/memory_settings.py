@@ -39,9 +39,9 @@ class Triggers(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     session_end: bool = True
-    inactivity_minutes: Annotated[int, Field(ge=0)] = 30
-    message_count: Annotated[int, Field(ge=0)] = 20
-    interval_hours: Annotated[int, Field(ge=0)] = 24
+    inactivity_minutes: Annotated[int, Field(ge=0, le=60 * 24 * 30)] = 30
+    message_count: Annotated[int, Field(ge=0, le=1_000)] = 20
+    interval_hours: Annotated[int, Field(ge=0, le=24 * 30)] = 24
     compaction: bool = False
 
 
@@ -63,7 +63,8 @@ def read_apps(written: str) -> dict[str, dict[str, int | bool]]:
     return {app: triggers.model_dump(exclude_unset=True) for app, triggers in said.items()}
 
 
-_APPS: TypeAdapter[dict[str, Triggers]] = TypeAdapter(dict[str, Triggers])
+_AppName = Annotated[str, Field(min_length=1, max_length=200)]
+_APPS: TypeAdapter[dict[str, Triggers]] = TypeAdapter(dict[_AppName, Triggers])
 
 
 class MemorySettings(BaseModel):

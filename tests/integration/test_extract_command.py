@@ -101,6 +101,25 @@ def test_a_model_without_a_key_is_refused_before_anything_is_taken(command, data
     assert rows(database, "SELECT count(*) FROM discreet.batch_requests") == [(0,)]
 
 
+def test_a_worker_that_can_do_nothing_says_so(command, monkeypatch):
+    monkeypatch.setenv("DISCREET_EXTRACTION_PROVIDER", "anthropic")
+    result = CliRunner().invoke(app, ["worker", "--once"])
+    assert result.exit_code == 1
+    assert "ANTHROPIC_API_KEY" in result.stderr
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_API_KEY"):
+        command("extract", "--user", "ann", "--dry-run")
+
+
+def test_a_model_that_does_not_answer_is_told_by_its_error(command, monkeypatch):
+    monkeypatch.setenv("DISCREET_EXTRACTION_PROVIDER", "google")
+    monkeypatch.setenv("DISCREET_GOOGLE_API_KEY", "none")
+    monkeypatch.setenv("DISCREET_GOOGLE_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("DISCREET_MODEL_RETRY_SECONDS", "0")
+    result = CliRunner().invoke(app, ["extract", "--user", "ann", "--dry-run", "--json"])
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["failed"], len(found["causes"])) == (1, 1, 1)
+
+
 def test_the_status_says_what_is_due_and_a_worker_does_it(command, database):
     before = json.loads(command("status", "--json"))
     assert (before["due"], before["workers"], before["enabled"]) == ({"inactivity": 1}, 0, True)

@@ -283,12 +283,15 @@ def worker(
     dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
 ) -> None:
-    """Extract facts and summarise sessions in the background. Any number may run; Ctrl-C or SIGTERM stops one."""
+    """Extract facts and summarise sessions in the background. Any number may run; Ctrl-C or SIGTERM stops one.
+
+    With --once: exit code 1 if a provider failed.
+    """
     if as_json and not once:
         raise typer.BadParameter("--json goes with --once.")
     from discreet.cli.worker import run_worker
 
-    run_worker(dsn, once=once, as_json=as_json)
+    raise typer.Exit(run_worker(dsn, once=once, as_json=as_json))
 
 
 def main() -> None:

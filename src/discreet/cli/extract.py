@@ -21,6 +21,9 @@ from discreet.worker.one_shot import Extracted, extract_now, preview
 from discreet.worker.one_shot import Progress as Told
 from discreet.worker.providers import BatchProviders
 
+LANGCHAIN = {"google": "google_genai"}
+"""What LangChain calls a provider, where it is another name."""
+
 
 def run_extract(
     dsn: str | None,
@@ -54,7 +57,7 @@ async def _extract(
     settings = load_settings()
     providers = BatchProviders(settings)
     async with open_storage(dsn, settings=settings) as storage:
-        live = _at_once(storage, model)
+        live = _at_once(storage, model, providers)
         redactor = default_redactor()
         try:
             with _bar() as progress:
@@ -83,12 +86,15 @@ async def _extract(
             await providers.aclose()
 
 
-def _at_once(storage: Storage, model: str | None) -> MemorySettings:
+def _at_once(storage: Storage, model: str | None, providers: BatchProviders) -> MemorySettings:
     """Return the settings with a provider that answers now: batches take hours."""
     live = storage.memory_settings.live
     if model is None and live.memory_extraction_provider in ("immediate", "offline"):
         return live
-    chosen = model or f"{live.memory_extraction_provider}:{live.extraction_model}"
+    if model is None:
+        providers.get(live.memory_extraction_provider, live.extraction_model)  # says which key is missing
+    of = LANGCHAIN.get(live.memory_extraction_provider, live.memory_extraction_provider)
+    chosen = model or f"{of}:{live.extraction_model}"
     provider = "offline" if chosen == "offline" else "immediate"
     return live.model_copy(update={"memory_extraction_provider": provider, "memory_extraction_model": chosen})
 
@@ -122,6 +128,7 @@ def _as_dict(found: Extracted, *, dry_run: bool) -> dict[str, object]:
         ],
         "numbers": found.numbers,
         "failed": found.failed,
+        "causes": sorted(found.causes),
         "input_tokens": found.input_tokens,
         "output_tokens": found.output_tokens,
     }
@@ -140,4 +147,5 @@ def _print(found: Extracted, *, dry_run: bool) -> None:
     kept = "nothing was stored" if dry_run else "stored"
     print(f"{found.turns:,} turns in {found.prompts:,} prompts: {numbers or 'nothing found'}; {kept}.")
     if found.failed:
-        print(f"{found.failed:,} prompts got no answer.")
+        causes = ", ".join(sorted(found.causes)) or "no cause is known"
+        print(f"{found.failed:,} prompts got no answer: {causes}.")

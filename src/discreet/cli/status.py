@@ -41,6 +41,7 @@ class Status:
             "prompts": self.background.requests,
             "oldest_prompt_seconds": None if oldest is None else round((datetime.now(UTC) - oldest).total_seconds()),
             "batches": self.background.jobs,
+            "failing": self.background.failing,
             "proposals": self.background.proposals,
             "workers": self.background.workers,
         }

@@ -16,8 +16,10 @@ from discreet.storage import open_storage
 from discreet.worker.beside import make_worker
 
 
-def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> None:
+def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> int:
     """Run until SIGTERM or Ctrl-C; with `once` do what can be done now, and print what that was.
+
+    Return 1 if a provider failed meanwhile, else 0.
 
     Raises:
         StorageError: The database can't be used.
@@ -26,7 +28,10 @@ def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> None:
     if not once:
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
         redact_logs(default_redactor())
-    asyncio.run(_once(dsn, as_json=as_json) if once else _run(dsn))
+    if once:
+        return asyncio.run(_once(dsn, as_json=as_json))
+    asyncio.run(_run(dsn))
+    return 0
 
 
 async def _run(dsn: str | None) -> None:
@@ -41,7 +46,7 @@ async def _run(dsn: str | None) -> None:
         logging.getLogger(__name__).info("worker.stopped")
 
 
-async def _once(dsn: str | None, *, as_json: bool) -> None:
+async def _once(dsn: str | None, *, as_json: bool) -> int:
     settings = load_settings()
     async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
         done = await worker.once()
@@ -52,5 +57,8 @@ async def _once(dsn: str | None, *, as_json: bool) -> None:
     else:
         print(
             f"{done.fired:,} sessions taken, {done.batches:,} batches made, {done.attended:,} looked at; "
-            f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are under way."
+            f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are in batches."
         )
+    if done.problem is not None:
+        print(f"discreet: {done.problem} What waits is tried again.", file=sys.stderr)
+    return 0 if done.problem is None else 1

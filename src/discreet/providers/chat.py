@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.language_models import BaseChatModel
 
 from discreet.errors import ConfigurationError, MissingDependencyError
@@ -35,14 +37,23 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
     provider, model = split_name(name, accepted=ACCEPTED)
     if provider == "openai":
         return openai_chat_model(model, settings)
-    return _langchain_chat_model(provider, model)
+    return _langchain_chat_model(provider, model, _access(provider, settings))
 
 
 def _default_name(settings: Settings) -> str:
     return f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_keys else OFFLINE
 
 
-def _langchain_chat_model(provider: str, model: str) -> BaseChatModel:
+def _access(provider: str, settings: Settings) -> dict[str, Any]:
+    """Return what our settings say of a provider's key and address; LangChain reads the variables that it knows itself."""
+    given = {
+        "anthropic": {"api_key": settings.anthropic_api_key, "base_url": settings.anthropic_base_url},
+        "google_genai": {"google_api_key": settings.google_api_key, "base_url": settings.google_base_url},
+    }
+    return {name: value for name, value in given.get(provider, {}).items() if value is not None}
+
+
+def _langchain_chat_model(provider: str, model: str, access: dict[str, Any]) -> BaseChatModel:
     """Return the model of any provider that the package `langchain` knows."""
     try:
         from langchain.chat_models import init_chat_model  # noqa: PLC0415  # an optional package
@@ -51,7 +62,7 @@ def _langchain_chat_model(provider: str, model: str) -> BaseChatModel:
             f"Models of {provider!r} need the package langchain: pip install 'discreet[langchain]'"
         ) from error
     try:
-        return init_chat_model(model, model_provider=provider)
+        made: BaseChatModel = init_chat_model(model, model_provider=provider, **access)
     except ImportError as error:
         raise MissingDependencyError(f"Models of {provider!r} need one more package. {error}") from error
     except ValueError as error:
@@ -59,3 +70,4 @@ def _langchain_chat_model(provider: str, model: str) -> BaseChatModel:
             f"'{provider}:{model}' can't be set up: unknown provider, or one of its own settings is missing. "
             f"Accepted: {ACCEPTED}."
         ) from error
+    return made

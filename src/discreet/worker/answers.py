@@ -18,6 +18,7 @@ from discreet.ports import TextRedactor
 from discreet.prompts.extraction import extraction_prompt_id
 from discreet.providers.offline.reading import read
 from discreet.redaction.placeholders import SECRET, written
+from discreet.retrieval.dates import named_dates
 from discreet.retrieval.relative_dates import dated
 from discreet.retrieval.telling import teller
 from discreet.retrieval.tokens import tokens
@@ -33,6 +34,9 @@ LEAST_CONFIDENCE = 0.5
 STATED_SHARE = 0.5
 """So many of an item's words, of those that say something, must be the user's in the turns it cites. Dates are resolved, "I" becomes
 "the user", forms of words change: the rest may be the model's."""
+
+SMALL, YEAR_DIGITS = 12, 4
+"""Numbers up to it are written as words too."""
 
 Reason = Literal[
     "malformed",
@@ -177,7 +181,7 @@ def _refusal(
         ("unsure", lambda: item.confidence < LEAST_CONFIDENCE),
         ("question", lambda: text.endswith(("?", "\uff1f"))),
         ("secret", lambda: written(SECRET) in text),
-        ("placeholder", lambda: bool(_NAMED.search(text)) or not _content(text)),
+        ("placeholder", lambda: bool(_NAMED.search(text)) or not _content(text) or _invents_a_value(text, said)),
         ("assistant_text", lambda: copied_from(text, [turn.output_text for turn in sources], said=said)),
         ("not_stated", lambda: not _is_stated(text, said)),
         ("forgotten", lambda: tells_forgotten(text)),
@@ -187,8 +191,26 @@ def _refusal(
 
 def _is_stated(text: str, said: Sequence[str]) -> bool:
     """Whether enough of the words of `text` are the user's own."""
-    words = {word for word in _content(text) if not any(map(str.isdigit, word))}
-    return len(words.intersection(chain.from_iterable(map(tokens, said)))) >= STATED_SHARE * len(words)
+    content, spoken = _content(text), frozenset(chain.from_iterable(map(tokens, said)))
+    figures = {word for word in content if any(map(str.isdigit, word))}
+    if not all(map(_may_be_resolved(text), figures - spoken)):
+        return False
+    words = content - figures
+    return len(words & spoken) >= STATED_SHARE * len(words)
+
+
+def _may_be_resolved(text: str) -> Callable[[str], bool]:
+    """Return whether a figure that nobody said may stand in `text`: as part of a date, or for a word such as "two"."""
+    named = named_dates(text)
+    dates = named.days | named.months | named.years
+    return lambda figure: (
+        figure.isdecimal() and len(figure) <= YEAR_DIGITS and (int(figure) <= SMALL or int(figure) in dates)
+    )
+
+
+def _invents_a_value(text: str, said: Sequence[str]) -> bool:
+    """Whether `text` has a placeholder of a kind that the turns have none of."""
+    return not set(_PLACEHOLDER.findall(text)) <= set(_PLACEHOLDER.findall(" ".join(said)))
 
 
 def _content(text: str) -> frozenset[str]:

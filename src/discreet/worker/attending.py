@@ -58,8 +58,8 @@ class Attendant:
     told: Told | None = None
     """Called with each answer that was applied, and the numbers of what came of it."""
 
-    async def attend(self, job: BatchJob, *, review: bool = False) -> None:
-        """Do what can be done of `job` now, and give it back or end it.
+    async def attend(self, job: BatchJob, *, review: bool = False) -> DiscreetError | None:
+        """Do what can be done of `job` now, and give it back or end it; return what its provider failed with, if it did.
 
         Raises:
             LeaseLostError: Another worker has it.
@@ -70,17 +70,19 @@ class Attendant:
             try:
                 provider = self.providers.get(job.provider, job.model)
                 if job.state == "submitting":
-                    await self._hand_in(job, provider)
+                    await self._hand_in(job, provider, review=review)
                 else:
                     await self._look(job, provider, review=review)
             except (ProviderError, ConfigurationError) as error:
                 await self._failed(job, provider, error)
+                return error
             except asyncio.CancelledError:  # the worker stops: another need not wait for the lease's end
                 with suppress(StorageError):
                     await self.background.jobs.release(job, delay=0.0)
                 raise
+        return None
 
-    async def _hand_in(self, job: BatchJob, provider: BatchProvider) -> None:
+    async def _hand_in(self, job: BatchJob, provider: BatchProvider, *, review: bool) -> None:
         """Hand in what is in `job`. Whoever was at it before may have done so without being able to say it."""
         requests = await self.background.requests.of_job(job)
         if not requests and job.lease_token == 1:
@@ -95,7 +97,7 @@ class Attendant:
         if job.is_cancelled:
             await self._finish(job, "cancelled", is_cancelled=True)
             return
-        prompts = await self._prompts(job, requests, provider)
+        prompts = await self._prompts(job, requests, provider, review=review)
         if not prompts:
             await self._finish(job, "completed")
             return
@@ -129,7 +131,7 @@ class Attendant:
         await self.background.jobs.release(job, delay=POLL_SECONDS if provider_waits(job.provider) else 0.0)
 
     async def _prompts(
-        self, job: BatchJob, requests: Sequence[StoredRequest], provider: BatchProvider
+        self, job: BatchJob, requests: Sequence[StoredRequest], provider: BatchProvider, *, review: bool
     ) -> list[BatchRequest]:
         """Return the prompts that fit into one batch; those that need no model are done, the rest wait for the next one."""
         prompts: list[BatchRequest] = []
@@ -137,7 +139,7 @@ class Attendant:
         for number, request in enumerate(requests):
             made = await make(request, self.background.requests)
             if made.outcome is not None:
-                await self._apply(job, request, made.outcome, review=False)
+                await self._apply(job, request, made.outcome, review=review)
             elif made.prompt is None:
                 await self.background.requests.end(job, request, "cancelled", error="nothing_left")
             else:
@@ -268,7 +270,8 @@ class Attendant:
         """Try later; end the job where that would not help."""
         passing = error.is_passing if isinstance(error, ProviderError) else True
         metrics.extraction_failures.labels(error.code).inc()
-        logger.warning("batch.provider_failed job=%s provider=%s cause=%s", job.job_key, job.provider, error.code)
+        told = (job.job_key, job.provider, error.code, error)  # such errors have no text of users
+        logger.warning("batch.provider_failed job=%s provider=%s cause=%s %s", *told)
         if passing and job.failures < MAX_FAILURES:
             await self.background.jobs.release(job, delay=_retry_delay(job.failures), error=error.code)
         else:

@@ -34,6 +34,8 @@ class Extracted:
     """By name, see docs/extraction.md."""
     failed: int = 0
     """Prompts that got no answer."""
+    causes: set[str] = field(default_factory=set)
+    """Codes of why."""
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -85,6 +87,8 @@ async def extract_now(
         ended = await background.jobs.get(job.job_key)
         settled += sum(ended.figures.get(state, 0) for state in ("applied", "cancelled")) if ended else 0
     found.failed = max(0, made - settled)
+    if found.failed:
+        found.causes |= await background.requests.causes(user_key)
     return found
 
 
@@ -113,8 +117,10 @@ async def preview(
     found = Extracted(prompts=len(requests), turns=sum(len(request.request_ids) for request in requests))
     progress(0, len(requests))
     for done, request in enumerate(requests, 1):
-        if (outcome := await _answered(background, request, provider, model, redactor)) is None:
+        outcome = await _answered(background, request, provider, model, redactor)
+        if isinstance(outcome, str):
             found.failed += 1
+            found.causes.add(outcome)
         else:
             stored = await background.results.preview(request, outcome)
             found.records += [(record, "new" if is_new else "known") for record, is_new in stored]
@@ -127,18 +133,20 @@ async def preview(
 
 async def _answered(
     background: Background, request: StoredRequest, provider: BatchProvider, model: str, redactor: TextRedactor
-) -> Outcome | None:
-    """Return what the provider answers to one prompt; None if it failed."""
+) -> Outcome | str:
+    """Return what the provider answers to one prompt; the code of why it failed if it did."""
     made = await make(request, background.requests)
     if made.prompt is None:
         return made.outcome or Outcome()
     batch_id = await provider.submit(request.custom_id, model, [made.prompt])
     try:
         async for result in provider.results(batch_id):
-            if result.state == "succeeded":
-                return await outcome_of(request, result, background.requests, redactor=redactor, model=model)
+            if result.state != "succeeded":
+                return result.error or result.state
+            answered = await outcome_of(request, result, background.requests, redactor=redactor, model=model)
+            return answered or Outcome()
     except ProviderError:
-        return None
+        return "malformed_answer"
     finally:
         await provider.delete(batch_id)
-    return None
+    return "no_answer"

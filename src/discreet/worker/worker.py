@@ -48,6 +48,8 @@ class Pass:
     """That were made."""
     attended: int = 0
     """Batches that were taken a step further."""
+    problem: str | None = None
+    """What a provider failed with, and what to do about it, if one did."""
 
 
 class Worker:
@@ -79,6 +81,7 @@ class Worker:
         self._collect = collect_seconds
         self._lease = lease_seconds
         self._key = uuid4()
+        self._problem: str | None = None
 
     async def run(self, stopping: asyncio.Event, *, pause: float = PAUSE_SECONDS) -> None:
         """Do one pass after the other until `stopping` is set; what is under way then has `GRACE_SECONDS`."""
@@ -102,12 +105,13 @@ class Worker:
         fired = last = await self.fire()
         while last >= FIRED_AT_ONCE:
             fired += (last := await self.fire())
+        self._problem = None
         batches = attended = 0
         while await self.submit(collect_seconds=0.0):
             batches += 1
         while await self.attend():
             attended += 1
-        return Pass(fired=fired, batches=batches, attended=attended)
+        return Pass(fired=fired, batches=batches, attended=attended, problem=self._problem)
 
     async def fire(self) -> int:
         """Take the turns of sessions that are due; return of how many.
@@ -167,7 +171,8 @@ class Worker:
             limits = self._providers.get(name, model).limits
         except ConfigurationError as error:
             metrics.extraction_failures.labels(error.code).inc()
-            logger.warning("batch.provider_not_made provider=%s cause=%s", name, error.code)
+            logger.warning("batch.provider_not_made provider=%s cause=%s %s", name, error.code, error)
+            self._problem = str(error)
             return None
         if provider_waits(name) and waits.seconds < collect and waits.requests < limits.requests:
             return None
@@ -190,9 +195,11 @@ class Worker:
 
     async def _attend_one(self, job: BatchJob) -> None:
         try:
-            await self._attendant.attend(job, review=self._settings.live.memory_extraction_review)
+            error = await self._attendant.attend(job, review=self._settings.live.memory_extraction_review)
         except LeaseLostError:
             logger.warning("batch.lease_lost job=%s", job.job_key)
+        else:
+            self._problem = self._problem if error is None else str(error)
 
     async def _repeat(self, stopping: asyncio.Event, pause: float) -> None:
         while not stopping.is_set():

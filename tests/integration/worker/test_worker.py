@@ -10,8 +10,8 @@ import pytest
 from testkit.conversations import ScriptedProvider, echo, item, overloaded, talk
 from testkit.sessions import until
 
-from discreet.errors import ConfigurationError, ProviderError
-from discreet.ports import BatchLimits, BatchResult
+from discreet.errors import ConfigurationError, InvalidRecordError, ProviderError, SecretRefusedError
+from discreet.ports import BatchLimits, BatchResult, RollingSummary
 from discreet.state.records import MemoryFilters
 
 SAID = ("I keep two African Grey parrots.", "My daughter Lan starts school in September.", "I work nights at a bakery.")
@@ -108,8 +108,6 @@ async def test_disabled_extraction_takes_nothing(storage, make_worker):
 
 async def test_a_compaction_costs_no_call_and_its_summary_is_the_rolling_one(storage, make_worker, provider, rows):
     worker = make_worker(live={"memory_trigger_compaction": True})
-    from discreet.ports import RollingSummary
-
     await talk(storage, *SAID, at=datetime.now(UTC))
     new = RollingSummary(text="Ann keeps parrots and bakes at night.", rounds=2, last_message_id="a-thread-r1")
     await storage.summaries.commit("ann", "thread", expected=RollingSummary(), new=new)
@@ -125,8 +123,6 @@ async def test_a_compaction_costs_no_call_and_its_summary_is_the_rolling_one(sto
 
 
 async def test_the_model_reads_only_what_the_rolling_summary_does_not_cover(storage, worker, provider, run):
-    from discreet.ports import RollingSummary
-
     await talk(storage, *SAID)
     new = RollingSummary(text="Ann keeps parrots.", rounds=2, last_message_id="a-thread-r1")
     await storage.summaries.commit("ann", "thread", expected=RollingSummary(), new=new)
@@ -341,7 +337,9 @@ async def test_proposals_wait_until_somebody_accepts_them(storage, make_worker, 
     await worker.once()
     assert await facts_of(storage) == []
     proposals = storage.background.proposals
-    first, second, third = await proposals.waiting("ann")
+    waiting = await proposals.waiting("ann")
+    first, second, third = [each for each in waiting if each.record.type != "conversation_summary"]
+    assert len(waiting) == 4
     kept = await proposals.accept("ann", first.proposal_key)
     assert kept.text == first.record.text
     assert (
@@ -350,8 +348,64 @@ async def test_proposals_wait_until_somebody_accepts_them(storage, make_worker, 
     assert await proposals.refuse("ann", third.proposal_key)
     assert not await proposals.refuse("ann", third.proposal_key)
     assert await proposals.accept("ann", first.proposal_key) is None
+    [summary] = await proposals.waiting("ann")
+    assert (await proposals.accept("ann", summary.proposal_key)).type == "conversation_summary"
     assert await proposals.waiting("ann") == []
     assert len(await facts_of(storage)) == 2
+
+
+async def test_with_review_no_word_of_a_session_is_found_before_somebody_says_yes(
+    storage, make_worker, provider, later
+):
+    worker = make_worker(live={"memory_extraction_review": True, "memory_trigger_compaction": True})
+    await talk(storage, *SAID)
+    new = RollingSummary(text="Ann keeps parrots and bakes at night.", rounds=2, last_message_id="a-thread-r1")
+    await storage.summaries.commit("ann", "thread", expected=RollingSummary(), new=new)
+    for _ in range(3):
+        await worker.once()
+        later()
+    assert await storage.memories.search("ann", "Which parrots does she keep, and does she bake at night?") == []
+    waiting = await storage.background.proposals.waiting("ann")
+    [summary] = [each for each in waiting if each.record.type == "conversation_summary"]
+    assert len(waiting) == 4
+    await talk(storage, "I moved to Da Nang.", prefix="s")
+    for _ in range(3):
+        await worker.once()
+        later()
+    waiting = await storage.background.proposals.waiting("ann")
+    assert [each.record.type for each in waiting].count("conversation_summary") == 1  # the newer one
+    assert await storage.background.proposals.get("ann", summary.proposal_key) is None
+    await storage.memories.forget("ann", "moved to Da Nang")
+    left = await storage.background.proposals.waiting("ann")
+    assert not [each for each in left if "Da Nang" in each.record.text or each.record.type == "conversation_summary"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"text": "my password is Horse7!bat" + "tery"}, SecretRefusedError),
+        ({"text": "<EMAIL>"}, InvalidRecordError),
+        ({"text": " "}, InvalidRecordError),
+    ],
+)
+async def test_what_is_accepted_is_checked_as_what_is_extracted(storage, make_worker, later, changes, error):
+    worker = make_worker(live={"memory_extraction_review": True})
+    await talk(storage, SAID[0])
+    for _ in range(2):
+        await worker.once()
+        later()
+    [proposal] = await storage.background.proposals.waiting("ann")
+    with pytest.raises(error):
+        await storage.background.proposals.accept("ann", proposal.proposal_key, **changes)
+    assert await storage.background.proposals.waiting("ann") == [proposal]
+
+
+async def test_what_a_provider_fails_with_is_told(storage, worker, provider):
+    await talk(storage, SAID[0])
+    provider.failing = [("submit", ConfigurationError("Check OPENAI_API_KEY."))]
+    done = await worker.once()
+    assert (done.batches, done.problem) == (1, "Check OPENAI_API_KEY.")
+    assert (await storage.background.watch.status()).failing == {"openai: configuration": 1}
 
 
 async def test_bad_items_are_counted_and_good_ones_kept(storage, worker, provider, later):

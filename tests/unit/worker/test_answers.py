@@ -94,6 +94,9 @@ def test_days_are_counted_from_the_turn():
         ("Sở hữu một con rắn", {}, "Tôi nuôi hai con vẹt.", "not_stated"),
         ("Держит змею", {}, "У меня два попугая.", "not_stated"),
         ("养了一条蛇", {}, "我有两只鹦鹉。", "not_stated"),
+        ("I keep parrots number 4711", {}, "I keep two parrots.", "not_stated"),
+        ("47 11", {}, "I keep two parrots.", "not_stated"),
+        ("I live in <LOCATION> with parrots", {}, "I live here with two parrots.", "placeholder"),
         ("User's name is <PERSON>", {}, "My name is <PERSON>.", "placeholder"),
         ("Tên là <PERSON>", {}, "Tôi tên là <PERSON>.", "placeholder"),
         ("Пользователя зовут <PERSON>", {}, "Меня зовут <PERSON>.", "placeholder"),
@@ -115,6 +118,9 @@ def test_what_is_refused(text, values, said, reason):
         ("Пользователь живёт в Казани", "Я уже три года живу в Казани."),
         ("用户住在河内", "我住在河内三年了。"),
         ("Has a phone number: <PHONE>", "My phone number is <PHONE>."),
+        ("Has 2 cats", "I have two cats."),
+        ("Flew to Hue on 22 November 2026", "I flew to Hue yesterday."),
+        ("Weighs 84 kg", "I weigh 84 kg now."),
     ],
 )
 def test_a_models_own_wording_is_kept(text, said):

@@ -63,6 +63,8 @@ class Status(BaseModel):
     """Batches by state."""
     proposals: int
     """Memories that wait until somebody accepts them."""
+    failing: dict[str, int]
+    """Batches that go on and whose provider failed last, by provider and code of the error."""
 
 
 def make_jobs_router(services: Services) -> APIRouter:
@@ -124,6 +126,7 @@ def make_jobs_router(services: Services) -> APIRouter:
             oldest_request=found.oldest_request and found.oldest_request.astimezone(UTC),
             jobs=found.jobs,
             proposals=found.proposals,
+            failing=found.failing,
         )
 
     return router

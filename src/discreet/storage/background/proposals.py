@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
@@ -9,7 +10,8 @@ from uuid import UUID, uuid4
 
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
-from discreet.errors import EncryptionError
+from discreet.errors import EncryptionError, InvalidRecordError, SecretRefusedError
+from discreet.redaction.placeholders import SECRET, written
 from discreet.state.background import Proposal
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryRecord
@@ -18,12 +20,22 @@ from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.memories import PostgresMemories
 
+_PLACEHOLDER = re.compile(r"<[A-Z][A-Z0-9_]{1,40}>")
+
 MAX_PROPOSALS = 500
 """Of one user: then the oldest go. Nobody reads more, and they are no memories yet."""
 
 _INSERT: LiteralString = """
-INSERT INTO discreet.memory_proposal (user_key, proposal_key, created_at, request_ids, record, sealed_record)
-VALUES (%(user_key)s, %(proposal_key)s, now(), %(request_ids)s, %(record)s, %(sealed_record)s)
+INSERT INTO discreet.memory_proposal (
+    user_key, proposal_key, created_at, request_ids, thread_key, record, sealed_record
+)
+VALUES (
+    %(user_key)s, %(proposal_key)s, now(), %(request_ids)s, %(thread_key)s, %(record)s, %(sealed_record)s
+)
+"""
+
+_OUTDATED: LiteralString = """
+DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND thread_key = %(thread_key)s
 """
 
 _TRIM: LiteralString = f"""
@@ -54,13 +66,22 @@ RETURNING proposal_key
 """
 
 
-async def propose(cursor: Cursor, user_key: UUID, records: Sequence[MemoryRecord], sealer: FieldSealer) -> None:
-    """Let redacted `records` wait. The user must be held."""
+async def propose(
+    cursor: Cursor,
+    user_key: UUID,
+    records: Sequence[MemoryRecord],
+    sealer: FieldSealer,
+    *,
+    thread_key: UUID | None = None,
+) -> None:
+    """Let redacted `records` wait, in the place of what waits of `thread_key` if given. The user must be held."""
+    if thread_key is not None:
+        await cursor.execute(_OUTDATED, {"user_key": user_key, "thread_key": thread_key})
     for record in records:
         key = uuid4()
         plain, sealed = sealer.split(record.model_dump_json(), *_owner(user_key, key))
-        written = {"record": plain, "sealed_record": sealed, "request_ids": record.provenance.turns or []}
-        await cursor.execute(_INSERT, {"user_key": user_key, "proposal_key": key, **written})
+        columns = {"record": plain, "sealed_record": sealed, "request_ids": record.provenance.turns or []}
+        await cursor.execute(_INSERT, {"user_key": user_key, "proposal_key": key, "thread_key": thread_key, **columns})
     if records:
         await cursor.execute(_TRIM, {"user_key": user_key})
 
@@ -123,7 +144,8 @@ class Proposals:
         The proposal goes in the same transaction, so that it is kept once.
 
         Raises:
-            InvalidRecordError: What was changed can't be used.
+            InvalidRecordError: What was changed can't be used, or says nothing but a placeholder.
+            SecretRefusedError: A password, key or token is in it.
         """
         user_key = self._user_key(user)
         found = await self.get(user_key, proposal_key)
@@ -131,6 +153,7 @@ class Proposals:
             return None
         values = found.record.model_dump() | dict(changes or {}) | ({} if text is None else {"text": text})
         prepared = await self._memories.prepare([MemoryRecord(**values)])
+        _check_edited(prepared.records[0])
         async with self._memories.unit_of_work(user_key) as unit:
             if not await _take(unit.cursor, user_key, proposal_key):
                 return None
@@ -148,14 +171,22 @@ class Proposals:
     def _opened(self, row: Mapping[str, Any]) -> Proposal | None:
         owner = _owner(row["user_key"], row["proposal_key"])
         try:
-            written = self._sealer.join(row["record"], row["sealed_record"], *owner)
+            said = self._sealer.join(row["record"], row["sealed_record"], *owner)
         except EncryptionError:
             report_unreadable("proposal", [row["proposal_key"]])
             return None
-        record = MemoryRecord.model_validate_json(written)
+        record = MemoryRecord.model_validate_json(said)
         return Proposal(
             user_key=row["user_key"], proposal_key=row["proposal_key"], created_at=row["created_at"], record=record
         )
+
+
+def _check_edited(record: MemoryRecord) -> None:
+    """Refuse what an extracted item would be refused for, in a redacted record."""
+    if any(written(SECRET) in text for text in (record.text, *record.tags)):
+        raise SecretRefusedError
+    if not re.search(r"\w", _PLACEHOLDER.sub("", record.text)):
+        raise InvalidRecordError("The text says nothing but a placeholder.")
 
 
 async def _take(cursor: Cursor, user_key: UUID, proposal_key: UUID) -> bool:

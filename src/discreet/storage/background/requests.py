@@ -110,6 +110,11 @@ SET state = 'pending', job_key = NULL, attempts = 0, error = NULL, done_at = NUL
 WHERE job_key = %(job_key)s AND state IN ('failed', 'cancelled')
 """
 
+_CAUSES: LiteralString = """
+SELECT DISTINCT error FROM discreet.batch_requests
+WHERE user_key = %(user_key)s AND state IN ('pending', 'submitted', 'failed') AND error IS NOT NULL
+"""
+
 _STATES: LiteralString = """
 SELECT state, count(*) AS requests, sum(input_tokens)::bigint AS input_tokens, sum(output_tokens)::bigint AS output_tokens
 FROM discreet.batch_requests WHERE job_key = %(job_key)s GROUP BY state
@@ -283,6 +288,10 @@ class BatchRequests:
     async def retry(self, job_key: UUID) -> int:
         """Let the failed and cancelled prompts of a job wait for another one; return how many."""
         return await self._run(_RETRY, {"job_key": job_key})
+
+    async def causes(self, user_key: UUID) -> frozenset[str]:
+        """Return the codes of why prompts of a user that wait, or failed, got no answer."""
+        return frozenset(row["error"] for row in await self._rows(_CAUSES, {"user_key": user_key}))
 
     async def figures(self, job: BatchJob) -> dict[str, int]:
         """Return what came of a job, by name: prompts by state, tokens, and the numbers of all outcomes."""

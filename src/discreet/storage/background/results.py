@@ -93,10 +93,10 @@ class BatchResults:
         """Store what an answer comes to and mark its prompt, in one transaction; return the numbers, None if it was done before.
 
         What was stated in turns that the user has had forgotten meanwhile is refused, and a summary of such is made anew. With
-        `review` the memories wait as proposals.
+        `review` the memories wait as proposals, summaries too.
         """
         if outcome.summary is not None:
-            return await self._apply_summary(job, request, outcome)
+            return await self._apply_summary(job, request, outcome, review=review)
         prepared = await self._memories.prepare(outcome.records)
         async with self._memories.unit_of_work(request.user_key, epoch=request.epoch) as unit:
             if not await _mark(unit.cursor, job, request, outcome):
@@ -128,7 +128,9 @@ class BatchResults:
                 raise _PreviewedError  # undoes it
         return previewed
 
-    async def _apply_summary(self, job: BatchJob, request: StoredRequest, outcome: Outcome) -> Mapping[str, int] | None:
+    async def _apply_summary(
+        self, job: BatchJob, request: StoredRequest, outcome: Outcome, *, review: bool
+    ) -> Mapping[str, int] | None:
         assert outcome.summary is not None
         summary = await asyncio.to_thread(redacted_summary, outcome.summary, self._redactor)
         record = MemoryRecord(
@@ -157,9 +159,15 @@ class BatchResults:
                 summary=summary,
                 sealer=self._sealer,
             )
-            await unit.save(prepared)
-            await _note(unit.cursor, request, {"summaries": 1})
-        return {"summaries": 1}
+            if review:
+                await propose(
+                    unit.cursor, request.user_key, prepared.records, self._sealer, thread_key=request.thread_key
+                )
+            else:
+                await unit.save(prepared)
+            numbers = {"summaries": 1} | ({"proposed": 1} if review else {})
+            await _note(unit.cursor, request, numbers)
+        return numbers
 
 
 def text_of(summary: SessionSummary) -> str:

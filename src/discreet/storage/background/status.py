@@ -20,6 +20,10 @@ _REQUESTS: LiteralString = """
 SELECT state, count(*) AS number, min(created_at) FILTER (WHERE state IN ('pending', 'submitted')) AS oldest
 FROM discreet.batch_requests GROUP BY state
 """
+_FAILING: LiteralString = """
+SELECT provider || ': ' || error AS what, count(*) AS number FROM discreet.batch_jobs
+WHERE done_at IS NULL AND error IS NOT NULL GROUP BY 1
+"""
 _PROPOSALS: LiteralString = "SELECT count(*) AS number FROM discreet.memory_proposal"
 _WORKERS: LiteralString = """
 SELECT count(*) AS number FROM discreet.worker WHERE seen_at > now() - make_interval(secs => %(seconds)s)
@@ -48,6 +52,8 @@ class BackgroundStatus:
     """Memories that wait for somebody's yes."""
     workers: int = 0
     """That are alive."""
+    failing: dict[str, int] = field(default_factory=dict)
+    """Batches that go on and whose provider failed last, by provider and code of the error."""
 
 
 class Watch:
@@ -72,6 +78,7 @@ class Watch:
             oldest_request=min((row["oldest"] for row in requests if row["oldest"] is not None), default=None),
             proposals=proposals["number"],
             workers=workers["number"],
+            failing={row["what"]: row["number"] for row in await self._rows(_FAILING)},
         )
 
     async def seen(self, worker_key: UUID) -> None:

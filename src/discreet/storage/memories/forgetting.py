@@ -46,6 +46,10 @@ _UNSUMMARISE: LiteralString = """
 DELETE FROM discreet.session_summary WHERE user_key = %(user_key)s AND thread_key = ANY (%(thread_keys)s)
 """
 
+_UNPROPOSE_SUMMARY: LiteralString = """
+DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND thread_key = ANY (%(thread_keys)s)
+"""
+
 _UNPROPOSE: LiteralString = """
 DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND request_ids && %(request_ids)s::text[]
 """
@@ -106,7 +110,8 @@ async def _forget(
     await delete_entries(cursor, user_key, [record.entry_id for record in (*gone.facts, *gone.told)], rules)
     told = {digest(thread) for thread, _ in gone.rounds} | {digest(r.thread_id) for r in gone.told if r.thread_id}
     if told:  # the summary of a session tells what its rounds told
-        await cursor.execute(_UNSUMMARISE, {"user_key": user_key, "thread_keys": list(told)})
+        for statement in (_UNSUMMARISE, _UNPROPOSE_SUMMARY):
+            await cursor.execute(statement, {"user_key": user_key, "thread_keys": list(told)})
     running = {(asking.thread_id, asking.request_id)}
     marked = [(digest(thread), storable(request)) for thread, request in {*gone.rounds, *running} if thread and request]
     if marked:

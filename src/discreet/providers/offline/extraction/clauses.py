@@ -52,6 +52,7 @@ def statements_of(said: Said, rules: Rules) -> Iterator[Statement]:
     """Give the statements of one sentence in order."""
     clauses = _clauses(said, rules)
     asks = said.asks or any(clause.kind == "bad" for clause in clauses)
+    yield from _inside(said, clauses, rules)
     for run in _runs(clauses, plain(said.text), rules):
         group = next(clause.group for clause in run if clause.group)
         text = said.text[run[0].start : run[-1].end]
@@ -59,6 +60,16 @@ def statements_of(said: Said, rules: Rules) -> Iterator[Statement]:
         text += ")" * (text.count("(") > text.count(")")) + "\uff09" * (text.count("\uff08") > text.count("\uff09"))
         if text and _says_something(text, rules):
             yield Statement(text, group, plainly=not asks and any(clause.kind == "strong" for clause in run))
+
+
+def _inside(said: Said, clauses: Sequence[Clause], rules: Rules) -> Iterator[Statement]:
+    """Give what the clauses that state nothing say by the way: "what can I cook for my vegan wife"."""
+    text = plain(said.text)
+    for clause in clauses:
+        for group in rules.facts if clause.kind == "bad" and HOLE not in text else ():
+            if match := group.inside.search(text, clause.start, clause.end):
+                yield Statement(_trimmed(said.text[slice(*match.span())], rules), group, plainly=False)
+                break
 
 
 def _clauses(said: Said, rules: Rules) -> list[Clause]:
@@ -70,7 +81,10 @@ def _clauses(said: Said, rules: Rules) -> list[Clause]:
         start = cut + rules.lead(text[cut:end])
         if start >= end:
             continue
-        kind, group = _classified(text[start:end], rules, personal=personal, opens=not clauses)
+        goes_on = before in {"strong", "topic"} and not said.asks and rules.begins("relative", text[start:end]) > 0
+        kind, group = _classified(text[start:end], rules, personal=personal, opens=not clauses, goes_on=goes_on)
+        if before == "bad" and group and group.orders and not rules.found("lasting", text[start:end]):
+            kind, group = "bad", None  # it tells how to do what was asked for
         if before == "bad" and (
             kind == "rest" or (kind == "topic" and (said.asks or not rules.begins("subject", text[start:end])))
         ):
@@ -83,10 +97,10 @@ def _clauses(said: Said, rules: Rules) -> list[Clause]:
 
 
 def _answered(clauses: list[Clause]) -> list[Clause]:
-    """Return the clauses of a question without the one that asks, which is the last if no other does."""
-    if any(clause.kind == "bad" for clause in clauses):
-        return clauses
-    return clauses[:-1]
+    """Return the clauses of a question with the one that asks as `bad`, which is the last if no other does."""
+    if clauses and not any(clause.kind == "bad" for clause in clauses):
+        clauses[-1].kind = "bad"
+    return clauses
 
 
 def _cuts(text: str, rules: Rules) -> list[tuple[int, int]]:
@@ -110,15 +124,21 @@ def _blank(text: str) -> int:
     return len(text) - len(text.lstrip(EDGES))
 
 
-def _classified(clause: str, rules: Rules, *, personal: bool, opens: bool) -> tuple[Kind, Group | None]:
+def _classified(clause: str, rules: Rules, *, personal: bool, opens: bool, goes_on: bool) -> tuple[Kind, Group | None]:
     bare = clause.rstrip(EDGES)
     ordered = next((group for group in rules.facts if group.orders and group.strong.match(bare)), None)
     if ordered and HOLE not in bare:
         return "strong", ordered
-    if HOLE in bare or rules.found("asks", bare) or rules.found("veto", bare) or rules.begins("ask", bare):
+    asks = rules.begins("ask", bare) and not goes_on
+    if (
+        asks
+        or HOLE in bare
+        or any(rules.found(mark, bare) for mark in ("asks", "veto"))
+        or rules.begins("request", bare)
+    ):
         return "bad", None
-    if rules.begins("request", bare):
-        return "bad", None
+    if goes_on:
+        return "rest", None
     late = bare[rules.begins("when", bare) :].lstrip()  # "in May", "yesterday" may stand before any fact
     for group in rules.facts:
         frames = [group.strong, group.opening] if opens else [group.strong]
@@ -135,8 +155,11 @@ def _runs(clauses: Sequence[Clause], text: str, rules: Rules) -> Iterator[list[C
     run: list[Clause] = []
     for clause in clauses:
         said = text[clause.start : clause.end].rstrip(EDGES)
-        depends = run and (rules.begins("pronoun", said) or rules.found("back", said))
-        begins = (clause.kind == "strong" and not depends) or (clause.kind == "topic" and not run)
+        depends = rules.found("back", said) or (run and rules.begins("pronoun", said))
+        weak = clause.kind == "topic" or (clause.group is not None and clause.group.weak)
+        is_new = not run or (not weak and rules.begins("anew", said) > 0)
+        vague = clause.group is not None and clause.group.weak and rules.found("vague", said)
+        begins = not depends and not vague and clause.kind in {"strong", "topic"} and is_new
         if clause.kind == "bad" or (begins and run):
             if run:
                 yield run

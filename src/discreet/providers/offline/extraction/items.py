@@ -21,6 +21,8 @@ _PLAIN, _BESIDE = 0.9, 0.75
 """Confidence in what is stated by its form alone, and in what stands beside a question or is told by its topic."""
 _MOST_FOLLOWING: Final = 2
 """Sentences about "her" that still belong to the one that says who she is."""
+_MINOR: Final = 6
+"""Importance up to which a fact may be told by the item before it."""
 _LONGEST: Final = 240
 _MAX_TURN: Final = 6_000
 """Characters that are read; who sends more has pasted it."""
@@ -69,6 +71,7 @@ def found_in(turn: SaidTurn) -> list[Found]:
     """Return what `turn` states, in order."""
     text = _SPACES.sub(" ", unicodedata.normalize("NFC", turn.said[:_MAX_TURN]))
     language = rules(language_of(text))
+    text = language.respell(text)
     found: list[Found] = []
     following = _MOST_FOLLOWING
     for said in own_sentences(text, language):
@@ -78,16 +81,31 @@ def found_in(turn: SaidTurn) -> list[Found]:
                 found[-1].text = joined
             following += 1
             continue
-        following = _MOST_FOLLOWING
-        for statement in statements_of(said, language):
-            found.append(_found(statement, turn, language))
+        each = [_found(statement, turn, language) for statement in statements_of(said, language)]
+        if each and found and following < _MOST_FOLLOWING and _continues(each[0], found[-1], language):
+            found[-1].text += language.stop + each.pop(0).text
+            following += 1
+        else:
+            following = _MOST_FOLLOWING
+        if each:
             following = 0
+        found += each
     return found
 
 
 def _found(statement: Statement, turn: SaidTurn, language: Rules) -> Found:
     text = dated(statement.text, turn.at)
     return Found(text[:1].upper() + text[1:], statement.group, statement.plainly, language)
+
+
+def _continues(each: Found, last: Found, language: Rules) -> bool:
+    """Whether `each` names nobody and belongs to `last`: "I used to smoke. Quit when I turned forty."."""
+    return (
+        not each.group.orders
+        and each.group.importance <= max(last.group.importance, _MINOR)
+        and not language.begins("anew", plain(each.text))
+        and len(last.text) + len(each.text) < _LONGEST
+    )
 
 
 def _goes_on(sentence: str, language: Rules) -> bool:

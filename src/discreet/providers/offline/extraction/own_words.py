@@ -24,7 +24,7 @@ _PASTED: Final = re.compile(
     r"^\s*(?:[>|#{}\[<$]|[-=*_]{3,}|\d{4}-\d\d-\d\d[ T]|\d\d?:\d\d:\d\d|at \w+\.|[\w.-]+@|https?://\S+$|(?:def|class|import|from|SELECT|INSERT|"
     r"const|let|var|function|public|if|for|return)\b.*[;:{(]\s*$|[\w .'-]{1,24}=|[^,\s][^,\n]*(?:,[^\s,][^,\n]*){2,}$)|\t|\s\|\s|\};?$|\\n"
 )
-_FIELD: Final = re.compile(r"^\s*[\w .()/'\"*-]{1,28}\s*[:\uff1a]\s*\S")
+_FIELD: Final = re.compile(r"^\s*[\w .()/'\"*-]{1,28}\s*[:\uff1a]\s*\S|^.*\S\s[—–]\s\S.*\s[—–]\s\S")
 _HEADER: Final = re.compile(
     r"^\s*(?:from|to|subject|cc|date|sent|от кого|от|кому|тема|дата|từ|đến|chủ đề|gửi|发件人|收件人|主题|寄件者|收件者|主旨|日期)\s*[:\uff1a]",
     re.IGNORECASE,

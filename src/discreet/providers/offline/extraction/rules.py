@@ -35,6 +35,10 @@ class Group:
     """Makes a statement of a clause about the user's own."""
     opening: re.Pattern[str]
     """As `strong`, where the clause begins the sentence: it names nobody, and whom it is about has to be the user."""
+    inside: re.Pattern[str]
+    """States such a fact wherever it stands in a question or request: "for my vegan wife"."""
+    weak: bool
+    """Whether its frames are so general that what stands behind another fact goes on with that one."""
     orders: bool
     """Whether such a fact has the form of a request: how the user wants to be answered."""
 
@@ -46,6 +50,8 @@ class Rules:
     marks: Mapping[str, re.Pattern[str]]
     written: Sequence[tuple[re.Pattern[str], str]]
     """Beginnings of a statement, and what is written instead."""
+    respelled: Sequence[tuple[re.Pattern[str], str]]
+    """Words as they are often typed, and as the rules and the reader have them: "im"."""
     stop: str
     """What ends a sentence before the next."""
     facts: Sequence[Group]
@@ -59,6 +65,12 @@ class Rules:
         """Return how many characters a rule of `mark` takes at the beginning of `text`."""
         match = self.marks[mark].match(text)
         return match.end() if match else 0
+
+    def respell(self, text: str) -> str:
+        """Return `text` with the words of `respelled` written out."""
+        for typed, word in self.respelled:
+            text = typed.sub(word, text)
+        return text
 
     def lead(self, text: str) -> int:
         """Return how many characters of introduction stand before what `text` says: "Hi! By the way, since "."""
@@ -99,14 +111,19 @@ def rules(language: Language) -> Rules:
                 compiled(each.get("strong", [])),
                 compiled(each.get("topic", [])),
                 compiled(each.get("opening", [])),
+                compiled(each.get("inside", [])),
+                bool(each.get("weak")),
                 bool(each.get("orders")),
             )
             for name, each in data[kind].items()
         ]
 
     written = [(re.compile(f"^(?:{begins})"), instead) for begins, instead in data.get("written", {}).items()]
+    respelled = [(re.compile(shape.format(typed), re.IGNORECASE), word) for typed, word in data["respelled"].items()]
     marks = {name: compiled(each) for name, each in data["marks"].items()}
-    return Rules(marks, written, "\u3002" if language == "zh" else ". ", groups(ITEM_GROUPS), groups(MOMENT_GROUPS))
+    return Rules(
+        marks, written, respelled, "\u3002" if language == "zh" else ". ", groups(ITEM_GROUPS), groups(MOMENT_GROUPS)
+    )
 
 
 @cache

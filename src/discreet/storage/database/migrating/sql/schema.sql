@@ -372,12 +372,13 @@ CREATE TABLE discreet.session_summary (
 );
 
 -- Memories that wait until somebody accepts them, where a setting asks for that: records as JSON, redacted, sealed likewise.
--- request_ids: of the turns that state it.
+-- request_ids: of the turns that state it. thread_key: the session that a summary tells; NULL for what is none.
 CREATE TABLE discreet.memory_proposal (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
     proposal_key uuid NOT NULL,
     created_at timestamptz NOT NULL,
     request_ids text[] NOT NULL,
+    thread_key uuid,
     record text,
     sealed_record bytea,
     PRIMARY KEY (user_key, proposal_key),

@@ -304,6 +304,7 @@ CREATE TABLE discreet.memory_proposal (
     proposal_key uuid NOT NULL,
     created_at timestamptz NOT NULL,
     request_ids text[] NOT NULL,
+    thread_key uuid,
     record text,
     sealed_record bytea,
     PRIMARY KEY (user_key, proposal_key),
