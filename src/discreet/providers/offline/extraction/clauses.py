@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
 
@@ -58,8 +58,9 @@ def statements_of(said: Said, rules: Rules) -> Iterator[Statement]:
         text = said.text[run[0].start : run[-1].end]
         text = _trimmed(text, rules)
         text += ")" * (text.count("(") > text.count(")")) + "\uff09" * (text.count("\uff08") > text.count("\uff09"))
-        if text and _says_something(text, rules):
-            yield Statement(text, group, plainly=not asks and any(clause.kind == "strong" for clause in run))
+        plainly = not asks and any(clause.kind == "strong" for clause in run)
+        if text and _says_something(text, rules) and (plainly or not group.plain_only):
+            yield Statement(text, group, plainly=plainly)
 
 
 def _inside(said: Said, clauses: Sequence[Clause], rules: Rules) -> Iterator[Statement]:
@@ -68,7 +69,8 @@ def _inside(said: Said, clauses: Sequence[Clause], rules: Rules) -> Iterator[Sta
     for clause in clauses:
         for group in rules.facts if clause.kind == "bad" and HOLE not in text else ():
             if match := group.inside.search(text, clause.start, clause.end):
-                yield Statement(_trimmed(said.text[slice(*match.span())], rules), group, plainly=False)
+                own = _trimmed(said.text[slice(*match.span())], rules)
+                yield Statement(own, replace(group, weak=False), plainly=False)
                 break
 
 

@@ -16,6 +16,7 @@ from discreet.providers.offline.reading import language_of
 from discreet.retrieval.dedup import judge
 from discreet.retrieval.fact_features import wording
 from discreet.retrieval.relative_dates import dated
+from discreet.retrieval.tokens import tokens
 
 _PLAIN, _BESIDE = 0.9, 0.75
 """Confidence in what is stated by its form alone, and in what stands beside a question or is told by its topic."""
@@ -23,6 +24,9 @@ _MOST_FOLLOWING: Final = 2
 """Sentences about "her" that still belong to the one that says who she is."""
 _MINOR: Final = 6
 """Importance up to which a fact may be told by the item before it."""
+_LEAST_WORDS = 3
+"""Of those that say something, in what a general frame finds; in Vietnamese syllables."""
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LONGEST: Final = 240
 _MAX_TURN: Final = 6_000
 """Characters that are read; who sends more has pasted it."""
@@ -51,6 +55,13 @@ class Found:
             "sources": list(dict.fromkeys(self.sources)),
             "action": "nothing" if any(_says(each, self.text) for each in known) else "add",
         }
+
+    def says_enough(self) -> bool:
+        """Whether it tells something by itself: "I went back" does not. What a frame of its own finds, does."""
+        if not self.group.weak or _HAN.search(self.text):
+            return True
+        words = sum(" " not in token for token in tokens(self.text))
+        return words >= _LEAST_WORDS
 
     def moments(self) -> Iterator[dict[str, Any]]:
         """Give the moment that it is, if it is one."""
@@ -90,7 +101,7 @@ def found_in(turn: SaidTurn) -> list[Found]:
         if each:
             following = 0
         found += each
-    return found
+    return [each for each in found if each.says_enough()]
 
 
 def _found(statement: Statement, turn: SaidTurn, language: Rules) -> Found:

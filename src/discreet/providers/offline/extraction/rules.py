@@ -39,6 +39,8 @@ class Group:
     """States such a fact wherever it stands in a question or request: "for my vegan wife"."""
     weak: bool
     """Whether its frames are so general that what stands behind another fact goes on with that one."""
+    plain_only: bool
+    """Whether its frames count in plain sentences alone, and not beside a question."""
     orders: bool
     """Whether such a fact has the form of a request: how the user wants to be answered."""
 
@@ -113,6 +115,7 @@ def rules(language: Language) -> Rules:
                 compiled(each.get("opening", [])),
                 compiled(each.get("inside", [])),
                 bool(each.get("weak")),
+                bool(each.get("plain_only")),
                 bool(each.get("orders")),
             )
             for name, each in data[kind].items()
