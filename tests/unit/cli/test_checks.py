@@ -75,7 +75,7 @@ def test_a_service_of_several_processes_that_has_all_it_needs(diagnosed):
         ({"EXTRACTION": "false"}, "extraction", "ok", "Off"),
         ({"WORKER": "true"}, "extraction", "ok", "By rules, in four languages. In the server's process."),
         ({"EXTRACTION_PROVIDER": "google"}, "extraction", "fail", "GOOGLE_API_KEY"),
-        ({"EXTRACTION_PROVIDER": "immediate", "CHAT_MODEL": "offline"}, "extraction", "ok", "model offline"),
+        ({"EXTRACTION_PROVIDER": "immediate", "CHAT_MODEL": "offline"}, "extraction", "ok", "By immediate"),
         ({"OPENAI_API_KEY": "any"}, "extraction", "ok", "By openai, model gpt-4o-mini"),
         ({"TURN_VAULT": "postgres"}, "encryption keys", "fail", "discreet key"),
         ({"SPILL": "true"}, "encryption keys", "fail", "DISCREET_SPILL"),
