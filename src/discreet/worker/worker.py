@@ -222,7 +222,7 @@ class Worker:
             pass
         while not stopping.is_set() and await self.attend():
             pass
-        jobs = (await self._background.watch.status()).jobs
+        jobs = await self._background.watch.jobs()
         for state in get_args(JobState):
             metrics.batch_jobs.labels(state).set(jobs.get(state, 0))
 

@@ -69,17 +69,21 @@ class Watch:
 
     async def status(self) -> BackgroundStatus:
         """Return the numbers."""
-        jobs = await self._rows(_JOBS)
+        jobs = await self.jobs()
         requests = await self._rows(_REQUESTS)
         [proposals], [workers] = await self._rows(_PROPOSALS), await self._rows(_WORKERS, seconds=ALIVE_SECONDS)
         return BackgroundStatus(
-            jobs={row["state"]: row["number"] for row in jobs},
+            jobs=jobs,
             requests={row["state"]: row["number"] for row in requests},
             oldest_request=min((row["oldest"] for row in requests if row["oldest"] is not None), default=None),
             proposals=proposals["number"],
             workers=workers["number"],
             failing={row["what"]: row["number"] for row in await self._rows(_FAILING)},
         )
+
+    async def jobs(self) -> dict[str, int]:
+        """Return how many batches there are, by state. Of prompts there are far more, and `status` counts them."""
+        return {row["state"]: row["number"] for row in await self._rows(_JOBS)}
 
     async def seen(self, worker_key: UUID) -> None:
         """Note that a worker is alive."""
