@@ -234,8 +234,6 @@ async def test_a_provider_that_refuses_ends_the_job_and_its_prompts_wait(storage
 
 
 async def test_a_missing_key_keeps_the_prompts(storage, make_worker, settings, rows):
-    from discreet.worker import BatchProviders, Worker  # noqa: F401
-
     await talk(storage, SAID[0])
     worker = make_worker()
 
@@ -343,7 +341,7 @@ async def test_proposals_wait_until_somebody_accepts_them(storage, make_worker, 
     kept = await proposals.accept("ann", first.proposal_key)
     assert kept.text == first.record.text
     assert (
-        await proposals.accept("ann", second.proposal_key, text="I keep three parrots.")
+        await proposals.accept("ann", second.proposal_key, changes={"text": "I keep three parrots."})
     ).text == "I keep three parrots."
     assert await proposals.refuse("ann", third.proposal_key)
     assert not await proposals.refuse("ann", third.proposal_key)
@@ -396,7 +394,7 @@ async def test_what_is_accepted_is_checked_as_what_is_extracted(storage, make_wo
         later()
     [proposal] = await storage.background.proposals.waiting("ann")
     with pytest.raises(error):
-        await storage.background.proposals.accept("ann", proposal.proposal_key, **changes)
+        await storage.background.proposals.accept("ann", proposal.proposal_key, changes=changes)
     assert await storage.background.proposals.waiting("ann") == [proposal]
 
 

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from discreet.driver_errors import storage_errors
 from discreet.errors import LeaseLostError
 from discreet.state.background import BatchJob, JobState
+from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry
 from discreet.storage.database.users.users import Cursor
@@ -127,12 +128,12 @@ class BatchJobs:
     async def open(self, provider: str, model: str, *, lease_seconds: float) -> BatchJob:
         """Make a job, held by the caller for so long. The provider is told its job_key before anything else."""
         given = {"job_key": uuid4(), "provider": provider, "model": model, "seconds": lease_seconds}
-        [row] = await self._rows(_OPEN, given)
+        [row] = await fetch(self._pool, _OPEN, given)
         return BatchJob(**row)
 
     async def claim(self, *, lease_seconds: float, only: UUID | None = None) -> BatchJob | None:
         """Take the job that is due longest and that nobody holds; None if there is none."""
-        rows = await self._rows(_CLAIM, {"seconds": lease_seconds, "only": only})
+        rows = await fetch(self._pool, _CLAIM, {"seconds": lease_seconds, "only": only})
         return BatchJob(**rows[0]) if rows else None
 
     async def extend(self, job: BatchJob, *, lease_seconds: float) -> bool:
@@ -161,13 +162,11 @@ class BatchJobs:
     async def open_spare(self, job: BatchJob, batch_id: str, *, delay: float) -> None:
         """Make a job, to be ended, of a batch that was handed in for `job` when another worker had taken that over."""
         given = {"job_key": uuid4(), "provider": job.provider, "model": job.model, "batch_id": batch_id, "delay": delay}
-        with storage_errors():
-            async with self._pool.connection() as conn:
-                await conn.execute(_OPEN_SPARE, given)
+        await run(self._pool, _OPEN_SPARE, given)
 
     async def shares_batch(self, job: BatchJob) -> bool:
         """Whether another job has the same batch."""
-        [row] = await self._rows(_SHARES, {"batch_id": job.batch_id, "job_key": job.job_key})
+        [row] = await fetch(self._pool, _SHARES, {"batch_id": job.batch_id, "job_key": job.job_key})
         return bool(row["shares"])
 
     async def submitted(self, job: BatchJob, batch_id: str, *, requests: int) -> None:
@@ -212,27 +211,22 @@ class BatchJobs:
 
     async def cancel(self, job_key: UUID) -> BatchJob | None:
         """Ask for the end of a job; None if there is none of that key that goes on."""
-        rows = await self._rows(_CANCEL, {"job_key": job_key})
+        rows = await fetch(self._pool, _CANCEL, {"job_key": job_key})
         return BatchJob(**rows[0]) if rows else None
 
     async def get(self, job_key: UUID) -> BatchJob | None:
         """Return one job; None if there is none of that key."""
-        rows = await self._rows(_READ + " WHERE job_key = %(job_key)s", {"job_key": job_key})
+        rows = await fetch(self._pool, _READ + " WHERE job_key = %(job_key)s", {"job_key": job_key})
         return BatchJob(**rows[0]) if rows else None
 
     async def latest(self, *, limit: int = 50, before: tuple[datetime, UUID] | None = None) -> Sequence[BatchJob]:
         """Return at most `limit` jobs, newest first; `before`: created_at and job_key of the last one seen."""
         before_at, key = before or (None, None)
-        rows = await self._rows(_LIST, {"limit": max(0, limit), "before_at": before_at, "before": key})
+        rows = await fetch(self._pool, _LIST, {"limit": max(0, limit), "before_at": before_at, "before": key})
         return [BatchJob(**row) for row in rows]
 
     async def _held(self, statement: LiteralString, job: BatchJob, **given: Any) -> dict[str, Any]:
-        rows = await self._rows(statement, {"job_key": job.job_key, "lease_token": job.lease_token, **given})
+        rows = await fetch(self._pool, statement, {"job_key": job.job_key, "lease_token": job.lease_token, **given})
         if not rows:
             raise LeaseLostError
         return rows[0]
-
-    async def _rows(self, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (await cursor.execute(statement, given)).fetchall()

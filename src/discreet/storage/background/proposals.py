@@ -9,12 +9,12 @@ from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 from discreet.access.user_keys import UserKeys
-from discreet.driver_errors import storage_errors
 from discreet.errors import EncryptionError, InvalidRecordError, SecretRefusedError
 from discreet.redaction.placeholders import SECRET, written
 from discreet.state.background import Proposal
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryRecord
+from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.users import Cursor
@@ -119,9 +119,7 @@ class Proposals:
             after_at, last = after or (None, None)
             wanted = limit - len(found)
             asked = {"user_key": key, "limit": wanted, "after_at": after_at, "after": last}
-            with storage_errors():
-                async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                    rows = await (await cursor.execute(_LIST, asked)).fetchall()
+            rows = await fetch(self._pool, _LIST, asked)
             found += [opened for row in rows if (opened := self._opened(row)) is not None]
             if len(rows) < wanted:
                 break
@@ -131,15 +129,13 @@ class Proposals:
     async def get(self, user: str | UUID, proposal_key: UUID) -> Proposal | None:
         """Return one proposal of a user, whom their id or their user_key names; None if there is none of that key."""
         asked = {"user_key": self._user_key(user), "proposal_key": proposal_key}
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                row = await (await cursor.execute(_GET, asked)).fetchone()
+        row = next(iter(await fetch(self._pool, _GET, asked)), None)
         return None if row is None else self._opened(row)
 
     async def accept(
-        self, user: str | UUID, proposal_key: UUID, *, text: str | None = None, changes: Mapping[str, Any] | None = None
+        self, user: str | UUID, proposal_key: UUID, *, changes: Mapping[str, Any] | None = None
     ) -> MemoryRecord | None:
-        """Keep a proposal as a memory, with another `text` or other fields if given; None if there is none of that key.
+        """Keep a proposal as a memory, with other fields if `changes` gives them; None if there is none of that key.
 
         The proposal goes in the same transaction, so that it is kept once.
 
@@ -151,7 +147,7 @@ class Proposals:
         found = await self.get(user_key, proposal_key)
         if found is None:
             return None
-        values = found.record.model_dump() | dict(changes or {}) | ({} if text is None else {"text": text})
+        values = found.record.model_dump() | dict(changes or {})
         prepared = await self._memories.prepare([MemoryRecord(**values)])
         _check_edited(prepared.records[0])
         async with self._memories.unit_of_work(user_key) as unit:
@@ -161,9 +157,8 @@ class Proposals:
 
     async def refuse(self, user: str | UUID, proposal_key: UUID) -> bool:
         """Drop a proposal; False if there is none of that key."""
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await _take(cursor, self._user_key(user), proposal_key)
+        given = {"user_key": self._user_key(user), "proposal_key": proposal_key}
+        return await run(self._pool, _TAKE, given) > 0
 
     def _user_key(self, user: str | UUID) -> UUID:
         return user if isinstance(user, UUID) else self._key_of(check_user_id(user))

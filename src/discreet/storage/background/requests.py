@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MemoryFilters, MemoryRecord, MemoryType, TurnRecord
 from discreet.storage.background.jobs import RETENTION_DAYS, BatchJobs
+from discreet.storage.background.statements import fetch, run
 from discreet.storage.background.summaries import READ_SUMMARY, summary_from
 from discreet.storage.conversation.summaries import text_of_summary
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
@@ -232,7 +232,7 @@ class BatchRequests:
 
     async def waiting(self, user_key: UUID | None = None) -> Waiting:
         """Return how many prompts wait for a batch, of one user if given."""
-        [row] = await self._rows(_WAITING, {"only": user_key})
+        [row] = await fetch(self._pool, _WAITING, {"only": user_key})
         return Waiting(requests=row["requests"], seconds=float(row["seconds"] or 0.0))
 
     async def assign(self, job: BatchJob, *, limit: int, user_key: UUID | None = None) -> list[StoredRequest]:
@@ -240,14 +240,14 @@ class BatchRequests:
 
         Others who do the same at the same moment get other ones.
         """
-        found = await self._rows(_PENDING, {"limit": limit, "only": user_key})
+        found = await fetch(self._pool, _PENDING, {"limit": limit, "only": user_key})
         if found:
             await self._run_held(job, _ASSIGN, {"job_key": job.job_key, **_keys(found)})
         return await self.of_job(job)
 
     async def of_job(self, job: BatchJob) -> list[StoredRequest]:
         """Return the prompts of `job` whose result is still to come."""
-        rows = await self._rows(_OF_JOB, {"job_key": job.job_key})
+        rows = await fetch(self._pool, _OF_JOB, {"job_key": job.job_key})
         return [StoredRequest(**{**row, "request_ids": tuple(row["request_ids"])}) for row in rows]
 
     async def give_back(self, job: BatchJob, requests: Sequence[StoredRequest]) -> None:
@@ -287,20 +287,20 @@ class BatchRequests:
 
     async def retry(self, job_key: UUID) -> int:
         """Let the failed and cancelled prompts of a job wait for another one; return how many."""
-        return await self._run(_RETRY, {"job_key": job_key})
+        return await run(self._pool, _RETRY, {"job_key": job_key})
 
     async def causes(self, user_key: UUID) -> frozenset[str]:
         """Return the codes of why prompts of a user that wait, or failed, got no answer."""
-        return frozenset(row["error"] for row in await self._rows(_CAUSES, {"user_key": user_key}))
+        return frozenset(row["error"] for row in await fetch(self._pool, _CAUSES, {"user_key": user_key}))
 
     async def figures(self, job: BatchJob) -> dict[str, int]:
         """Return what came of a job, by name: prompts by state, tokens, and the numbers of all outcomes."""
         figures: dict[str, int] = {"input_tokens": 0, "output_tokens": 0}
-        for row in await self._rows(_STATES, {"job_key": job.job_key}):
+        for row in await fetch(self._pool, _STATES, {"job_key": job.job_key}):
             figures[row["state"]] = row["requests"]
             figures["input_tokens"] += row["input_tokens"]
             figures["output_tokens"] += row["output_tokens"]
-        outcomes = await self._rows(_OUTCOMES, {"job_key": job.job_key})
+        outcomes = await fetch(self._pool, _OUTCOMES, {"job_key": job.job_key})
         return figures | {row["name"]: row["number"] for row in outcomes}
 
     async def extraction_material(self, request: StoredRequest) -> ExtractionMaterial:
@@ -313,7 +313,8 @@ class BatchRequests:
 
     async def begin_summary(self, request: StoredRequest) -> None:
         """Note what was forgotten so far: if more is when the answer comes, the summary is made anew."""
-        await self._run(
+        await run(
+            self._pool,
             _BEGIN_SUMMARY,
             {"user_key": request.user_key, "request_key": request.request_key, "thread_key": request.thread_key},
         )
@@ -329,8 +330,8 @@ class BatchRequests:
     async def summary_material(self, request: StoredRequest) -> SummaryMaterial:
         """Return what the session of `request` is summarised from, as it stands now."""
         given = {"user_key": request.user_key, "thread_key": request.thread_key}
-        rolling = next(iter(await self._rows(_COMPACTION, given)), None)
-        stored = next(iter(await self._rows(READ_SUMMARY, given)), None)
+        rolling = next(iter(await fetch(self._pool, _COMPACTION, given)), None)
+        stored = next(iter(await fetch(self._pool, READ_SUMMARY, given)), None)
         earlier = None if stored is None else summary_from(stored, self._sealer)
         text = "" if rolling is None else text_of_summary(rolling, self._sealer)
         ends = [earlier.ended_at] if earlier else []
@@ -347,21 +348,11 @@ class BatchRequests:
 
     async def _turns(self, statement: LiteralString, request: StoredRequest, **given: Any) -> list[TurnRecord]:
         of = {"user_key": request.user_key, "thread_key": request.thread_key, "thread_id": request.thread_id}
-        return turns_from(await self._rows(statement, {**of, **given}), self._sealer)
+        return turns_from(await fetch(self._pool, statement, {**of, **given}), self._sealer)
 
     async def _run_held(self, job: BatchJob, statement: LiteralString, given: Mapping[str, Any]) -> int:
         async with self._jobs.holding(job) as cursor:
             return (await cursor.execute(statement, given)).rowcount
-
-    async def _run(self, statement: LiteralString, given: Mapping[str, Any]) -> int:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return (await cursor.execute(statement, given)).rowcount
-
-    async def _rows(self, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (await cursor.execute(statement, given)).fetchall()
 
 
 def _keys(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[UUID]]:

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 from discreet.driver_errors import storage_errors
 from discreet.state.background import PendingSession, RequestKind, StoredRequest, Trigger
 from discreet.state.records import TurnRecord
+from discreet.storage.background.statements import fetch
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
@@ -140,9 +141,7 @@ class SessionQueue:
         """
         since, user, thread = after or (None, None, None)
         asked = {"since": since, "user": user, "thread": thread, "limit": limit}
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                rows = await (await cursor.execute(_PENDING, asked)).fetchall()
+        rows = await fetch(self._pool, _PENDING, asked)
         return [PendingSession(**row) for row in rows]
 
     async def threads_of(self, user_key: UUID, *, after: datetime | None = None) -> list[UUID]:
@@ -152,9 +151,7 @@ class SessionQueue:
             StorageError: The database failed.
         """
         asked = {"user_key": user_key, "after": after}
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                rows = await (await cursor.execute(_OF_USER, asked)).fetchall()
+        rows = await fetch(self._pool, _OF_USER, asked)
         return [row["thread_key"] for row in rows]
 
     async def turns_of(self, user_key: UUID, thread_key: UUID) -> list[TurnRecord]:
@@ -163,7 +160,9 @@ class SessionQueue:
         Raises:
             StorageError: The database failed.
         """
-        return turns_from(await self._rows(_ALL_TURNS, user_key, thread_key), self._sealer)
+        return turns_from(
+            await fetch(self._pool, _ALL_TURNS, {"user_key": user_key, "thread_key": thread_key}), self._sealer
+        )
 
     async def forgotten(self, user_key: UUID, thread_key: UUID) -> frozenset[str]:
         """Return the request_ids of the rounds of a session that no prompt may tell any more.
@@ -171,15 +170,8 @@ class SessionQueue:
         Raises:
             StorageError: The database failed.
         """
-        rows = await self._rows(_FORGOTTEN, user_key, thread_key)
+        rows = await fetch(self._pool, _FORGOTTEN, {"user_key": user_key, "thread_key": thread_key})
         return frozenset(row["request_id"] for row in rows)
-
-    async def _rows(self, statement: LiteralString, user_key: UUID, thread_key: UUID) -> list[dict[str, Any]]:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (
-                    await cursor.execute(statement, {"user_key": user_key, "thread_key": thread_key})
-                ).fetchall()
 
     async def take(
         self,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
+from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
 
 ALIVE_SECONDS = 60.0
@@ -70,35 +70,28 @@ class Watch:
     async def status(self) -> BackgroundStatus:
         """Return the numbers."""
         jobs = await self.jobs()
-        requests = await self._rows(_REQUESTS)
-        [proposals], [workers] = await self._rows(_PROPOSALS), await self._rows(_WORKERS, seconds=ALIVE_SECONDS)
+        requests = await fetch(self._pool, _REQUESTS, {})
+        [proposals], [workers] = (
+            await fetch(self._pool, _PROPOSALS, {}),
+            await fetch(self._pool, _WORKERS, {"seconds": ALIVE_SECONDS}),
+        )
         return BackgroundStatus(
             jobs=jobs,
             requests={row["state"]: row["number"] for row in requests},
             oldest_request=min((row["oldest"] for row in requests if row["oldest"] is not None), default=None),
             proposals=proposals["number"],
             workers=workers["number"],
-            failing={row["what"]: row["number"] for row in await self._rows(_FAILING)},
+            failing={row["what"]: row["number"] for row in await fetch(self._pool, _FAILING, {})},
         )
 
     async def jobs(self) -> dict[str, int]:
         """Return how many batches there are, by state. Of prompts there are far more, and `status` counts them."""
-        return {row["state"]: row["number"] for row in await self._rows(_JOBS)}
+        return {row["state"]: row["number"] for row in await fetch(self._pool, _JOBS, {})}
 
     async def seen(self, worker_key: UUID) -> None:
         """Note that a worker is alive."""
-        await self._run(_SEEN, worker_key)
+        await run(self._pool, _SEEN, {"worker_key": worker_key})
 
     async def gone(self, worker_key: UUID) -> None:
         """Note that a worker has ended."""
-        await self._run(_GONE, worker_key)
-
-    async def _run(self, statement: LiteralString, worker_key: UUID) -> None:
-        with storage_errors():
-            async with self._pool.connection() as conn:
-                await conn.execute(statement, {"worker_key": worker_key})
-
-    async def _rows(self, statement: LiteralString, **given: Any) -> list[dict[str, Any]]:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (await cursor.execute(statement, given)).fetchall()
+        await run(self._pool, _GONE, {"worker_key": worker_key})

@@ -1,0 +1,31 @@
+"""Run one statement on a connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, LiteralString
+
+from discreet.driver_errors import storage_errors
+from discreet.storage.database.connecting.pool import Pool
+
+
+async def fetch(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of `statement`, read in binary.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    with storage_errors():
+        async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            return await (await cursor.execute(statement, given)).fetchall()
+
+
+async def run(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> int:
+    """Return how many rows `statement` wrote.
+
+    Raises:
+        StorageError: The database failed; nothing was written.
+    """
+    with storage_errors():
+        async with pool.connection() as conn:
+            return (await conn.execute(statement, given)).rowcount
