@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
@@ -82,7 +83,7 @@ async def test_after_a_restart_a_new_message_goes_on_too(house, run, loop):
 async def test_a_number_given_as_an_answer_is_not_stored(house, run, pin):
     """Two questions in one node: what was answered to the first has to be known when the second is answered."""
     used: list[Any] = []
-    number = "4711" if "4711" in str(pin) else str(pin)
+    number = re.compile(rf"(?<![\w.-]){'4711' if '4711' in str(pin) else pin}(?![\w-])")  # no piece of an id
 
     def graph(saver: Any) -> Any:
         def ask(state: MessagesState) -> dict[str, Any]:
@@ -98,11 +99,11 @@ async def test_a_number_given_as_an_answer_is_not_stored(house, run, pin):
         asking = graph(saver)
         await run(asking, {"messages": [house.user("ask")]}, house.config)
         await run(asking, Command(resume=pin), house.config)
-        assert number not in await decoded(house), "the number is in a row while the second question waits"
+        assert not number.search(await decoded(house)), "the number is in a row while the second question waits"
         await run(asking, Command(resume=pin), house.config)
     assert used == [pin, pin]
     assert await house.after_restart(graph) == [("human", "ask"), ("ai", "done")]
-    assert number not in await decoded(house), "the number is in a row"
+    assert not number.search(await decoded(house)), "the number is in a row"
     if isinstance(pin, int) and pin > 4711:
         house.check(str(pin), struct.pack(">Q", pin))
     house.check()
