@@ -116,13 +116,19 @@ class Shop:
         self.plan = f"plan {self.word}"
         """What the model says beside a call of a tool: stored if the turn pauses, since the user has read it then."""
 
+    def raw(self, what: str) -> str:
+        """Return what no database may hold, and no other test says: a file of the server has what several of them wrote."""
+        return f"raw {what} {self.word}"
+
     def _answer(self, messages: list[BaseMessage]) -> AIMessage:
         asked = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
         said = messages[asked].text.split()
         orders = ORDER.findall(messages[asked].text)
         given = [message for message in messages[asked:] if isinstance(message, ToolMessage)]
         if orders and not given:
-            calls = [{"name": name, "args": {"query": "raw query"}, "id": f"call-{uuid4().hex}"} for name in orders]
+            calls = [
+                {"name": name, "args": {"query": self.raw("query")}, "id": f"call-{uuid4().hex}"} for name in orders
+            ]
             return AIMessage(f"let me plan {' '.join(said[2:3])}", tool_calls=calls)
         return AIMessage(f"answer to {' '.join(said[:2])} after {len(given)} results")
 
@@ -136,7 +142,7 @@ class Shop:
             self.attempts.append("note")
             self.in_tool()
             self.runs.append("note")
-            return "raw result"
+            return self.raw("result")
 
         @tool
         def fail(query: str) -> str:
@@ -146,15 +152,15 @@ class Shop:
                 self.before_failing()
                 raise LookupError("raw error")
             self.runs.append("fail")
-            return "raw result"
+            return self.raw("result")
 
         @tool
         def ask(query: str) -> str:
             """Ask, then act."""
             self.attempts.append("ask")
-            answer = interrupt({"question": "raw question"})
+            answer = interrupt({"question": self.raw("question")})
             self.runs.append(f"ask {answer}")
-            return f"raw result {answer}"
+            return f"{self.raw('result')} {answer}"
 
         @tool
         def ask_twice(query: str) -> str:
@@ -162,7 +168,7 @@ class Shop:
             self.attempts.append("ask_twice")
             answers = [interrupt("raw first"), interrupt("raw second")]
             self.runs.append(f"ask_twice {answers}")
-            return "raw result"
+            return self.raw("result")
 
         return [note, fail, ask, ask_twice]
 
@@ -200,7 +206,7 @@ class Shop:
         text = state["messages"][-1].text
         if "gate:ask" in text:
             self.attempts.append("gate")
-            self.runs.append(f"gate {interrupt('raw question')}")
+            self.runs.append(f"gate {interrupt(self.raw('question'))}")
         if "gate:note" in text:
             self.in_tool()
             self.runs.append("gate")

@@ -62,7 +62,7 @@ async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, words
     shop.in_tool = lambda: None
     relay.up()
     await talk.invoke(shop.say("and now"), **durability)
-    assert words_on_disk({shop.email, "raw result", shop.plan, "raw query"}) == set()
+    assert words_on_disk({shop.email, shop.raw("result"), shop.plan, shop.raw("query")}) == set()
 
 
 async def test_an_outage_that_ends_within_the_turn_is_not_noticed(rows, relay, shop):
@@ -122,7 +122,7 @@ def asking_after_an_outage(shop, relay):
 
     def ask(_):
         relay.down()
-        shop.runs.append(f"ask {interrupt('raw question')}")
+        shop.runs.append(f"ask {interrupt(shop.raw('question'))}")
 
     builder = StateGraph(InputState)
     builder.add_node("prepare", lambda _: {})
@@ -155,9 +155,9 @@ async def test_an_answer_to_a_question_whose_stub_was_lost_never_acts(rows, rela
     there = rows.talk(asking_after_an_outage(shop, relay))
     with suppress(TransientStateLostError):
         result = await there.invoke(Command(resume="yes"), **durability)
-        assert "raw question" in str(result["__interrupt__"])
+        assert shop.raw("question") in str(result["__interrupt__"])
     assert shop.runs == []
-    assert words_on_disk({shop.email, "raw question"}) == set()
+    assert words_on_disk({shop.email, shop.raw("question")}) == set()
 
 
 async def test_the_process_that_asked_can_be_answered_after_the_outage(rows, relay, shop, durability):

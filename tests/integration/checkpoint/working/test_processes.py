@@ -75,7 +75,7 @@ async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed,
         "a:answer to",
     ]
     assert sum(shop.word in text for text in said((await talk.state()).values)) == 2
-    assert words_on_disk({shop.email, "raw result", shop.plan, "raw query"}) == set()
+    assert words_on_disk({shop.email, shop.raw("result"), shop.plan, shop.raw("query")}) == set()
 
 
 async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database):

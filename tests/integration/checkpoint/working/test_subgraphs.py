@@ -48,7 +48,7 @@ def counting(shop, *, checkpointer):
     def act(state):
         text = state["messages"][-1].text
         if "pause" in text:
-            shop.runs.append(f"pause {interrupt('raw question')}")
+            shop.runs.append(f"pause {interrupt(shop.raw('question'))}")
         if "fail" in text and shop.broken:
             raise LookupError("raw")
         shop.attempts.append(" | ".join(" ".join(seen.split()[:2]) for seen in state["seen"]))
@@ -105,7 +105,7 @@ async def test_a_subgraph_that_no_policy_names_begins_anew_each_turn(rows, shop,
 @pytest.mark.parametrize("policy", [UNNAMED, POLICY], ids=["unnamed", "named"])
 async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop, durability, policy, words_on_disk):
     def act(state):
-        return {"seen": [interrupt("raw question")]} if "pause" in state["messages"][-1].text else {}
+        return {"seen": [interrupt(shop.raw("question"))]} if "pause" in state["messages"][-1].text else {}
 
     builder = StateGraph(Own)
     builder.add_node("note", lambda _: {"seen": [f"inside {shop.word}"]})
@@ -116,7 +116,7 @@ async def test_of_a_subgraph_that_no_policy_names_nothing_is_on_disk(rows, shop,
     await talk.invoke(shop.say("first one"), **durability)
     await talk.invoke(shop.say("pause here"), **durability)
     inside = {f"inside {shop.word}"}
-    assert words_on_disk({*inside, "raw question", shop.email}) == (inside if policy is POLICY else set())
+    assert words_on_disk({*inside, shop.raw("question"), shop.email}) == (inside if policy is POLICY else set())
 
 
 @OWN

@@ -25,7 +25,7 @@ async def test_a_second_turn_goes_on_from_the_first(rows, shop, make, durability
 async def test_a_turn_sees_its_own_results_and_leaves_none(rows, shop, durability):
     talk = rows.talk(shop.loop)
     result = await talk.invoke(shop.say("use:note please"), **durability)
-    assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)] == ["raw result"]
+    assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)] == [shop.raw("result")]
     assert await talk.texts() == ["h:use:note please", "a:answer to"]
 
 
