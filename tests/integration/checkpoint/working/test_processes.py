@@ -37,7 +37,7 @@ ORDERS = {"loop": "use:note", "guarded": "gate:note"}
 @pytest.fixture(params=["loop", "guarded"])
 def killed(request, empty_database, shop):
     """Return the shape of a graph whose thread had one finished turn and then one that was killed in its tool."""
-    with worker(empty_database, request.param, "sync", "die") as process:
+    with worker(empty_database, request.param, "sync", "die", shop.word) as process:
         send(process, f"hello there {shop.email}")
         receive(process)
         send(process, f"{ORDERS[request.param]} one {shop.word} {shop.email}")
@@ -79,7 +79,7 @@ async def test_a_new_message_after_a_killed_turn_is_answered(rows, shop, killed,
 
 
 async def test_a_turn_killed_twice_runs_again(rows, shop, killed, empty_database):
-    with worker(empty_database, killed, "sync", "die") as process:
+    with worker(empty_database, killed, "sync", "die", shop.word) as process:
         send(process, f"{ORDERS[killed]} two {shop.word}")
         assert process.wait(60) == KILLED
     talk = rows.talk(getattr(shop, killed))

@@ -79,8 +79,8 @@ async def test_sensitive_values_are_placeholders_in_values_and_in_what_they_are_
     }
     tables = held(storage.dsn)
     assert b"example.com" not in tables
-    assert CARD.encode() not in tables
-    assert CARD.replace(" ", "").encode() not in tables
+    assert b"4111 1111" not in tables
+    assert b"41111111" not in tables  # four digits may stand in a random id
 
 
 async def test_filters_and_questions_are_redacted_as_values_are(store):
