@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from psycopg import Error, OperationalError
+from psycopg import Error, InternalError, OperationalError
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.errors import (
@@ -135,12 +135,21 @@ def explain(error: Exception) -> StorageError:
     kind, says = _known(state, str(error).lower())
     if isinstance(error, PoolClosed):
         kind, says = StorageUnavailableError, "The storage is closed."
-    elif kind is None and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS)):
+    elif (
+        kind is None
+        and not was_cut(error)
+        and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS))
+    ):
         kind = StorageError
     elif kind is None and state is not None:
         kind, says = StorageUnavailableError, "The database answered and could not do the work now."
     kind = kind or StorageUnavailableError
     return kind(f"{says or kind()} ({type(error).__name__}{f', SQLSTATE {state}' if state else ''})")
+
+
+def was_cut(error: BaseException) -> bool:
+    """Return whether a pooler's server went away within a command: psycopg got two errors for it, and raises one without a SQLSTATE."""
+    return type(error) is InternalError and error.sqlstate is None
 
 
 def _known(state: str | None, said: str) -> tuple[type[StorageError] | None, str | None]:

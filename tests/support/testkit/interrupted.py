@@ -140,9 +140,16 @@ _LEFT = (
 )
 
 
+CUT = (psycopg.OperationalError, psycopg.InternalError)
+"""What a connection says that was cut together with the worker's.
+
+The second is what psycopg makes of a pooler's two errors where it waits for one result.
+"""
+
+
 def let_time_pass(dsn: str, *, leases: bool) -> None:
     """Let all jobs and prompts be due; with `leases` nobody holds a job any more either."""
-    with suppress(psycopg.OperationalError), psycopg.connect(dsn, autocommit=True) as connection:  # cut, too: next time
+    with suppress(*CUT), psycopg.connect(dsn, autocommit=True) as connection:  # next time
         for statement in (_PROMPTS_ARE_DUE, _JOBS_ARE_DUE, *([_NOBODY_HOLDS] if leases else [])):
             connection.execute(_said(statement))
 
@@ -152,7 +159,7 @@ def is_idle(dsn: str) -> bool:
     try:
         with psycopg.connect(dsn) as connection:
             return all(connection.execute(_said(query)).fetchone() == (0,) for query in _LEFT)
-    except psycopg.OperationalError:  # it was cut together with the worker's: ask again
+    except CUT:  # ask again
         return False
 
 
