@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from psycopg import Error, InternalError, OperationalError
+from psycopg import Error, OperationalError
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.errors import (
@@ -63,13 +63,16 @@ work of ours, 08P01, comes from a pooler."""
 _LIMITS: Final = "54"
 """SQLSTATEs of this class tell of work that is too large, and will be: an id that no index entry holds, for one."""
 
+_LOST: Final = "The pooler lost its connection to PostgreSQL. Try again in a moment."
+
 _POOLER_PHRASES: Final = {
     "query_wait_timeout": "The pooler had no server for this work within its query_wait_timeout. Raise its pool, or lower DISCREET_POOL_SIZE.",
     "no more connections allowed": "The pooler takes no more clients. Raise its max_client_conn, or lower DISCREET_POOL_SIZE.",
     "unsupported startup parameter": "The pooler refuses a parameter of the DSN. Take `options` out of it, or have ignore_startup_parameters name it.",
     "cannot connect to server": "The pooler answers and can't reach PostgreSQL. Its log says why.",
     "login has been failing": "The pooler answers and PostgreSQL refuses its login, or can't be reached. Its log says why.",
-    "server conn crashed": "The pooler lost its connection to PostgreSQL. Try again in a moment.",
+    "server conn crashed": _LOST,
+    "results from command": _LOST,
     "query_timeout": "The pooler ended work that took longer than its query_timeout.",
     "idle transaction timeout": "The pooler ended a transaction that stood idle for longer than its idle_transaction_timeout.",
     "client_idle_timeout": "The pooler closed a connection that stood idle for longer than its client_idle_timeout.",
@@ -77,7 +80,7 @@ _POOLER_PHRASES: Final = {
     "statement pooling": "The pooler is in statement mode, which has no transactions. Set its pool_mode to transaction.",
     "pooler is shut": "The pooler is shutting down. Try again in a moment.",
 }
-"""How PgBouncer says it."""
+"""How PgBouncer says it; the results are psycopg's word for what it gets instead of one, where a server ended before a COMMIT."""
 
 _TLS: Final = "The database answers, and TLS with it fails. Check sslmode and the certificates that the DSN names."
 
@@ -135,21 +138,12 @@ def explain(error: Exception) -> StorageError:
     kind, says = _known(state, str(error).lower())
     if isinstance(error, PoolClosed):
         kind, says = StorageUnavailableError, "The storage is closed."
-    elif (
-        kind is None
-        and not was_cut(error)
-        and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS))
-    ):
+    elif kind is None and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS)):
         kind = StorageError
     elif kind is None and state is not None:
         kind, says = StorageUnavailableError, "The database answered and could not do the work now."
     kind = kind or StorageUnavailableError
     return kind(f"{says or kind()} ({type(error).__name__}{f', SQLSTATE {state}' if state else ''})")
-
-
-def was_cut(error: BaseException) -> bool:
-    """Return whether a pooler's server went away within a command: psycopg got two errors for it, and raises one without a SQLSTATE."""
-    return type(error) is InternalError and error.sqlstate is None
 
 
 def _known(state: str | None, said: str) -> tuple[type[StorageError] | None, str | None]:

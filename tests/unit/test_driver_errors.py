@@ -105,8 +105,8 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
         (psycopg.OperationalError(f"{REFUSED}Connection refused"), StorageUnavailableError, "can't be reached"),
         (
             psycopg.InternalError("received 2 results from command 'COMMIT'"),
-            StorageUnavailableError,
-            "can't be reached",
+            PoolerError,
+            "lost",
         ),
         (
             psycopg.OperationalError("server closed the connection unexpectedly"),

@@ -140,16 +140,9 @@ _LEFT = (
 )
 
 
-CUT = (psycopg.OperationalError, psycopg.InternalError)
-"""What a connection says that was cut together with the worker's.
-
-The second is what psycopg makes of a pooler's two errors where it waits for one result.
-"""
-
-
 def let_time_pass(dsn: str, *, leases: bool) -> None:
     """Let all jobs and prompts be due; with `leases` nobody holds a job any more either."""
-    with suppress(*CUT), psycopg.connect(dsn, autocommit=True) as connection:  # next time
+    with suppress(psycopg.OperationalError), psycopg.connect(dsn, autocommit=True) as connection:  # cut, too: next time
         for statement in (_PROMPTS_ARE_DUE, _JOBS_ARE_DUE, *([_NOBODY_HOLDS] if leases else [])):
             connection.execute(_said(statement))
 
@@ -157,9 +150,9 @@ def let_time_pass(dsn: str, *, leases: bool) -> None:
 def is_idle(dsn: str) -> bool:
     """Whether all is done that can be."""
     try:
-        with psycopg.connect(dsn) as connection:
+        with psycopg.connect(dsn, autocommit=True) as connection:  # a COMMIT would be a step of the worker's
             return all(connection.execute(_said(query)).fetchone() == (0,) for query in _LEFT)
-    except CUT:  # ask again
+    except psycopg.OperationalError:  # it was cut together with the worker's: ask again
         return False
 
 

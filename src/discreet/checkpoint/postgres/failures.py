@@ -10,7 +10,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from tenacity import retry_if_exception, stop_after_delay, wait_random_exponential
 
 from discreet.checkpoint.postgres.guard import GUARDS
-from discreet.driver_errors import explain, was_cut
+from discreet.driver_errors import explain
 from discreet.errors import (
     CheckpointError,
     DiscreetError,
@@ -65,7 +65,7 @@ def is_transient(error: BaseException) -> bool:
 
     Of a lost connection psycopg tells without a SQLSTATE, as an OperationalError of no closer type.
     """
-    if isinstance(error, _TRANSIENT) or was_cut(error):
+    if isinstance(error, _TRANSIENT):
         return True
     if not isinstance(error, OperationalError):
         return False
@@ -80,7 +80,7 @@ def translate(error: Error) -> tuple[DiscreetError, Error | None]:
     known = explain(error)
     if type(known) not in {StorageError, StorageUnavailableError, StorageBusyError}:  # it is told what is the matter
         return known, error if error.sqlstate is None else None
-    if isinstance(known, StorageUnavailableError) and (isinstance(error, OperationalError) or was_cut(error)):
+    if isinstance(error, OperationalError) and isinstance(known, StorageUnavailableError):
         return StorageUnavailableError(f"{_because(error)} ({state}). The call may be repeated."), error
     if isinstance(error, errors.CheckViolation) and error.diag.constraint_name in GUARDS.values():
         return LeakBlockedError(
@@ -109,7 +109,7 @@ def check_copied(*, copied: bool) -> None:
         raise CheckpointError("The thread was not copied: its target has messages of its own. Copy it to a new thread.")
 
 
-def _because(error: Error) -> str:
+def _because(error: OperationalError) -> str:
     if isinstance(error, PoolTimeout):
         return "No connection to the checkpointer's database came free in time"
     if isinstance(error, PoolClosed):

@@ -1,5 +1,8 @@
 """What real servers and poolers refuse is told as what it is: nobody hears that a server can't be reached which answered."""
 
+import asyncio
+import os
+import socket
 from contextlib import AsyncExitStack, suppress
 from urllib.parse import urlsplit
 
@@ -138,6 +141,32 @@ async def test_a_pooler_without_a_free_server(through):
         async with make_pool(dsn, max_size=2) as pool, pool.connection() as holds, holds.transaction():
             await holds.execute("SELECT 1")
             assert await told(run(pool, "SELECT 1")) == (PoolerError, "storage_pooler")
+
+
+async def test_a_pooler_whose_server_ends_within_a_transaction(database, through):
+    async def work(pool):
+        with storage_errors():
+            async with pool.connection() as conn, conn.transaction():
+                row = await (await conn.execute("SELECT pg_backend_pid() AS server")).fetchone()
+                with psycopg.connect(database, autocommit=True) as other:
+                    other.execute("SELECT pg_terminate_backend(%s, 10000)", (row["server"],))
+                await until_said(conn, b"08P01")  # by the pooler, after what the server has said
+
+    with through() as dsn:
+        async with make_pool(dsn, max_size=1) as pool:
+            assert await told(work(pool)) == (PoolerError, "storage_pooler")
+            await run(pool, "SELECT 1")
+
+
+async def until_said(conn, what):
+    """Wait until `what` has come and nobody has read it."""
+    with socket.socket(fileno=os.dup(conn.fileno())) as waiting:
+        for _ in range(1_000):
+            with suppress(BlockingIOError):
+                if what in waiting.recv(65_536, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                    return
+            await asyncio.sleep(0.01)
+    raise AssertionError("It never came.")
 
 
 async def test_a_pooler_without_transactions(through):

@@ -1,7 +1,7 @@
 """What becomes of the driver's errors."""
 
 import pytest
-from psycopg import DataError, InternalError, OperationalError, errors
+from psycopg import DataError, OperationalError, errors
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.checkpoint.postgres.failures import is_transient, translate
@@ -12,8 +12,6 @@ from discreet.errors import ServerFullError, StorageError, StorageUnavailableErr
     ("error", "again"),
     [
         (OperationalError("server closed the connection unexpectedly"), True),
-        (InternalError("received 2 results from command 'COMMIT'"), True),
-        (errors.InternalError_(), False),
         (errors.AdminShutdown(), True),
         (errors.IdleSessionTimeout(), True),
         (errors.ConnectionFailure(), True),
@@ -39,9 +37,7 @@ def test_a_server_that_answered_is_told_by_what_it_said():
     assert "ann" not in str(failure)
 
 
-@pytest.mark.parametrize(
-    "error", [OperationalError("gone"), InternalError("received 2 results"), PoolTimeout("late"), PoolClosed("shut")]
-)
+@pytest.mark.parametrize("error", [OperationalError("gone"), PoolTimeout("late"), PoolClosed("shut")])
 def test_a_database_that_does_not_answer_is_named_as_such_with_its_cause(error):
     failure, cause = translate(error)
     assert type(failure) is StorageUnavailableError
