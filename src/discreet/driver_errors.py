@@ -70,9 +70,9 @@ _POOLER_PHRASES: Final = {
     "no more connections allowed": "The pooler takes no more clients. Raise its max_client_conn, or lower DISCREET_POOL_SIZE.",
     "unsupported startup parameter": "The pooler refuses a parameter of the DSN. Take `options` out of it, or have ignore_startup_parameters name it.",
     "cannot connect to server": "The pooler answers and can't reach PostgreSQL. Its log says why.",
-    "login has been failing": "The pooler answers and PostgreSQL refuses its login, or can't be reached. Its log says why.",
+    "login has been failing": "The pooler answers and PostgreSQL refuses its login, or can't be reached. Its log says why; it tries again after its server_login_retry.",
     "server conn crashed": _LOST,
-    "results from command": _LOST,
+    "server connection closed": _LOST,
     "query_timeout": "The pooler ended work that took longer than its query_timeout.",
     "idle transaction timeout": "The pooler ended a transaction that stood idle for longer than its idle_transaction_timeout.",
     "client_idle_timeout": "The pooler closed a connection that stood idle for longer than its client_idle_timeout.",
@@ -80,7 +80,7 @@ _POOLER_PHRASES: Final = {
     "statement pooling": "The pooler is in statement mode, which has no transactions. Set its pool_mode to transaction.",
     "pooler is shut": "The pooler is shutting down. Try again in a moment.",
 }
-"""How PgBouncer says it; the results are psycopg's word for what it gets instead of one, where a server ended before a COMMIT."""
+"""How PgBouncer says it."""
 
 _TLS: Final = "The database answers, and TLS with it fails. Check sslmode and the certificates that the DSN names."
 

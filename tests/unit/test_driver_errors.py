@@ -104,7 +104,7 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
         (psycopg.OperationalError(f"{REFUSED}session is read-only"), ReadOnlyServerError, "primary"),
         (psycopg.OperationalError(f"{REFUSED}Connection refused"), StorageUnavailableError, "can't be reached"),
         (
-            psycopg.InternalError("received 2 results from command 'COMMIT'"),
+            errors.ProtocolViolation("server connection closed"),
             PoolerError,
             "lost",
         ),

@@ -17,12 +17,13 @@ from psycopg import (
     AsyncCopy,
     AsyncCursor,
     AsyncServerCursor,
+    Error,
     IsolationLevel,
     OperationalError,
     adapters,
 )
 from psycopg.abc import Params, Query
-from psycopg.errors import CancellationTimeout
+from psycopg.errors import CancellationTimeout, Diagnostic, lookup
 from psycopg.rows import Row, dict_row
 from psycopg.sql import SQL, Composable
 from psycopg.types import TypeInfo
@@ -84,6 +85,9 @@ class StorageConnection(AsyncConnection[Row]):
     names: Names = Names()
     """How the database calls things."""
 
+    last_words: Error | None = None
+    """Why the server or a pooler ended it, where nobody waited for an answer; libpq makes a notice of that."""
+
     failed: ClassVar[dict[str, Exception]] = {}
     """By connection string, why the last attempt failed; it is the server that is down, not a pool."""
 
@@ -96,7 +100,34 @@ class StorageConnection(AsyncConnection[Row]):
             cls.failed[conninfo] = error
             raise
         cls.failed.pop(conninfo, None)
+        made.add_notice_handler(made._listen)  # noqa: SLF001  # its own class
         return made
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server or a pooler ended it, also if psycopg has not noticed yet."""
+        return self.broken or self.last_words is not None
+
+    def why_lost(self, error: Exception) -> Exception:
+        """Return what to raise instead of `error`, which is what psycopg made of the loss of this connection.
+
+        A pooler says FATAL after the server has, and where psycopg waits for one answer it takes two for a mistake: an
+        InternalError at a COMMIT, a ProgrammingError before a COPY, a ValueError after it. In pipelines it only says that the
+        connection ended.
+        """
+        found: BaseException | None = error
+        while found is not None:
+            if isinstance(found, Error) and found.sqlstate is not None:
+                return found
+            found = found.__context__
+        if self.last_words is not None:
+            return self.last_words
+        return error if isinstance(error, OperationalError) else OperationalError("server conn crashed?")
+
+    def _listen(self, notice: Diagnostic) -> None:
+        """Remember why it ends: the first says it, a pooler's follows."""
+        if notice.severity_nonlocalized == "FATAL" and notice.sqlstate is not None and self.last_words is None:
+            self.last_words = _error_of(notice.sqlstate, notice.message_primary or "")
 
     async def cancel_safe(self, *, timeout: float = 30.0) -> None:  # noqa: ASYNC109  # psycopg's signature
         """Ask the server to give up its work for a caller who has. One that doesn't hear is left alone: the connection is closed."""
@@ -137,6 +168,13 @@ class StorageConnection(AsyncConnection[Row]):
             settings = SQL(", ").join([SQL("set_config(%s, %s, false)")] * len(parameters))
             told = [word for parameter in parameters.items() for word in parameter]
             await self.execute(SQL("SELECT {}").format(settings), told, prepare=False)
+
+
+def _error_of(state: str, message: str) -> Error:
+    try:
+        return lookup(state)(message)
+    except KeyError:  # one that psycopg doesn't know
+        return OperationalError(message)
 
 
 async def connect(dsn: str | Target) -> StorageConnection[Any]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Error
 from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import PoolTimeout
@@ -60,6 +60,8 @@ class Pool(QueuedPool[Connection]):
     async def connection(self, timeout: float | None = None) -> AsyncIterator[Connection]:  # noqa: ASYNC109  # psycopg's signature
         """Yield a connection when it is this caller's turn.
 
+        Of a connection that was lost meanwhile it raises why, as far as the server or a pooler has said it.
+
         A server that was written to and is a standby now is left, if the DSN asks for one that takes writes.
 
         Raises:
@@ -68,7 +70,12 @@ class Pool(QueuedPool[Connection]):
         """
         try:
             async with super().connection(timeout) as conn:
-                yield conn
+                try:
+                    yield conn
+                except (Error, ValueError) as error:
+                    if isinstance(conn, StorageConnection) and conn.is_lost:
+                        raise conn.why_lost(error) from None
+                    raise
         except ReadOnlySqlTransaction:
             if self.target.seeks_primary:
                 await self.drain()
