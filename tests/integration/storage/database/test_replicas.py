@@ -73,10 +73,10 @@ async def test_the_primary_stands_in_for_a_replica_that_is_gone_or_fails(databas
 
 
 async def test_the_primary_stands_in_for_a_replica_that_hangs(database, migrated_relay, monkeypatch, caplog):
-    monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.3)
     async with opened(database, postgres_read_dsn=migrated_relay.dsn) as storage:
         await storage.memories.save("ann", [RECORD])
         assert await texts(storage) == {RECORD.text}
+        monkeypatch.setattr(reading, "ANSWER_SECONDS", 0.3)
         migrated_relay.hang()
         async with asyncio.timeout(8):
             assert await texts(storage) == {RECORD.text}
