@@ -1,0 +1,47 @@
+"""Who acts: told by what receives a request or a command, asked by what writes down who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+
+ActorKind = Literal["user", "admin", "operator", "worker", "import"]
+"""`user`: a person through a conversation or a request; `admin`: an administrator through a request or a page; `operator`:
+somebody at the command line; `worker`: a program on its own behalf."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """Who does something, and by which request."""
+
+    kind: ActorKind
+    identity: str | None = None
+    """What the database knows them by: an opaque id, never a name. None: the user whose data it is about, or nobody in
+    particular."""
+    request_id: str | None = None
+    ip_address: str | None = None
+    user_agent: str | None = None
+
+
+SELF = Actor(kind="user")
+"""The user whose data it is, as far as is known."""
+
+_current: ContextVar[Actor] = ContextVar("discreet_actor", default=SELF)
+
+
+def current_actor() -> Actor:
+    """Return who acts here; the user whose data it is, if nobody was named."""
+    return _current.get()
+
+
+@contextmanager
+def acting(actor: Actor) -> Iterator[None]:
+    """Name who acts inside the block, also in tasks that begin there and on other event loops that it calls."""
+    token = _current.set(actor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
