@@ -1,0 +1,1 @@
+"""Move what is sealed to the newest key, and seal what is plain."""
