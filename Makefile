@@ -25,7 +25,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus lint format check bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles lint format check bench lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -75,6 +75,11 @@ test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DI
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }
 	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage tests/integration/worker $(ARGS)
 	@test "$$DISCREET_TEST_CITUS_KILLS" != true || $(BIN)/python -m pytest -m slow tests/cluster
+
+# Left out: tests whose child processes speak to the database as the owner, under the application's name.
+test-roles: $(READY)  ## Run the tests of storage, graph and worker as the roles of docs/roles.md
+	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
+		tests/integration/worker --ignore tests/integration/worker/test_killed_workers.py --ignore tests/integration/worker/test_interrupted_steps.py $(ARGS)
 
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py

@@ -12,6 +12,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
 
+from discreet.access.epochs import begun
 from discreet.background_loop import wait_for
 from discreet.errors import MissingDependencyError
 from discreet.graph.options import Options
@@ -20,6 +21,7 @@ from discreet.nodes.assistant import spoken
 from discreet.nodes.node import Node
 from discreet.nodes.prompting import definitions_of
 from discreet.nodes.provenance import with_origin
+from discreet.nodes.requests import beginning_of
 from discreet.nodes.run import describe_run
 from discreet.nodes.tools.errors import tool_error
 from discreet.nodes.tools.unresolved import check_arguments
@@ -116,7 +118,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         real = await self._real(request)
         try:
             check_arguments(real, self._parts.mask.redactor)
-            result = await handler(real)
+            with begun(beginning_of(request.state.get("request"))):
+                result = await handler(real)
         except Exception as error:  # noqa: BLE001  # LangGraph's own signals pass
             result = await self._failed(request, error)
         return await self._masked_result(request, result)
@@ -126,7 +129,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         real = wait_for(self._real(request))
         try:
             check_arguments(real, self._parts.mask.redactor)
-            result = handler(real)
+            with begun(beginning_of(request.state.get("request"))):
+                result = handler(real)
         except Exception as error:  # noqa: BLE001  # as above
             result = wait_for(self._failed(request, error))
         return wait_for(self._masked_result(request, result))
@@ -141,15 +145,16 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     async def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         last_words = self._last_words(request)
-        prompt, _ = await self._parts.prompting.prompt(
-            request.messages,
-            request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
-            run=describe_run(default_user=self._parts.settings.default_user),
-            model=request.model,
-            tools="" if last_words else definitions_of(request.tools),
-            instructions=request.system_prompt,
-            last_words=last_words,
-        )
+        with begun(beginning_of(request.state.get("request"))):
+            prompt, _ = await self._parts.prompting.prompt(
+                request.messages,
+                request.state.get("memories") or (),  # type: ignore[arg-type]  # the state is a MemoryState
+                run=describe_run(default_user=self._parts.settings.default_user),
+                model=request.model,
+                tools="" if last_words else definitions_of(request.tools),
+                instructions=request.system_prompt,
+                last_words=last_words,
+            )
         if last_words:
             request = request.override(tools=[], tool_choice=None)
         return request.override(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -24,6 +24,7 @@ from discreet.nodes.save_input import make_save_input
 from discreet.nodes.sinks import RoundSink, Sink, SummarySink, TurnSink
 from discreet.nodes.tools import MemoryForget, MemoryRecall, MemorySave, MemoryUpdate
 from discreet.ports import (
+    BeginsWork,
     DecliningSecretStore,
     FixedSettings,
     LiveSettings,
@@ -95,6 +96,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
             max_media_bytes=settings.max_media_bytes,
             mask=mask,
             short_term=options.short_term,
+            begins=_begins(options),
             default_user=settings.default_user,
         ),
         memory_gate=_gate(settings, mask) if preload else None,
@@ -117,6 +119,12 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         patience=Patience(seconds=settings.model_retry_seconds),
         settings=settings,
     )
+
+
+def _begins(options: Options) -> BeginsWork | None:
+    """Return what says what a turn's work is known by: the first place that turns are stored in and that knows it."""
+    places = (options.log, options.memories)
+    return next((cast("BeginsWork", place) for place in places if hasattr(place, "begin")), None)
 
 
 def _what_to_remember(options: Options, stacklevel: int) -> Remember:

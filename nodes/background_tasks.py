@@ -10,6 +10,8 @@ from contextvars import Context
 from typing import Any, TypeVar
 from weakref import WeakSet
 
+from discreet.access.epochs import begun, current_beginning
+
 T = TypeVar("T")
 
 DRAIN_SECONDS = 20.0
@@ -71,14 +73,17 @@ async def drain(seconds: float = DRAIN_SECONDS, *, of: BackgroundTasks | None = 
 async def awake_for(seconds: float, work: Callable[[], Awaitable[T]]) -> T:
     """Return what `work` comes to; time in which the event loop stands still, as between the turns of a terminal, is free.
 
-    It gets none of the caller's context variables, so that nothing of a run, its streams and traces say, reaches it.
+    It gets none of the caller's context variables, so that nothing of a run, its streams and traces say, reaches it; but for
+    under what its work began.
 
     Raises:
         TimeoutError: It did not end within `seconds` of running.
     """
+    began = current_beginning()
 
     async def working() -> T:
-        return await work()
+        with begun(began):
+            return await work()
 
     task = asyncio.get_running_loop().create_task(working(), context=Context())
     try:

@@ -165,6 +165,11 @@ class MaskedTurn:
         if shown:
             await self._hold(self._thread_key, shown, None)
 
+    async def forget(self) -> None:
+        """Forget the turn and all values of its thread."""
+        for key in {self._key, self._thread_key}:
+            await self._forget(key)
+
     @property
     def _open_seconds(self) -> float:
         return self._mask.pause + TOOL_SECONDS

@@ -9,9 +9,11 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import set_config_context, var_child_runnable_config
 
+from discreet.access.epochs import begun
 from discreet.background_loop import wait_for
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
+from discreet.nodes.requests import beginning_of
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
@@ -42,8 +44,11 @@ class Node(Runnable[State, Update]):
         *,
         check: InputCheck | None = None,
         mask: TurnMask | None = None,
+        request_key: str | None = "request",
     ) -> None:
         """Call `work` with the state; its result is the update. `name` is the node's by default.
+
+        What `work` stores is refused if the user was erased since the turn under `request_key` began; None: it begins here.
 
         `check` tells of a run's input whether this node would refuse it, where it is the first. `mask` is what it masks
         messages with: whoever shows a graph's answers puts the values back from the same vault.
@@ -51,11 +56,17 @@ class Node(Runnable[State, Update]):
         self.name = name
         self.check = check
         self.mask = mask
-        self._work = work
+        self._given = work
+        self._request_key = request_key
 
     def __call__(self, state: State) -> Coroutine[Any, Any, Update]:
         """Return the update, to be awaited."""
         return self._work(state)
+
+    async def _work(self, state: State) -> Update:
+        request = None if self._request_key is None else read(state, self._request_key)
+        with begun(beginning_of(request)):
+            return await self._given(state)
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name
         """Return the update."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 
+from discreet.errors import UserErasedError
 from discreet.nodes.annotating import Annotating
 from discreet.nodes.answers import answers
 from discreet.nodes.masking import TurnMask
@@ -56,6 +57,9 @@ def make_persist_filtered(
         gate_key: State key of the gate's decision, emptied here.
         memories_key: State key of the retrieved memories, emptied here.
         structured_key: State key of an agent's structured response.
+
+    Raises, when the node runs:
+        UserErasedError: The user was erased since the turn began. Nothing of it is kept.
     """
     mask = mask or TurnMask()
     annotating = annotating or Annotating()
@@ -95,11 +99,15 @@ def make_persist_filtered(
                 annotation=await annotating.annotate(run, request, earlier, said=said, heard=heard, answered=answered),
                 conversation=[*earlier, *kept],
             )
-            await write_all(filtered, places)
+            try:
+                await write_all(filtered, places)
+            except UserErasedError:
+                await masked.forget()
+                raise
         await masked.end(kept)
         return {messages_key: [*removed, *kept], request_key: None, gate_key: None, memories_key: []}
 
-    return Node("persist_filtered", persist_filtered)
+    return Node("persist_filtered", persist_filtered, request_key=request_key)
 
 
 def _texts(kept: Sequence[BaseMessage], kind: type[BaseMessage]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from langchain_core.messages import BaseMessage
 
+from discreet.access.epochs import Beginning
 from discreet.checkpoint.message_ids import safe_id
 from discreet.nodes.run import Run
 from discreet.ports import Media
@@ -47,6 +48,15 @@ def new_request(
     if media:
         request["media"] = [_redacted(item.meta, redact) for item in media]
     return request
+
+
+def beginning_of(request: object) -> Beginning | None:
+    """Return under what the work of a turn began, as far as its request says so."""
+    told = request.get("began") if isinstance(request, Mapping) else None
+    try:
+        return Beginning.of(told) if isinstance(told, str) else None
+    except ValueError:  # somebody else's
+        return None
 
 
 def _redacted(meta: MediaMeta, redact: Callable[[str], str]) -> MediaMeta:

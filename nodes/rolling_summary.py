@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 from langchain_core.messages import BaseMessage
 
+from discreet.erased import Erased, on_erasure
 from discreet.metrics import conversation_rounds
 from discreet.nodes.background_tasks import DRAIN_SECONDS, BackgroundTasks, drain
 from discreet.nodes.rounds import KEEP, ThreadRound, belongs, rounds_of, window
@@ -140,6 +141,7 @@ class RollingSummariser:
         """Event loops that have served a turn."""
         self._shown: OrderedDict[Thread, _Shown] = OrderedDict()
         """What running turns were shown last, so that a turn reads the summary once however often the model is asked."""
+        on_erasure(self._forget_shown)
         self._rests_until = -math.inf
         """The monotonic time before which `catch_up` quotes without asking the provider."""
 
@@ -241,6 +243,10 @@ class RollingSummariser:
         `discreet.graph.drain` does so for all summarisers of a process.
         """
         return await drain(seconds, of=self._tasks)
+
+    def _forget_shown(self, _: Erased) -> None:
+        """Read all summaries anew. Running turns have some, and each is read once a turn."""
+        self._shown.clear()
 
     async def _begin(self, thread: Thread, seen: Conversation) -> None:
         """Have what is due of one thread done, and wait for it where that is wanted."""

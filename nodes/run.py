@@ -43,6 +43,12 @@ def thread_of_run() -> str | None:
     return None if thread_id is None else str(thread_id)
 
 
+def control_of_run() -> object:
+    """Return what LangGraph gives to all parts of the run that calls this; None if it runs nothing."""
+    runtime = _configurable().get("__pregel_runtime")
+    return getattr(runtime, "control", None)
+
+
 def run_of(configurable: Mapping[str, Any], context: object = None, *, default_user: str | None = None) -> Run:
     """Return what `describe_run` does, of a run that is still to begin.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
+from discreet.access.epochs import NEVER_ERASED, Beginning, run_began_after
 from discreet.errors import InputError
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
@@ -14,12 +16,12 @@ from discreet.nodes.media import for_model, with_summaries
 from discreet.nodes.node import Node, State, Update, read
 from discreet.nodes.refused import note_refused
 from discreet.nodes.requests import new_request
-from discreet.nodes.run import Run, describe_run
+from discreet.nodes.run import Run, control_of_run, describe_run
 from discreet.nodes.short_term import tolerant
 from discreet.nodes.system_messages import with_turn
 from discreet.nodes.taking import Taking
 from discreet.nodes.turn import unanswered
-from discreet.ports import MediaSummarizer, ShortTermStore
+from discreet.ports import BeginsWork, MediaSummarizer, ShortTermStore
 
 MAX_HELD_CHARS = 2_000_000
 """Of a message with media, in the vault while its turn runs: 1.5 MB of payload. Models take images of that size."""
@@ -32,6 +34,7 @@ def make_save_input(
     max_media_bytes: int = 20_000_000,
     mask: TurnMask | None = None,
     short_term: ShortTermStore | None = None,
+    begins: BeginsWork | None = None,
     default_user: str | None = None,
     messages_key: str = "messages",
     request_key: str = "request",
@@ -52,6 +55,8 @@ def make_save_input(
         max_media_bytes: Largest payload taken.
         mask: Redactor and vault; by default those of the process.
         short_term: Where the session becomes active; None keeps no sessions.
+        begins: Says what the turn's work is known by, so that nothing of it is stored once the user was erased; for example
+            `storage.log`. Not asked where `short_term` says it.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages, for graphs with a schema of their own.
         request_key: State key of the running turn, set here.
@@ -60,6 +65,7 @@ def make_save_input(
 
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
+        UserErasedError: The user was erased between the run's beginning and this.
     """
     mask = mask or TurnMask()
     check = InputCheck(max_chars, max_media_bytes, messages_key)
@@ -77,9 +83,11 @@ def make_save_input(
         turn = await mask.turn([*new.before, new.message])
         if new.media:
             turn.keep(_for_vault(with_summaries(new.message, new.summaries)))
-        masked, _ = await asyncio.gather(
-            turn.masked([*new.before, new.said(request["message_id"])]), _touch(short_term, run)
+        masked, began = await asyncio.gather(
+            turn.masked([*new.before, new.said(request["message_id"])]), _begin(short_term, begins, run)
         )
+        if began is not None:
+            request["began"] = began
         *before, said = (with_turn(message, request["message_id"]) for message in masked)
         repeated = {m.id for m in unanswered(masked)[:-1] if isinstance(m, HumanMessage) and m.content == said.content}
         stays = [*(m for m in before if m.id not in repeated), said]
@@ -88,13 +96,26 @@ def make_save_input(
         changed = [m for m in stays if id(m) not in was]
         return {messages_key: [*gone, *changed], request_key: request, gate_key: None, memories_key: []}
 
-    return Node("save_input", save_input, check=check, mask=mask)
+    return Node("save_input", save_input, check=check, mask=mask, request_key=None)
 
 
-async def _touch(short_term: ShortTermStore | None, run: Run) -> None:
-    """Make the session active."""
+async def _begin(short_term: ShortTermStore | None, begins: BeginsWork | None, run: Run) -> str | None:
+    """Make the session active; return what the turn's work is known by. If nobody can say now: the time.
+
+    Raises:
+        UserErasedError: The user was erased since the run began, which has stored their message by now.
+    """
+    now = str(Beginning(None, at=datetime.now(UTC)))
+    began = None
     if short_term is not None and run.user_id is not None and run.thread_id is not None:
-        await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
+        began = await tolerant("touch", short_term.touch(run.user_id, run.thread_id), otherwise=None)
+    if begins is None or (run.user_id is None and run.thread_id is None):
+        return began
+    if began is None:
+        began = await tolerant("begin", begins.begin(run.user_id, run.thread_id or ""), otherwise=now)
+    if Beginning.of(began).epoch > NEVER_ERASED and (after := run_began_after(control_of_run())) is not None:
+        await begins.check_run(run.user_id, run.thread_id or "", after)
+    return began
 
 
 def _for_vault(message: HumanMessage) -> HumanMessage:

@@ -123,6 +123,8 @@ class BatchJob:
     lease_token: int
     figures: Mapping[str, Any] = field(default_factory=dict)
     """What came of it: numbers by name."""
+    is_withdrawn: bool = False
+    """Whether the provider's copy is to go, since somebody was erased whose prompts are in it. What is others' is handed in anew."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,9 @@ class Request(TypedDict):
     """Metadata of each medium, if there was any."""
     started_at: str
     """UTC, ISO 8601."""
+    began: NotRequired[str]
+    """What the storage knows the turn's work by, as `discreet.ports.BeginsWork` told it: nothing of it is stored once the user
+    was erased, also if the turn paused meanwhile."""
 
 
 class Gate(TypedDict):

@@ -110,6 +110,26 @@ class MemorySettings(BaseModel):
     """Least similarity of a memory that shares no word with the question."""
     context_window_size: WindowSize | None = None
     """Tokens that the chat model takes, from 4,096 in practice. Not set: as its profile says, else 8,000."""
+    retention_session_minutes: Annotated[int, Field(ge=1, le=60)] = 5
+    """Minutes after its last message for which a session counts as active."""
+    retention_history_hours: Annotated[int, Field(ge=1, le=168)] = 24
+    """Hours after its last message for which the last rounds of a session are at hand. Redis takes it too."""
+    retention_log_days: Annotated[int, Field(ge=30, le=90)] = 30
+    """Days for which the conversation log has a turn. What an important moment was said in stays as long as that moment."""
+    retention_checkpoint_days: Annotated[int, Field(ge=30, le=90)] = 30
+    """Days for which checkpoints stay, and messages word for word in them. A thread goes so long after its last checkpoint."""
+    retention_turn_days: Annotated[int, Field(ge=30, le=730)] = 180
+    """Days for which turns are found by search: their vectors and their text go together."""
+    retention_reasoning_days: Annotated[int, Field(ge=30, le=3_650)] = 1_095
+    """Days for which reasoning stays that was posted."""
+    retention_batch_days: Annotated[int, Field(ge=7, le=90)] = 30
+    """Days for which batches and their prompts are known after their end."""
+    retention_proposal_days: Annotated[int, Field(ge=7, le=90)] = 30
+    """Days for which a memory waits until somebody accepts it."""
+    retention_anonymous_days: Annotated[int, Field(ge=1, le=3_650)] = 30
+    """Days for which conversations without a user_id are kept, from their first turn. Holds for those that begin from then on."""
+    retention_audit_days: Annotated[int, Field(ge=365, le=3_650)] = 1_095
+    """Days for which the audit trail has an entry."""
 
     @field_validator("memory_trigger_apps")
     @classmethod
@@ -136,6 +156,16 @@ class MemorySettings(BaseModel):
     def triggers_of(self, app_name: str) -> Triggers:
         """Return when sessions of an application are worked on."""
         return self.triggers.model_copy(update=read_apps(self.memory_trigger_apps).get(app_name, {}))
+
+    @property
+    def session_seconds(self) -> float:
+        """For how long a session counts as active."""
+        return 60.0 * self.retention_session_minutes
+
+    @property
+    def history_seconds(self) -> float:
+        """For how long everything else of a session is at hand."""
+        return 3_600.0 * self.retention_history_hours
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> MemorySettings:

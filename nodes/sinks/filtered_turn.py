@@ -12,6 +12,7 @@ from typing import Protocol
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
+from discreet.errors import UserErasedError
 from discreet.metrics import persist_failures
 from discreet.nodes.run import Run
 from discreet.state.conversation import Request
@@ -69,7 +70,11 @@ class Sink(Protocol):
 
 
 async def write_all(turn: FilteredTurn, sinks: Sequence[Sink]) -> None:
-    """Hand `turn` to all of `sinks` at once. A log event and a metric tell what failed."""
+    """Hand `turn` to all of `sinks` at once. A log event and a metric tell what failed.
+
+    Raises:
+        UserErasedError: The user was erased since the turn began.
+    """
     await asyncio.gather(*(_write(turn, sink) for sink in sinks))
 
 
@@ -77,7 +82,7 @@ async def _write(turn: FilteredTurn, sink: Sink) -> None:
     try:
         async with asyncio.timeout(SINK_SECONDS):
             await sink.write(turn)
-    except GraphBubbleUp:
+    except (GraphBubbleUp, UserErasedError):
         raise
     except Exception as error:  # noqa: BLE001  # the user has the answer; a foreign place may raise anything
         cause = type(error).__name__

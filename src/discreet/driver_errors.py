@@ -22,6 +22,7 @@ from discreet.errors import (
     StorageError,
     StorageUnavailableError,
     TooManyConnectionsError,
+    UnverifiedServerError,
 )
 from discreet.metrics import storage_failures
 
@@ -83,8 +84,27 @@ _POOLER_PHRASES: Final = {
 """How PgBouncer says it."""
 
 _TLS: Final = "The database answers, and TLS with it fails. Check sslmode and the certificates that the DSN names."
+_NO_TLS: Final = (
+    "The database does not speak TLS, which the DSN's sslmode asks for. Turn it on there (ssl, in postgresql.conf)."
+)
+_AUTHORITY: Final = (
+    "The database's certificate is signed by no authority that the DSN names. Name the one that signed it by "
+    "sslrootcert=/path/authority.pem, or the system's own by sslrootcert=system; any other server than yours would be refused alike."
+)
+_NO_AUTHORITY: Final = (
+    "The database can't be verified: the certificate of its authority can't be read here. Name it by "
+    "sslrootcert=/path/authority.pem, or the system's own by sslrootcert=system."
+)
+_HOST: Final = (
+    "The database's certificate is for another host name than the DSN's. Write the name that it has as host, with the address as "
+    "hostaddr if need be; any other server than yours would be refused alike."
+)
 
 _LOGIN_PHRASES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
+    "certificate verify failed": (UnverifiedServerError, _AUTHORITY),
+    "does not match host name": (UnverifiedServerError, _HOST),
+    "root certificate file": (UnverifiedServerError, _NO_AUTHORITY),
+    "does not support ssl": (UnverifiedServerError, _NO_TLS),
     "too many clients": (TooManyConnectionsError, None),
     "too many connections": (TooManyConnectionsError, None),
     "connection slots are reserved": (TooManyConnectionsError, None),
@@ -99,7 +119,6 @@ _LOGIN_PHRASES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]
     "not currently accepting connections": (LoginRefusedError, None),
     "configuration parameter": (LoginRefusedError, "The database refuses a parameter of the DSN. Check its `options`."),
     "invalid value for parameter": (LoginRefusedError, "The database refuses a value in the DSN. Check its `options`."),
-    "does not support ssl": (LoginRefusedError, _TLS),
     "certificate": (LoginRefusedError, _TLS),
     "session is read-only": (ReadOnlyServerError, None),
     "not in hot standby mode": (

@@ -33,6 +33,7 @@ DiscreetError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
 ├── UnclearForgettingError        forgetting was asked for without saying what, or of two things at once
+├── UnclearErasureError           an erasure is asked for without saying what, or of two things at once
 ├── UnresolvedPlaceholderError    a tool was to run with a placeholder in the place of a value
 ├── CheckpointError
 │   ├── LeakBlockedError          something raw was about to be written; it was not
@@ -44,6 +45,7 @@ DiscreetError
 │   │   ├── StorageBusyError      too many wait for a connection of this process's pool already
 │   │   │   └── UserBusyError     too many wait to write for one user
 │   │   ├── LoginRefusedError     the server answers, and lets this role or password not in
+│   │   ├── UnverifiedServerError the server's certificate is not what the DSN asks for
 │   │   ├── TooManyConnectionsError
 │   │   ├── ServerRestartingError it starts, stops, or ended the session
 │   │   ├── StatementTimeoutError
@@ -60,10 +62,15 @@ DiscreetError
 │   │   ├── UpgradeNeededError    its data is of an older major version
 │   │   └── ServerInUseError      other processes use it, and must not now
 │   └── ShortTermError            sessions, last rounds and claims can't be reached
+│       └── UnverifiedRedisError  the certificate of Redis can't be verified
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
 ├── InvalidVectorError            a vector is none of the store's: its length, or a number of it
 ├── TransientEntryError           a key or a time to live that transient state does not take
 ├── ProviderError                 a chat or embedding model failed
+├── DelegationError               a right to read can't be given so
+├── ExportError                   an export can't be written, gone on with or read
+├── ReceiptError                  this is no receipt of an erasure, or it was changed
+├── AuditAnchorError              a seal of the audit trail could not be kept outside of the database
 └── EncryptionError               a sealed value can't be opened
 
 An error's default message is its class docstring. No message ever holds user text, memory text or a secret: what a
@@ -220,6 +227,11 @@ class ForbiddenError(AccessError):
 
     code = "forbidden"
 
+    def __init__(self, message: str | None = None, *, whose: str | None = None) -> None:
+        super().__init__(message)
+        self.whose = whose
+        """Whose it is, as the database knows them; None: that isn't known, or nobody's in particular."""
+
 
 class RequestError(DiscreetError):
     """The request can't be taken as it is."""
@@ -344,6 +356,12 @@ class UnclearForgettingError(DiscreetError):
     code = "forget_unclear"
 
 
+class UnclearErasureError(DiscreetError):
+    """An erasure is asked for without saying what: all of a user, what is recent, one thread, one memory, or what they said."""
+
+    code = "unclear_erasure"
+
+
 class UnresolvedPlaceholderError(DiscreetError):
     """A tool was to run with a placeholder in the place of a value."""
 
@@ -445,7 +463,10 @@ class UserBusyError(StorageBusyError):
 
 
 class UserErasedError(StorageError):
-    """All that was kept of this user was erased while this was under way. Nothing was stored."""
+    """What is kept of this user was erased, all of it or in part, while this was under way: nothing was stored.
+
+    What the user wants to say they say in a new message.
+    """
 
     code = "user_erased"
 
@@ -460,6 +481,12 @@ class LoginRefusedError(StorageUnavailableError):
     """The database answers and refuses the login. Check role, password, database and pg_hba.conf."""
 
     code = "storage_login"
+
+
+class UnverifiedServerError(StorageUnavailableError):
+    """The database can't be verified as the DSN asks for. Check its sslmode, sslrootcert and host name."""
+
+    code = "storage_tls"
 
 
 class TooManyConnectionsError(StorageUnavailableError):
@@ -566,6 +593,12 @@ class ShortTermError(StorageError):
     code = "short_term"
 
 
+class UnverifiedRedisError(ShortTermError):
+    """Redis can't be verified. Name its authority by ssl_ca_certs=/path in DISCREET_REDIS_URL, and the host as its certificate does."""
+
+    code = "short_term_tls"
+
+
 class InvalidFilterError(DiscreetError, ValueError):
     """The filter can't be understood. It is a ValueError too, which LangGraph's stores raise."""
 
@@ -593,6 +626,30 @@ class ProviderError(DiscreetError):
         super().__init__(message)
         self.is_passing = is_passing
         """Whether the same may succeed later: it is overloaded, or can't be reached."""
+
+
+class DelegationError(DiscreetError):
+    """A right to read can't be given so. Nothing was changed."""
+
+    code = "delegation_invalid"
+
+
+class ExportError(DiscreetError):
+    """The export can't be written, gone on with or read."""
+
+    code = "export"
+
+
+class ReceiptError(DiscreetError):
+    """This is no receipt of an erasure, or it was changed."""
+
+    code = "receipt"
+
+
+class AuditAnchorError(DiscreetError):
+    """A seal of the audit trail could not be kept outside of the database."""
+
+    code = "audit_anchor"
 
 
 class EncryptionError(DiscreetError):

@@ -129,3 +129,9 @@ extraction_tokens = Counter(
     "discreet_extraction_tokens_total", "Tokens of background memory, by direction.", ["direction"]
 )
 extraction_seconds = Histogram("discreet_extraction_seconds", "Time that a pass of a worker took.")
+retention_swept = Counter(
+    "discreet_retention_swept_total", "What was deleted since its time was over, by kind: docs/retention.md.", ["kind"]
+)
+retention_failures = Counter(
+    "discreet_retention_failures_total", "Times that a kind could not be swept, by kind and cause.", ["kind", "cause"]
+)

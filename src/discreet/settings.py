@@ -64,6 +64,17 @@ class Settings(BaseSettings):
         default=None,
         description="Replica of that PostgreSQL to search on, as old as it is behind; the primary stands in for it.",
     )
+    postgres_worker_dsn: SecretStr | None = Field(
+        default=None,
+        description="The same database as a role that may see all users' rows (docs/roles.md): for sweeps, re-embedding, extraction.",
+    )
+    postgres_owner_dsn: SecretStr | None = Field(
+        default=None,
+        description="The same database as the role that owns the tables: for migrations, and indexes of users with many memories.",
+    )
+    row_security: bool = Field(
+        default=True, description="Whether the embedded server keeps users apart itself, by row-level security."
+    )
     postgres_password_provider: str | None = Field(
         default=None,
         description="module:function that returns the database's password for each new connection, as for tokens of a cloud.",
@@ -88,6 +99,14 @@ class Settings(BaseSettings):
     )
     encryption_keys: SecretStr | None = Field(
         default=None, description="Keys as id:base64 of 32 bytes, comma-separated; the first seals, all open."
+    )
+    encryption_keys_file: Path | None = Field(
+        default=None,
+        description="File of such keys instead, one a line, that nobody else may read (0600); followed while the process runs.",
+    )
+    key_provider: str | None = Field(
+        default=None,
+        description="module:function that returns the keys instead, as from a key management service.",
     )
     placeholder_key: SecretStr | None = Field(
         default=None,
@@ -242,6 +261,45 @@ class Settings(BaseSettings):
         ge=1,
         le=3650,
         description="Days for which conversations without a user_id are kept, from their first turn.",
+    )
+    retention_session_minutes: int = Field(
+        default=5, ge=1, le=60, description="Minutes after its last message for which a session counts as active."
+    )
+    retention_history_hours: int = Field(
+        default=24, ge=1, le=168, description="Hours for which the last rounds of a session are at hand."
+    )
+    retention_log_days: int = Field(default=30, ge=30, le=90, description="Days for which the log has a turn.")
+    retention_checkpoint_days: int = Field(
+        default=30, ge=30, le=90, description="Days for which checkpoints stay, and threads after their last one."
+    )
+    retention_turn_days: int = Field(
+        default=180, ge=30, le=730, description="Days for which turns are found by search."
+    )
+    retention_reasoning_days: int = Field(
+        default=1_095, ge=30, le=3_650, description="Days for which reasoning stays that was posted."
+    )
+    retention_batch_days: int = Field(
+        default=30, ge=7, le=90, description="Days for which batches and their prompts are known after their end."
+    )
+    retention_proposal_days: int = Field(
+        default=30, ge=7, le=90, description="Days for which a memory waits until somebody accepts it."
+    )
+    retention_audit_days: int = Field(
+        default=1_095, ge=365, le=3_650, description="Days for which the audit trail has an entry."
+    )
+    backup_days: int = Field(
+        default=30, ge=0, description="Days for which backups of the database are kept: receipts of erasures say so."
+    )
+    wal_days: int = Field(default=7, ge=0, description="Days for which its write-ahead log is kept, likewise.")
+    provider_days: int = Field(
+        default=30, ge=0, description="Days for which model providers keep what they were sent, likewise."
+    )
+    audit: bool = Field(default=True, description="Keep the audit trail: who did what to whose data.")
+    audit_anchor_file: Path | None = Field(
+        default=None, description="File that seals of the audit trail are added to, best on another machine."
+    )
+    audit_anchor_url: SecretStr | None = Field(
+        default=None, description="Address of your own that seals of the audit trail are posted to."
     )
     context_window_size: int | None = Field(
         default=None,

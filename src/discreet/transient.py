@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NoReturn
 
+from discreet.erased import Erased, on_erasure
 from discreet.errors import LeakBlockedError, TransientEntryError
 
 TOOL = "tool.temp."
@@ -51,6 +52,7 @@ class TransientState:
         self._entries: OrderedDict[tuple[str, str], tuple[Any, float]] = OrderedDict()
         self._sweep_at = clock() + SWEEP_SECONDS
         self._lock = threading.RLock()  # a value that goes may have a finaliser that comes back here
+        on_erasure(self._forget_erased)
 
     def set(self, thread_id: str, key: str, value: object, ttl: float | None = None, *, any_ttl: bool = False) -> None:
         """Keep `value` itself, no copy, for `ttl` seconds.
@@ -82,6 +84,11 @@ class TransientState:
         """Free all entries of a thread."""
         with self._lock:
             self._drop(lambda place: place[0] == thread_id)
+
+    def _forget_erased(self, erased: Erased) -> None:
+        with self._lock:
+            gone = {thread_id for thread_id, _ in self._entries if erased.has_thread(thread_id)}
+            self._drop(lambda place: place[0] in gone)
 
     def _drop(self, goes: Callable[[tuple[str, str]], bool]) -> None:
         for place in [place for place in self._entries if goes(place)]:

@@ -89,6 +89,7 @@ def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
                 memories=storage.memories,
                 log=storage.log,
                 background=storage.background,
+                storage=lambda: storage,
                 short_term=storage.short_term,
                 memory_settings=storage.memory_settings,
                 authenticator=Authenticator(settings),

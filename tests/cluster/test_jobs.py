@@ -10,19 +10,16 @@ import pytest
 from testkit.keys import USER_KEYS
 
 from discreet.retrieval.lexical import token_ids
-from discreet.settings import Settings
 from discreet.state.records import MemoryRecord, TurnRecord
 from discreet.storage import open_storage
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.expiry import delete_expired
-from discreet.storage.database.users.owners import EXPIRED
 from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.spaces.reembedding import Reembedding
 from discreet.storage.memories.spaces.reindex import rebuild_search_index
 from discreet.storage.memories.spaces.spaces import activate_space, register_space
 from discreet.storage.memories.token_counts import TokenSums
-from discreet.storage.short_term.purge import SESSIONS
-from discreet.storage.vault.purge import TURNS
+from discreet.storage.retention.tables import ANONYMOUS, SESSIONS, VAULT_TURNS
 from discreet.testing import StubEmbeddings
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -37,7 +34,7 @@ PLACEMENTS = "SELECT count(*) FROM run_command_on_placements('discreet.memory', 
 
 
 def opened(dsn, dims=64):
-    return open_storage(dsn, embeddings=StubEmbeddings(dims), settings=Settings(reembed=False, large_user_memories=0))
+    return open_storage(dsn, embeddings=StubEmbeddings(dims), maintained=False)
 
 
 @pytest.fixture
@@ -83,9 +80,8 @@ async def test_what_expired_goes_from_all_shards(storage, watching):
     watching.execute("UPDATE discreet.short_term_session SET purge_at = '2026-01-01'")
     watching.execute("UPDATE discreet.users SET expires_at = '2026-01-01' WHERE expires_at IS NOT NULL")
     pool = storage.pool
-    assert await delete_expired(pool, SESSIONS, batch=5) == len(USERS)
-    assert await delete_expired(pool, TURNS, batch=10) == 25
-    assert await delete_expired(pool, EXPIRED, batch=4) == 6
+    for table, batch, rows in ((SESSIONS, 5, len(USERS)), (VAULT_TURNS, 10, 25), (ANONYMOUS, 4, 6)):
+        assert sum([gone async for gone in delete_expired(pool, table, until=NOW, batch=batch)]) == rows
     assert value(watching, "SELECT count(*) FROM discreet.users") == len(USERS)
     assert value(watching, "SELECT count(*) FROM discreet.conversation_log") == 0
 

@@ -45,6 +45,27 @@ async def test_the_memories_page(empty_database):
     assert await vectors["nearest"](empty_database) == [("Keeps two parrots", 0.6)]
 
 
+async def test_the_audit_page(empty_database):
+    (page,) = snippets("audit.md")
+    assert await page["main"](empty_database) == ["admin memory.read"]
+
+
+async def test_the_export_page(empty_database, tmp_path):
+    (page,) = snippets("export.md")
+    assert await page["main"](empty_database, tmp_path / "ann") == ["Keeps two African Grey parrots"]
+
+
+async def test_the_erasure_page(empty_database):
+    erasing, importing = snippets("erasure.md")
+    assert await erasing["main"](empty_database) == 1
+    await importing["main"](empty_database)
+
+
+async def test_the_retention_page(empty_database):
+    (page,) = snippets("retention.md")
+    assert await page["main"](empty_database) == {"log": 1, "sessions": 1}
+
+
 async def test_the_extraction_page(empty_database):
     (page,) = snippets("extraction.md")
     facts = ["I keep two African Grey parrots", "I'm allergic to peanuts"]

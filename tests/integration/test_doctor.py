@@ -7,6 +7,7 @@ import json
 
 import psycopg
 import pytest
+from testkit.roles import logins
 from typer.testing import CliRunner
 
 from discreet.checkpoint.migrating import migrate_checkpoints
@@ -37,7 +38,7 @@ def doctor(monkeypatch):
 def test_a_service_that_is_well(doctor, database, redis_url):
     asyncio.run(migrate_checkpoints(database))
     code, checks = doctor(
-        DISCREET_POSTGRES_DSN=database,
+        DISCREET_POSTGRES_DSN=logins(database).app,
         DISCREET_REDIS_URL=redis_url,
         DISCREET_TURN_VAULT="redis",
         DISCREET_ENCRYPTION_KEYS=write_key(make_key()),
@@ -47,9 +48,17 @@ def test_a_service_that_is_well(doctor, database, redis_url):
         OPENAI_API_KEY="any",
     )
     assert code == 0
-    assert {check["state"] for check in checks.values()} == {"ok"}
+    assert [check for check in checks.values() if check["state"] != "ok"] == []
+    assert checks["row-level security"]["say"].startswith("In force")
     assert list(checks)[:4] == ["database", "pgvector", "schema", "checkpoints"]
     assert checks["redis"]["say"] == "It answers."
+    assert checks["transport"]["say"] == "The database is on this machine."
+
+
+def test_a_role_that_sees_all_users_is_told_of(doctor, database):
+    _, checks = doctor(DISCREET_POSTGRES_DSN=database)
+    assert checks["row-level security"]["state"] == "warn"
+    assert "discreet roles --apply" in checks["row-level security"]["say"]
 
 
 def test_a_database_that_was_not_migrated_is_found_and_left_so(doctor, empty_database):

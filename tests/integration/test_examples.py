@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 from testkit.scripts import run_script
 
+from discreet.errors import EncryptionError
+from discreet.testing import check_key_wrapper
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHOWS = {
     "agent_middleware": "African Grey parrots",
     "blocking_graph": "African Grey parrots",
     "deliveries": "once",
+    "envelope_keys": "the second data key: Keeps two African Grey parrots",
     "existing_react_graph": "African Grey parrots",
     "media_input": "doctor",
 }
@@ -36,3 +40,15 @@ def test_an_existing_graph_gets_memory_in_ten_lines():
     before, after = (inspect.getsource(example[name]).splitlines()[2:] for name in ("without_memory", "with_memory"))
     changed = [line for line in difflib.ndiff(before, after) if line.startswith("+ ")]
     assert 0 < len(changed) <= 10
+
+
+def test_the_wrapper_of_the_example_keeps_the_rules_and_says_what_a_service_refuses():
+    example = runpy.run_path(str(EXAMPLES / "envelope_keys.py"))
+    with example["local_service"]("token of a test") as url:
+        wrapper = example["TransitKeyWrapper"](url, "token of a test")
+        check_key_wrapper(wrapper)
+        stranger = example["TransitKeyWrapper"](url, "another")
+        with pytest.raises(EncryptionError, match=r"403.*policy"):
+            stranger.unwrap(wrapper.wrap(bytes(32)))
+    with pytest.raises(EncryptionError, match="KMS_URL"):
+        wrapper.wrap(bytes(32))

@@ -19,6 +19,7 @@ from discreet.errors import (
     StorageError,
     StorageUnavailableError,
     TooManyConnectionsError,
+    UnverifiedServerError,
 )
 
 REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
@@ -78,11 +79,26 @@ REFUSED = 'connection failed: connection to server at "10.0.0.1", port 5432 fail
         ),
         (
             psycopg.OperationalError(f"{REFUSED}server does not support SSL, but SSL was required"),
-            LoginRefusedError,
+            UnverifiedServerError,
             "sslmode",
         ),
         (
             psycopg.OperationalError(f"{REFUSED}SSL error: certificate verify failed"),
+            UnverifiedServerError,
+            "sslrootcert",
+        ),
+        (
+            psycopg.OperationalError(f'{REFUSED}server certificate for "a" does not match host name "b"'),
+            UnverifiedServerError,
+            "host name",
+        ),
+        (
+            psycopg.OperationalError(f'{REFUSED}root certificate file "/x" does not exist'),
+            UnverifiedServerError,
+            "sslrootcert",
+        ),
+        (
+            psycopg.OperationalError(f'{REFUSED}could not load certificate file "/x"'),
             LoginRefusedError,
             "certificates",
         ),

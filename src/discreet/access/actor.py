@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
 ActorKind = Literal["user", "admin", "operator", "worker", "import"]
 """`user`: a person through a conversation or a request; `admin`: an administrator through a request or a page; `operator`:
@@ -29,12 +30,20 @@ class Actor:
 SELF = Actor(kind="user")
 """The user whose data it is, as far as is known."""
 
+WORKER = Actor(kind="worker")
+"""A program of ours that works for the users whose data it is."""
+
 _current: ContextVar[Actor] = ContextVar("discreet_actor", default=SELF)
 
 
 def current_actor() -> Actor:
     """Return who acts here; the user whose data it is, if nobody was named."""
     return _current.get()
+
+
+def name_actor(actor: Actor) -> None:
+    """Name who acts from here on, to the end of the `acting` block around it."""
+    _current.set(actor)
 
 
 @contextmanager
@@ -45,3 +54,26 @@ def acting(actor: Actor) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+_delegate: ContextVar[UUID | None] = ContextVar("discreet_delegate", default=None)
+
+
+def current_delegate() -> UUID | None:
+    """Return the key of the user who reads here what another lets them read; None: nobody does."""
+    return _delegate.get()
+
+
+def read_as_delegate(delegate_key: UUID) -> None:
+    """Say that from here on a user reads what another lets them read: the database looks whether that holds, and has nothing written."""
+    _delegate.set(delegate_key)
+
+
+@contextmanager
+def beside_reading() -> Iterator[None]:
+    """Do inside the block what the program itself has to write while a delegate reads."""
+    token = _delegate.set(None)
+    try:
+        yield
+    finally:
+        _delegate.reset(token)

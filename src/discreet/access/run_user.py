@@ -35,6 +35,7 @@ def run_user(caller: Caller, named: object, identity: Callable[[str], str]) -> s
     checked = check_user_id(named)
     if caller.names_users:
         return checked if is_identity(checked) else identity(checked)
-    if identity(checked) == caller.identity:
+    theirs = identity(checked)
+    if theirs == caller.identity:
         return caller.identity
-    raise ForbiddenError(NOT_YOURS)
+    raise ForbiddenError(NOT_YOURS, whose=checked if is_identity(checked) else theirs)

@@ -36,6 +36,12 @@ class UserKeys:
         self._key = identities.key_for("user keys")
         self._token_key = identities.key_for("token frequencies")
         self._of_token = lru_cache(MAX_CACHED)(self._token_digest)
+        self.audit_key = identities.key_for("audit")
+        """Of the digests that tie the audit trail together."""
+        self.receipt_key = identities.key_for("erasure receipts")
+        """Of the signatures of receipts."""
+        self.plan_key = identities.key_for("erasure plans")
+        """Of what is still to be erased, sealed."""
         self.fingerprint = self._digest("check", "")
         """Tells whether two processes have the same key, and nothing else of it."""
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Lifespan
 
+from discreet.api.actors import actor_of
 from discreet.api.admin import make_admin_router
-from discreet.api.errors import access_handler
+from discreet.api.dependencies import known_caller
+from discreet.api.errors import access_handler, answer_to
+from discreet.api.routes.delegations import make_delegations_router
 from discreet.api.routes.entries import make_entries_router
+from discreet.api.routes.erasure import make_erasure_router
+from discreet.api.routes.exporting import make_exporting_router
 from discreet.api.routes.extraction import make_extraction_router
 from discreet.api.routes.feedback import make_feedback_router
 from discreet.api.routes.health import make_health_router
@@ -37,6 +42,9 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_extraction_router,
     make_jobs_router,
     make_proposals_router,
+    make_exporting_router,
+    make_erasure_router,
+    make_delegations_router,
     make_settings_router,
     make_health_router,
     make_metrics_router,
@@ -54,10 +62,19 @@ def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None) -
     app = FastAPI(title=TITLE, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     # FastAPI's own handler would answer for the LangGraph server's routes too.
     del app.exception_handlers[HTTPException]
-    app.add_exception_handler(AccessError, access_handler)
+    app.add_exception_handler(AccessError, _denying(services))
     app.add_exception_handler(RequestValidationError, access_handler)
     include(app, _routers(services))
     return app
+
+
+def _denying(services: Services) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def handler(request: Request, error: Exception) -> Response:
+        assert isinstance(error, AccessError)  # as the app calls it
+        await services.denials.tell(error, actor_of(request.scope, known_caller(request), services.redactor))
+        return answer_to(error)
+
+    return handler
 
 
 def include(app: FastAPI, routers: Iterable[APIRouter]) -> None:

@@ -34,6 +34,12 @@ class Dependencies:
     """Dependency: an administrator who calls; 403 for others."""
 
 
+def known_caller(request: Request) -> Caller | None:
+    """Return who sends a request, if that was checked before."""
+    known = request.scope.get(_CALLER)
+    return known if isinstance(known, Caller) else None
+
+
 def make_dependencies(services: Services) -> Dependencies:
     """Return the dependencies over the authenticator of `services`.
 
@@ -44,8 +50,8 @@ def make_dependencies(services: Services) -> Dependencies:
     """
 
     async def authenticate(request: Request) -> Caller:
-        known = request.scope.get(_CALLER)
-        if isinstance(known, Caller):
+        known = known_caller(request)
+        if known is not None:
             return known
         # Starlette joins nothing: of a header that comes twice the first counts, here as for whoever reads it next.
         headers = {name.lower(): request.headers[name] for name in request.headers}

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from discreet.errors import (
     AccessError,
     BodyTooLargeError,
+    DelegationError,
     DiscreetError,
     EntryExistsError,
     FeedbackLimitError,
@@ -54,6 +55,7 @@ _STATUS: Final[Sequence[tuple[type[DiscreetError], int]]] = (
     (MemoryRefusedError, 422),
     (SettingRefusedError, 422),
     (InvalidFilterError, 422),
+    (DelegationError, 422),
     (StorageError, 503),
     (ProviderError, 503),
 )

@@ -9,13 +9,17 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.params import Form
 from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
 
+from discreet.access.actor import acting, current_actor, name_actor
 from discreet.access.caller import Caller
-from discreet.api.dependencies import make_dependencies
+from discreet.api.actors import actor_of
+from discreet.api.dependencies import known_caller, make_dependencies
 from discreet.api.errors import ANSWERED, answer_to, answers
 from discreet.api.ingress.queries import as_sent
 from discreet.api.limits import with_form, with_json
 from discreet.api.services import Services
+from discreet.errors import AccessError
 
 Authenticate = Callable[[Request], Awaitable[Caller]]
 
@@ -33,38 +37,45 @@ def make_router(
         prefix=prefix,
         tags=list(tags),
         dependencies=[Depends(dependencies.admin if admin else dependencies.caller)],
-        route_class=_route_class(services.settings.max_body_bytes, authenticate),
+        route_class=_route_class(services, authenticate),
         responses=answers(401, 403, 503) if admin else answers(401, 503),
     )
 
 
 def make_open_router(services: Services, *, prefix: str = "", tags: Sequence[str | Enum] = ()) -> APIRouter:
     """Return a router whose routes take any caller, and so must tell nothing."""
-    return APIRouter(
-        prefix=prefix, tags=list(tags), route_class=_route_class(services.settings.max_body_bytes, authenticate=None)
-    )
+    return APIRouter(prefix=prefix, tags=list(tags), route_class=_route_class(services, authenticate=None))
 
 
-def _route_class(max_body_bytes: int, authenticate: Authenticate | None) -> type[APIRoute]:
-    """Return the class of a router's routes.
+def _route_class(services: Services, authenticate: Authenticate | None) -> type[APIRoute]:
+    """Return the class of a router's routes. Whoever calls is who acts, to the end of an answer that is streamed too.
 
     A handler of the app would see the errors of the LangGraph server's own routes too, and change its answers.
     """
 
     class Route(APIRoute):
+        async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+            with acting(current_actor()):
+                await super().handle(scope, receive, send)
+
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handle = super().get_route_handler()
 
             async def answer(request: Request) -> Response:
                 request = as_sent(request)
+                caller = None
                 try:
                     if authenticate is not None:
-                        await authenticate(request)
+                        caller = await authenticate(request)
+                        name_actor(actor_of(request.scope, caller, services.redactor))
                     if self.body_field is not None:
                         read = with_form if isinstance(self.body_field.field_info, Form) else with_json
-                        request = await read(request, max_body_bytes)
+                        request = await read(request, services.settings.max_body_bytes)
                     response = await handle(request)
                 except ANSWERED as error:
+                    if isinstance(error, AccessError):
+                        caller = caller or known_caller(request)
+                        await services.denials.tell(error, actor_of(request.scope, caller, services.redactor))
                     response = answer_to(error)
                 response.headers["Cache-Control"] = "no-store"  # somebody's own
                 return response

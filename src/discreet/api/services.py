@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from discreet.access.caller import Caller
+from discreet.api.actors import Denials
 from discreet.ports import ConversationLog, Memories, SettingsStore, ShortTermStore, TextRedactor
 from discreet.settings import Settings
 from discreet.storage.background import Background
+from discreet.storage.delegation import PostgresDelegations
+from discreet.storage.wiring import Storage
 
 
 class Authenticates(Protocol):
@@ -53,6 +56,12 @@ class Services:
     settings: Settings
     background: Background | None = None
     """What is made of conversations afterwards. None: there are no routes and pages about it."""
+    storage: Callable[[], Storage] | None = None
+    """The open storage of this event loop. None: there are no routes and pages about all that is kept of a user."""
+    delegations: PostgresDelegations | None = None
+    """Who may read what is somebody else's. None: nobody."""
+    denials: Denials = field(default_factory=Denials)
+    """Hears who was refused."""
     restarting: Callable[[], bool] = lambda: False
     """Whether the database is down and comes back by itself."""
     health: TellsHealth | None = None

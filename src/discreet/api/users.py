@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from discreet.access import Caller, run_user
+from discreet.access.actor import read_as_delegate
+from discreet.access.identity import is_identity
 from discreet.api.services import Services
+from discreet.state.context import check_user_id
 
 
 @dataclass(frozen=True)
@@ -37,3 +40,31 @@ def any_user_of(services: Services, caller: Caller, named: str | None) -> User:
         InvalidUserError: The name can't be used.
     """
     return user_of(services, replace(caller, names_users=True) if caller.admin else caller, named)
+
+
+async def read_user_of(services: Services, caller: Caller, named: str | None) -> User:
+    """Return whose entries a request reads: those of `user_of`, or of somebody who lets the caller read theirs.
+
+    Raises:
+        ForbiddenError: It is somebody else, who does not, or not any more.
+        InvalidUserError: The name can't be used.
+        StorageError: The database failed.
+    """
+    if named is not None and services.delegations is not None:
+        user = User(identity_of(services, named), named)
+        if user.identity != caller.identity:
+            delegate_key = await services.delegations.may_read(caller.identity, user.identity)
+            if delegate_key is not None:
+                read_as_delegate(delegate_key)
+                return user
+    return user_of(services, caller, named)
+
+
+def identity_of(services: Services, named: str) -> str:
+    """Return what the database knows by a name, or an identity, of anybody.
+
+    Raises:
+        InvalidUserError: The name can't be used.
+    """
+    checked = check_user_id(named)
+    return checked if is_identity(checked) else services.authenticator.identity(checked)

@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
 from discreet.checkpoint.durable_form import UNFINISHED
-from discreet.checkpoint.late_writes import NO_DELETION
+from discreet.checkpoint.late_writes import NO_DELETION, began_after
 from discreet.checkpoint.postgres import AsyncPostgresTier
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
@@ -27,11 +27,12 @@ class AsyncApi(TwoTierSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        since = self._late.last(config)
+        since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
             stored = await self._durable.aget_tuple(strip(config))
             since = max(since, await self._alast_deletion(config, stored))
+            at = began_after(since, stored)
             await self._arejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 await self._atake_history(config)
@@ -41,7 +42,7 @@ class AsyncApi(TwoTierSaver):
         if in_run(config) and not self._late.is_only_a_look(config):
             self._tiers.begin(config, found)
             await self._aseed(found)
-            self._late.begin(config, since)
+            self._late.begin(config, since, at)
         return found
 
     async def alist(
@@ -153,7 +154,7 @@ class AsyncApi(TwoTierSaver):
         if isinstance(stored, Loaded):
             self._late.observe({thread_id: stored.deleted_at})
             return stored.deleted_at or NO_DELETION
-        return await self._aobserve([thread_id]) if place.ns == "" else NO_DELETION
+        return await self._aobserve(self._late.names(config)) if place.ns == "" else NO_DELETION
 
     async def _aobserve(self, thread_ids: Sequence[str]) -> datetime:
         """Take note of when these threads were deleted, and return the last time."""

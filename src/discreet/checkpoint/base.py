@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 from collections.abc import Collection
 from typing import Any, Self
@@ -21,6 +22,7 @@ from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
 from discreet.checkpoint.tiers import Tiers
 from discreet.checkpoint.tripwire import TripwireSerializer
+from discreet.erased import Erased, on_erasure
 from discreet.errors import ConfigurationError
 from discreet.settings import load_settings
 
@@ -80,6 +82,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self.spill = spill
         self._interrupts = Interrupts(self._scratch, inner.serde)
         self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)
+        on_erasure(self._hear)
 
     @property
     def config_specs(self) -> list[Any]:
@@ -113,6 +116,23 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
             ThreadDeletedError: It does.
         """
         self._late.check(config, is_orphan=self._tiers.unknown)
+
+    async def _hear(self, erased: Erased) -> None:
+        """Forget the open turns of threads that went; what they go on to write is dropped."""
+        tier = self._durable
+        if isinstance(tier, (AsyncPostgresTier, PostgresTier)):
+            tier.forget_rows()
+        for thread_id in [each for each in self._scratch.thread_ids() if erased.has_thread(each)]:
+            if isinstance(tier, AsyncPostgresTier) and tier.loop.is_closed():
+                self._scratch.drop(thread_id)
+            elif isinstance(tier, AsyncPostgresTier):
+                asked = asyncio.run_coroutine_threadsafe(tier.alast_deletions([thread_id]), tier.loop)
+                deleted = await asyncio.wrap_future(asked)
+                self._late.observe({**deleted})
+            elif isinstance(tier, PostgresTier):
+                self._late.observe(await asyncio.to_thread(tier.last_deletions, [thread_id]))
+            else:
+                self._late.delete([thread_id])
 
     def _pruning(self, **options: Any) -> dict[str, Any]:
         """Return all options of a pruning."""

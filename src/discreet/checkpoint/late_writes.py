@@ -17,12 +17,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 
 from discreet import metrics
+from discreet.access.epochs import note_run
+from discreet.access.user_keys import default_user_keys
 from discreet.checkpoint.checkpoint_ref import RUNTIME, locate, user_of
 from discreet.checkpoint.filter import find_run_id
-from discreet.checkpoint.postgres.puts import OWNER, SINCE
-from discreet.checkpoint.postgres.threads import ALWAYS, NEVER
+from discreet.checkpoint.postgres.puts import OWNER, SINCE, Loaded
+from discreet.checkpoint.postgres.threads import ALWAYS, LIFE, NEVER, mark_of
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.write_plan import DurablePut
 from discreet.errors import ThreadDeletedError
@@ -78,6 +81,14 @@ class LateWrites:
         with self._lock:
             return self._deleted.get(locate(config)[0], NO_DELETION)
 
+    def names(self, config: RunnableConfig) -> list[str]:
+        """Return by what the database knows when the thread was deleted, and when all of its user's were."""
+        thread_id, _ = locate(config)
+        user_id = user_of(config, otherwise=self._default_user)
+        return (
+            [thread_id, mark_of(default_user_keys().of(user_id, thread_id))] if self.timed_by_database else [thread_id]
+        )
+
     def observe(self, found: Mapping[str, datetime | None]) -> None:
         """Take note of what the database says of when threads were deleted: what RAM has of an earlier time goes."""
         for thread_id, deleted_at in found.items():
@@ -102,11 +113,16 @@ class LateWrites:
             for run_id in run_ids:
                 _remember(self._deleted_runs, run_id, None)
 
-    def begin(self, config: RunnableConfig, since: datetime) -> None:
-        """Take note of a run that has read the newest state of its thread. `since`: the last deletion before."""
+    def begin(self, config: RunnableConfig, since: datetime, at: datetime | None = None) -> None:
+        """Take note of a run that has read the newest state of its thread. `since`: the last deletion before; `at`: see `began_after`.
+
+        By default it was in RAM.
+        """
         if (key := _key(config)) is None:
             return
         _, place = locate(config)
+        if place.ns == "" and self.timed_by_database:
+            note_run(_control(config), at or datetime.now(UTC))
         with self._lock:
             if place.ns == "" or key not in self._runs:  # a subgraph's read is not the beginning
                 run = _Run(_control(config), key[1], since, named=place.ns == "" and place.checkpoint_id != "")
@@ -195,6 +211,13 @@ class LateWrites:
             if key is not None and run is not None:
                 self._runs.move_to_end(key)
             return run, self._deleted.get(thread_id, NO_DELETION)
+
+
+def began_after(since: datetime, stored: CheckpointTuple | None) -> datetime:
+    """Return a time by the database's clock before which a run had not begun, and after which no erasure came that it knows of."""
+    if isinstance(stored, Loaded) and stored.read_at is not None:
+        return stored.read_at
+    return since if since > NO_DELETION else datetime.now(UTC) - LIFE / 2  # else its user's mark would have been there
 
 
 def _control(config: RunnableConfig) -> Any:

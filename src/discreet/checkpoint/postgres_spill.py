@@ -27,7 +27,7 @@ from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.postgres.threads import NOBODY, OVER
 from discreet.checkpoint.spill import Spilled, Version
 from discreet.driver_errors import storage_errors
-from discreet.encryption import associate, seal, unseal
+from discreet.encryption import Column, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.leases import lease, sync_lease
 from discreet.ports import KeyProvider
@@ -48,6 +48,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS checkpoint_spill (
     PRIMARY KEY (thread_id, ended)
 )
 """
+SPILLED = Column("checkpoint_spill", "sealed")
 INDEX = "checkpoint_spill_expires_at"
 CREATE_INDEX = f"CREATE INDEX IF NOT EXISTS {INDEX} ON checkpoint_spill (expires_at)"
 
@@ -209,7 +210,7 @@ class PostgresSpill(_SealedRows):
             async with self._cursor() as cursor:
                 await cursor.execute(KNOW, row)
                 saved = (await cursor.execute(SAVE, row)).rowcount == 1
-                await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
+                await cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT, "thread_ids": []})
                 for (overdue,) in await cursor.fetchall():
                     await cursor.execute(SWEEP, {"thread_id": overdue})
         return saved
@@ -239,7 +240,8 @@ class PostgresSpill(_SealedRows):
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
         with storage_errors():
             async with self._cursor() as cursor:
-                await cursor.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+                for thread_id in thread_ids:
+                    await cursor.execute(DROP, {"thread_ids": [thread_id], "upto": upto})
 
     @asynccontextmanager
     async def _cursor(self, row_factory: Any = tuple_row) -> AsyncIterator[AsyncTableCursor]:
@@ -282,7 +284,7 @@ class SyncPostgresSpill(_SealedRows):
         with storage_errors(), self._cursor() as cursor:
             cursor.execute(KNOW, row)
             saved = cursor.execute(SAVE, row).rowcount == 1
-            cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT})
+            cursor.execute(OVERDUE, {"limit": SWEEP_LIMIT, "thread_ids": []})
             for (overdue,) in cursor.fetchall():
                 cursor.execute(SWEEP, {"thread_id": overdue})
         return saved
@@ -308,7 +310,8 @@ class SyncPostgresSpill(_SealedRows):
     def drop(self, thread_ids: Sequence[str], *, upto: str | None = None) -> None:
         """Delete the rows of these threads, or those whose head is not newer than `upto`."""
         with storage_errors(), self._cursor() as cursor:
-            cursor.execute(DROP, {"thread_ids": list(thread_ids), "upto": upto})
+            for thread_id in thread_ids:
+                cursor.execute(DROP, {"thread_ids": [thread_id], "upto": upto})
 
     @contextmanager
     def _cursor(self, row_factory: Any = tuple_row) -> Iterator[TableCursor]:
@@ -318,4 +321,4 @@ class SyncPostgresSpill(_SealedRows):
 
 def _belongs_to(thread_id: str, version: Version) -> bytes:
     """Return what a row is sealed for: a row copied to another thread, or one with another head, can't be opened."""
-    return associate("checkpoint_spill", thread_id, *version)
+    return SPILLED.of(thread_id, *version)

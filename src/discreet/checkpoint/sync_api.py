@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
 from discreet.checkpoint.durable_form import UNFINISHED
-from discreet.checkpoint.late_writes import NO_DELETION
+from discreet.checkpoint.late_writes import NO_DELETION, began_after
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
@@ -27,11 +27,12 @@ class SyncApi(TwoTierSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
-        since = self._late.last(config)
+        since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
             stored = self._durable.get_tuple(strip(config))
             since = max(since, self._last_deletion(config, stored))
+            at = began_after(since, stored)
             self._rejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 self._take_history(config)
@@ -41,7 +42,7 @@ class SyncApi(TwoTierSaver):
         if in_run(config) and not self._late.is_only_a_look(config):
             self._tiers.begin(config, found)
             self._seed(found)
-            self._late.begin(config, since)
+            self._late.begin(config, since, at)
         return found
 
     def list(
@@ -151,7 +152,7 @@ class SyncApi(TwoTierSaver):
         if isinstance(stored, Loaded):
             self._late.observe({thread_id: stored.deleted_at})
             return stored.deleted_at or NO_DELETION
-        return self._observe([thread_id]) if place.ns == "" else NO_DELETION
+        return self._observe(self._late.names(config)) if place.ns == "" else NO_DELETION
 
     def _observe(self, thread_ids: Sequence[str]) -> datetime:
         """Take note of when these threads were deleted, and return the last time."""

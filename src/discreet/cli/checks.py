@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.access.identity import load_identities
+from discreet.access.loopback import is_loopback, is_loopback_name
 from discreet.encryption import MAKE_ONE, keys_from_settings
 from discreet.errors import DiscreetError
 from discreet.providers import chat_model, embedding_provider
@@ -52,6 +53,28 @@ def guarded(name: str, check: Callable[[Settings], Check], settings: Settings) -
         return Check(name, "fail", str(error))
     except Exception as error:  # noqa: BLE001  # a provider's client refuses its settings by errors of its own
         return Check(name, "fail", f"It can't be set up ({type(error).__name__}). Check the provider's own settings.")
+
+
+def transport_check(host: str | None, address: str | None, sslmode: str | None) -> Check:
+    """Return whether somebody between here and the database could read along, or play it.
+
+    `host` and `address` are those of a connection, `sslmode` what it was made with; None for what was not said.
+    """
+    name, mode = "transport", sslmode or "prefer"
+    if not host or host.startswith("/") or is_loopback(address or host) or is_loopback_name(host):
+        return Check(name, "ok", "The database is on this machine.")
+    if mode == "verify-full":
+        return Check(name, "ok", "By TLS, and the database is verified (sslmode=verify-full).")
+    if mode == "verify-ca":
+        return Check(
+            name, "ok", "By TLS, and the database's authority is verified (sslmode=verify-ca), its host name is not."
+        )
+    return Check(
+        name,
+        "warn",
+        f"Nobody makes sure that it is your database: sslmode is {mode}. Set sslmode=verify-full and sslrootcert=… in the DSN "
+        "(docs/keys.md), unless the network between here and there is yours.",
+    )
 
 
 def shares(settings: Settings) -> bool:

@@ -94,7 +94,7 @@ async def _conversations(console: Console, settings: Settings, planted: dict[str
         ]
         await _thread(console, graph, "First conversation", told)
         answers = await _thread(console, graph, "Second conversation, same user", ["Which birds do I have?"])
-        await _print_tables(console, storage.dsn)
+        await _print_tables(console, storage.access.owner.dsn)
     return any(KEEP in answer for answer in answers)
 
 

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from discreet.access.actor import acting
+from discreet.cli.session import operator
 from discreet.redaction.configured import default_redactor
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
@@ -43,7 +45,8 @@ def run_extract(
         StorageError: The database can't be used.
     """
     after = None if since is None else since.replace(tzinfo=UTC)
-    found = asyncio.run(_extract(dsn, user, after=after, again=again, dry_run=dry_run, model=model))
+    with acting(operator(load_settings())):
+        found = asyncio.run(_extract(dsn, user, after=after, again=again, dry_run=dry_run, model=model))
     if as_json:
         print(json.dumps(_as_dict(found, dry_run=dry_run), ensure_ascii=False))
     else:

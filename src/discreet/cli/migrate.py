@@ -21,10 +21,13 @@ from discreet.cli.watching import named, watched
 from discreet.driver_errors import storage_errors
 from discreet.settings import load_settings
 from discreet.storage import resolve_dsn
+from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.connection import connect
+from discreet.storage.database.connecting.target import target_of
 from discreet.storage.database.migrating.applied import SchemaState
 from discreet.storage.database.migrating.distribute import GROUPS, Group, Spread, distribute, undistributed
 from discreet.storage.database.migrating.migrations import migrate, migration_state
+from discreet.storage.database.roles import refresh_roles
 
 PENDING = 1
 """Exit code of `--check` where `discreet migrate` has something to do."""
@@ -91,8 +94,9 @@ def run_check(dsn: str | None, *, checkpoint_schema: str | None, spread: bool, a
 
 
 async def _migrate(dsn: str | None, schema: str | None, tell: Callable[[str], None], *, spread: bool) -> _Done:
-    async with resolve_dsn(dsn, load_settings()) as found:
-        target = named(found)
+    settings = load_settings()
+    async with resolve_dsn(dsn, settings) as found:
+        target = named(access_of(found, settings).owner.dsn)
         if spread:
             await undistributed(target)  # before anything is made in a database that is no coordinator
         async with watched(target):
@@ -100,14 +104,17 @@ async def _migrate(dsn: str | None, schema: str | None, tell: Callable[[str], No
             checkpoints = await migrate_checkpoints(
                 target, schema=schema, report=lambda what: tell(f"made {what} of the checkpointer")
             )
+            if applied or checkpoints.steps:
+                await refresh_roles(target_of(target))
             groups = _groups(checkpoints.schema)
             done = await distribute(target, groups=groups, told=lambda one: tell(_line(one))) if spread else None
     return _Done(applied=applied, checkpoints=checkpoints, spread=done)
 
 
 async def _look(dsn: str | None, schema: str | None, *, spread: bool) -> _Missing:
-    async with resolve_dsn(dsn, load_settings()) as found:
-        target = named(found)
+    settings = load_settings()
+    async with resolve_dsn(dsn, settings) as found:
+        target = named(access_of(found, settings).owner.dsn)
         with storage_errors():
             async with await connect(target) as conn:
                 state = await migration_state(conn)

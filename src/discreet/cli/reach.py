@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from typing import LiteralString
+from urllib.parse import urlsplit
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
+from discreet.access.loopback import is_loopback_name
 from discreet.checkpoint.migrating import pending_checkpoint_tables
-from discreet.cli.checks import Check
+from discreet.cli.checks import Check, transport_check
 from discreet.driver_errors import storage_errors
-from discreet.errors import DiscreetError, ShortTermError
+from discreet.errors import DiscreetError, ShortTermError, UnverifiedRedisError
 from discreet.leases import is_pooled
 from discreet.settings import Settings
 from discreet.storage import resolve_dsn
+from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import connection_string, target_of
@@ -25,7 +28,7 @@ _PGVECTOR: LiteralString = (
 )
 _READ_ONLY: LiteralString = "SELECT current_setting('transaction_read_only')"
 
-_NAMES = ("database", "pgvector", "schema", "checkpoints")
+_NAMES = ("database", "pgvector", "schema", "checkpoints", "row-level security", "transport")
 
 
 async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
@@ -39,6 +42,9 @@ async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
                 found.append(await _pgvector(conn))
                 found.append(await _schema(conn, embedded=embedded))
                 found.append(await _checkpoints(target))
+                transport = _transport(conn)
+            found.append(await _row_security(target, settings, embedded=embedded))
+            found.append(transport)
     except DiscreetError as error:
         found.append(Check(_NAMES[len(found)], "fail", str(error)))
     return found
@@ -69,10 +75,16 @@ async def redis_check(settings: Settings) -> Check:
             await client.command("PING")
         finally:
             await client.close()
+    except UnverifiedRedisError as error:
+        return Check("redis", "fail", str(error))
     except ShortTermError:
         return Check("redis", "fail", "It can't be reached: check DISCREET_REDIS_URL, or unset it to use PostgreSQL.")
     except DiscreetError as error:
         return Check("redis", "fail", str(error))
+    where = urlsplit(settings.redis_url.get_secret_value())
+    if where.scheme == "redis" and not is_loopback_name(where.hostname):
+        say = "It answers, without TLS: who is between here and there can read along. Name it by rediss:// (docs/keys.md)."
+        return Check("redis", "warn", say)
     return Check("redis", "ok", "It answers.")
 
 
@@ -83,6 +95,12 @@ async def _database(conn: AsyncConnection[TupleRow], where: str) -> Check:
     if row == ("on",):
         return Check("database", "warn", f"{said} It can only be read: searches work, and nothing can be stored.")
     return Check("database", "ok", said)
+
+
+def _transport(conn: AsyncConnection[TupleRow]) -> Check:
+    """Return how the connection that there is was made: a service file or the environment may say it as well as the DSN."""
+    said = {option.keyword: option.val.decode() for option in conn.pgconn.info if option.val is not None}
+    return transport_check(conn.info.host, conn.info.hostaddr, said.get(b"sslmode"))
 
 
 async def _pgvector(conn: AsyncConnection[TupleRow]) -> Check:
@@ -112,6 +130,24 @@ async def _checkpoints(dsn: str) -> Check:
         "warn",
         f'The schema "{schema}" lacks {", ".join(steps)}: run `discreet migrate`, with --checkpoint-schema if the '
         "checkpointer has a schema of its own. A start does it too, if its role may.",
+    )
+
+
+async def _row_security(dsn: str, settings: Settings, *, embedded: bool) -> Check:
+    """Return whether the database itself keeps users apart from whoever serves them."""
+    name = "row-level security"
+    if embedded:
+        if settings.row_security:
+            return Check(name, "ok", "In force: the embedded server is used as a role that sees one user at a time.")
+        return Check(name, "warn", "Not in force: DISCREET_ROW_SECURITY is off.")
+    async with await connect(access_of(dsn, settings).app) as conn:
+        if not conn.sees_everybody:
+            return Check(name, "ok", "In force: this role sees the rows of one user at a time.")
+    return Check(
+        name,
+        "warn",
+        "Not in force: this role sees the rows of all users, and only our own SQL keeps them apart. `discreet roles --apply` as the "
+        "owner makes roles; then name the application's in DISCREET_POSTGRES_DSN (docs/roles.md).",
     )
 
 

@@ -75,16 +75,20 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
             storage.memory_settings, settings, otherwise=embedding_provider(settings=settings)
         )
         with storage_errors():
-            space = await register_space(storage.pool, embeddings)
-            await activate_space(storage.pool, space)
+            space = await register_space(storage.works_pool, embeddings)
+            await activate_space(storage.works_pool, space)
             sealer = FieldSealer(keys_from_settings(settings))
             reembedding = Reembedding(
-                storage.pool, locks=UserLocks(storage.pool), embeddings=embeddings, space=space, sealer=sealer
+                storage.works_pool,
+                locks=UserLocks(storage.works_pool),
+                embeddings=embeddings,
+                space=space,
+                sealer=sealer,
             )
             rows, failures = await _to_the_end(reembedding, storage, space)
             left = await reembedding.left()
         if reindex:
-            await rebuild_search_index(storage.pool.target)
+            await rebuild_search_index(storage.access.owner)
     seconds = round(time.perf_counter() - start, 1)
     return Summary(space=embeddings.name, rows=rows, failures=failures, left=left, seconds=seconds, reindexed=reindex)
 
@@ -92,9 +96,9 @@ async def _reembed(dsn: str | None, *, reindex: bool) -> Summary:
 async def _to_the_end(reembedding: Reembedding, storage: Storage, space: EmbeddingSpace) -> tuple[int, int]:
     """Return how many rows were moved and how many failed, when nothing is left that another process is at."""
     rows = failures = 0
-    async with await connect(storage.pool.target) as guard:
+    async with await connect(storage.access.worker) as guard:
         with _bar(await reembedding.left()) as advance:
-            while await hold_space(storage.pool, space):
+            while await hold_space(storage.works_pool, space):
                 moved = await reembedding.run(guard, advance)
                 rows += moved.rows
                 failures += moved.failures

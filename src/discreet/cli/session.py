@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from discreet.settings import load_settings
+from discreet.access.actor import Actor
+from discreet.access.identity import load_identities
+from discreet.settings import Settings, load_settings
 from discreet.storage import Storage, open_storage
 
 
@@ -39,6 +41,11 @@ def opened_storage(console: Console) -> Iterator[Session]:
             yield Session(storage, runner)
         finally:
             runner.run(stack.aclose())
+
+
+def operator(settings: Settings) -> Actor:
+    """Return who acts at this command line, by a pseudonym of their login name."""
+    return Actor(kind="operator", identity=load_identities(settings).of(login_name()))
 
 
 def login_name() -> str:

@@ -14,13 +14,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
+from discreet.access.actor import acting
 from discreet.access.identity import load_identities
-from discreet.cli.session import login_name
+from discreet.access.user_keys import UserKeys, load_user_keys
+from discreet.cli.session import login_name, operator
 from discreet.driver_errors import storage_errors
 from discreet.providers.environment_values import EMBEDDING, environment_values, sources
 from discreet.settings import Settings, load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import resolve_dsn
+from discreet.storage.audit.choice import audit_log
 from discreet.storage.database.connecting.pool import make_pool
 from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.settings.postgres_settings import PostgresSettingsStore
@@ -39,7 +42,7 @@ def run_list(dsn: str | None, *, as_json: bool) -> None:
     async def read(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
         return await store.read(), await store.overridden()
 
-    values, overridden = _with_store(dsn, settings, read)
+    values, overridden = with_settings_store(dsn, settings, read)
     told = sources(settings, overridden)
     rows = [
         {"name": name, "value": value, "source": told[name], "description": _description(name)}
@@ -80,7 +83,9 @@ def run_history(dsn: str | None, *, name: str | None, limit: int, before: int | 
     Raises:
         StorageError: The database can't be used.
     """
-    found = _with_store(dsn, load_settings(), lambda store: store.history(name=name, limit=limit, before=before))
+    found = with_settings_store(
+        dsn, load_settings(), lambda store: store.history(name=name, limit=limit, before=before)
+    )
     if as_json:
         for number, change in found:
             print(json.dumps({"number": number, **change.model_dump(mode="json")}, ensure_ascii=False))
@@ -100,7 +105,8 @@ def _change(dsn: str | None, name: str, value: JsonValue) -> None:
     async def change(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
         return await store.change({name: value}, by=by), await store.overridden()
 
-    values, overridden = _with_store(dsn, settings, change)
+    with acting(operator(settings)):
+        values, overridden = with_settings_store(dsn, settings, change, keys=load_user_keys(settings))
     print(f"{name} is {_shown(getattr(values, name))} ({sources(settings, overridden)[name]}).")
     if name in EMBEDDING:
         print("Servers take it when they start again.")
@@ -130,16 +136,24 @@ def _description(name: str) -> str:
     return MemorySettings.model_fields[name].description or ""
 
 
-def _with_store(dsn: str | None, settings: Settings, work: Callable[[PostgresSettingsStore], Awaitable[T]]) -> T:
+def with_settings_store(
+    dsn: str | None,
+    settings: Settings,
+    work: Callable[[PostgresSettingsStore], Awaitable[T]],
+    *,
+    keys: UserKeys | None = None,
+) -> T:
+    """Return what `work` returns for the settings in a database. What changes them needs `keys`, for the audit trail."""
+
     async def run() -> T:
-        async with _opened(dsn, settings) as store:
+        async with _opened(dsn, settings, keys) as store:
             return await work(store)
 
     return asyncio.run(run())
 
 
 @asynccontextmanager
-async def _opened(dsn: str | None, settings: Settings) -> AsyncIterator[PostgresSettingsStore]:
+async def _opened(dsn: str | None, settings: Settings, keys: UserKeys | None) -> AsyncIterator[PostgresSettingsStore]:
     """Yield the settings of a database without the rest of a storage, which would begin to work in it."""
     environment = environment_values(settings)
     async with resolve_dsn(dsn, settings) as found:
@@ -148,6 +162,7 @@ async def _opened(dsn: str | None, settings: Settings) -> AsyncIterator[Postgres
         try:
             with storage_errors():
                 await pool.open(wait=True)
-            yield PostgresSettingsStore(pool, environment=environment)
+            audit = None if keys is None else audit_log(pool, settings, keys)
+            yield PostgresSettingsStore(pool, environment=environment, audit=audit)
         finally:
             await pool.close()

@@ -7,19 +7,23 @@ import json
 import logging
 import signal
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 
+from discreet.errors import DiscreetError
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.logs import redact_logs
+from discreet.rights.erasure import Erasures
 from discreet.settings import load_settings
-from discreet.storage import open_storage
+from discreet.storage import Storage, open_storage
+from discreet.storage.maintenance import maintenance
 from discreet.worker.beside import make_worker
 
 
 def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> int:
     """Run until SIGTERM or Ctrl-C; with `once` do what can be done now, and print what that was.
 
-    Return 1 if a provider failed meanwhile, else 0.
+    Return 1 if a provider failed meanwhile, or something could not be swept, else 0.
 
     Raises:
         StorageError: The database can't be used.
@@ -42,23 +46,37 @@ async def _run(dsn: str | None) -> None:
     settings = load_settings()
     async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
         logging.getLogger(__name__).info("worker.started")
-        await worker.run(stopping)
+        async with maintenance({"erasures": Erasures(storage, settings=settings).resume}):
+            await worker.run(stopping)
         logging.getLogger(__name__).info("worker.stopped")
 
 
 async def _once(dsn: str | None, *, as_json: bool) -> int:
     settings = load_settings()
     async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
+        await Erasures(storage, settings=settings).resume()
         done = await worker.once()
+        swept, unswept = await _swept(storage)
         status = await storage.background.watch.status()
     if as_json:
         waiting = {state: status.requests.get(state, 0) for state in ("pending", "submitted")}
-        print(json.dumps({**asdict(done), **waiting}))
+        print(json.dumps({**asdict(done), **waiting, "swept": swept}))
     else:
         print(
             f"{done.fired:,} sessions taken, {done.batches:,} batches made, {done.attended:,} looked at; "
-            f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are in batches."
+            f"{status.requests.get('pending', 0):,} prompts wait, {status.requests.get('submitted', 0):,} are in batches; "
+            f"{sum(swept.values()):,} rows went since their time was over."
         )
     if done.problem is not None:
         print(f"discreet: {done.problem} What waits is tried again.", file=sys.stderr)
-    return 0 if done.problem is None else 1
+    if unswept is not None:
+        print(f"discreet: {unswept} What was to go is tried again.", file=sys.stderr)
+    return 0 if done.problem is None and unswept is None else 1
+
+
+async def _swept(storage: Storage) -> tuple[Mapping[str, int], DiscreetError | None]:
+    """Let go of what was kept as long as it is kept; return how much that was, and why something of it is still there."""
+    try:
+        return await storage.retention.sweep(), None
+    except DiscreetError as error:
+        return {}, error

@@ -1,6 +1,7 @@
 """What the rooms above need from outside, as protocols. Adapters live in `storage` and `providers`, fakes in `testing`."""
 
 from discreet.ports.annotations import AnnotatedTurn, TurnAnnotator
+from discreet.ports.audit import NOBODY, AuditEntry, AuditLog, NoAudit
 from discreet.ports.batches import (
     BatchLimits,
     BatchProvider,
@@ -11,7 +12,8 @@ from discreet.ports.batches import (
     ResultState,
 )
 from discreet.ports.embeddings import Calibration, EmbeddingProvider, is_semantic
-from discreet.ports.keys import KEY_BYTES, Key, KeyProvider
+from discreet.ports.epochs import BeginsWork
+from discreet.ports.keys import KEY_BYTES, Key, KeyProvider, KeyWrapper
 from discreet.ports.media import Media, MediaSummarizer
 from discreet.ports.memories import ConversationLog, ForgetRequest, Forgotten, Memories
 from discreet.ports.redaction import Locating, Marking, Masking, TextRedactor, ThreadAware, TurnVault, of_thread
@@ -36,14 +38,18 @@ from discreet.ports.vectors import VectorStore
 __all__ = [
     "HISTORY_SECONDS",
     "KEY_BYTES",
+    "NOBODY",
     "SESSION_SECONDS",
     "AnnotatedTurn",
+    "AuditEntry",
+    "AuditLog",
     "BatchLimits",
     "BatchProvider",
     "BatchRequest",
     "BatchResult",
     "BatchState",
     "BatchStatus",
+    "BeginsWork",
     "Calibration",
     "Claim",
     "ConversationLog",
@@ -55,6 +61,7 @@ __all__ = [
     "Forgotten",
     "Key",
     "KeyProvider",
+    "KeyWrapper",
     "LiveSettings",
     "Locating",
     "Marking",
@@ -62,6 +69,7 @@ __all__ = [
     "Media",
     "MediaSummarizer",
     "Memories",
+    "NoAudit",
     "ResultState",
     "RollingSummaries",
     "RollingSummary",

@@ -1,4 +1,4 @@
-"""Keys that values are sealed with."""
+"""Keys that values are sealed with, and what wraps such keys."""
 
 from __future__ import annotations
 
@@ -40,4 +40,22 @@ class KeyProvider(Protocol):
 
     def find(self, key_id: str) -> Key | None:
         """Return a key by its id; None if it is not known, or no longer."""
+        ...
+
+
+class KeyWrapper(Protocol):
+    """A key management service: it encrypts keys of others under one that it never hands out.
+
+    Both ask the service and are called in a thread, when keys are made and when a process starts.
+
+    Raises, from both:
+        EncryptionError: It refuses, or can't be reached. The message says what to do and quotes nothing of its answer.
+    """
+
+    def wrap(self, secret: bytes) -> bytes:
+        """Return `secret` encrypted."""
+        ...
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """Return the secret that `wrap` took."""
         ...

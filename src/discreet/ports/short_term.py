@@ -10,9 +10,9 @@ from discreet.errors import InvalidRecordError
 from discreet.state.records import in_utc
 
 SESSION_SECONDS = 300.0
-"""A session is over five minutes after the last message."""
+"""A session is over five minutes after the last message, unless the setting `retention_session_minutes` says otherwise."""
 HISTORY_SECONDS = 86_400.0
-"""Everything else of a session is kept for a day after the last message."""
+"""Everything else of a session is kept for a day after the last message, unless `retention_history_hours` says otherwise."""
 
 WorkKind = Literal["request", "audio", "call"]
 """What may be delivered twice: a message, known by a keyed hash of its text; a recording, known by its own; a call of the
@@ -83,8 +83,11 @@ class ShortTermStore(Protocol):
         ShortTermError: The store can't be reached, or refused.
     """
 
-    async def touch(self, user_id: str, thread_id: str) -> None:
-        """Make the session ACTIVE, or keep it so, and let all that is kept of it live on. One round trip."""
+    async def touch(self, user_id: str, thread_id: str) -> str | None:
+        """Make the session ACTIVE, or keep it so, and let all that is kept of it live on. One round trip.
+
+        Return what work that begins now is known by, see `BeginsWork`; None if the store doesn't know.
+        """
         ...
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:

@@ -27,6 +27,16 @@ SAME: Mapping[str, str] = MappingProxyType(
         "memory_retrieve_threshold": "retrieve_threshold",
         "memory_extraction_enabled": "extraction",
         "memory_extraction_review": "extraction_review",
+        "retention_session_minutes": "retention_session_minutes",
+        "retention_history_hours": "retention_history_hours",
+        "retention_log_days": "retention_log_days",
+        "retention_checkpoint_days": "retention_checkpoint_days",
+        "retention_turn_days": "retention_turn_days",
+        "retention_reasoning_days": "retention_reasoning_days",
+        "retention_batch_days": "retention_batch_days",
+        "retention_proposal_days": "retention_proposal_days",
+        "retention_anonymous_days": "anonymous_days",
+        "retention_audit_days": "retention_audit_days",
     }
 )
 """Field of `Settings` by setting, where both have one value. The variable of a field is DISCREET_ and its name."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from discreet.erased import Erased, on_erasure
+
 MAX_CHARS = 120_000_000
 """In all turns."""
 
@@ -54,6 +56,7 @@ class InMemoryTurnVault:
         """Oldest first: a turn that is added to becomes the newest."""
         self._chars = 0
         self._swept = clock()
+        on_erasure(self._drop_erased)
 
     def __repr__(self) -> str:
         return f"InMemoryTurnVault({len(self._turns)} turns)"
@@ -101,6 +104,10 @@ class InMemoryTurnVault:
     async def adrop(self, turn: str) -> None:
         """Do what `drop` does; it never waits."""
         self.drop(turn)
+
+    def _drop_erased(self, erased: Erased) -> None:
+        for turn in erased.turns:
+            self.drop(turn)
 
     def _sweep(self, now: float) -> None:
         """Forget what has expired, once in `SWEEP_SECONDS`: it takes a look at every turn."""

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
+from discreet.access.actor import WORKER, acting
 from discreet.errors import DiscreetError
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ async def _repeat(name: str, work: Work, period: float, delay: float) -> None:
         await asyncio.sleep(delay)
     while True:
         try:
-            await work()
+            with acting(WORKER):
+                await work()
         except DiscreetError as error:
             logger.warning("memory.maintenance_failed work=%s cause=%s", name, error.code)
         except Exception as error:  # noqa: BLE001  # the edge of a task that nobody awaits: it must not end unseen

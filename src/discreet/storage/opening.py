@@ -9,6 +9,7 @@ from pathlib import Path
 
 from discreet.access.user_keys import load_user_keys
 from discreet.background_loop import wait_for
+from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.driver_errors import storage_errors
 from discreet.encryption import keys_from_settings
 from discreet.ports import EmbeddingProvider, KeyProvider, TextRedactor
@@ -16,9 +17,12 @@ from discreet.providers import embedding_provider
 from discreet.providers.environment_values import environment_values
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, load_settings
-from discreet.storage.database.connecting.pool import Pool, make_pool, reads_only
+from discreet.storage.audit.choice import audit_log
+from discreet.storage.database.access import DatabaseAccess, access_of, prepare_embedded
+from discreet.storage.database.connecting.pool import Pool, make_pool, reads_only, sees_everybody
 from discreet.storage.database.connecting.target import PasswordProvider, target_of
 from discreet.storage.database.migrating.migrations import migrate
+from discreet.storage.database.roles import refresh_roles
 from discreet.storage.database.users.identity_key import check_identity_key
 from discreet.storage.embedded import lease_server
 from discreet.storage.embedded.watch import PERIOD_SECONDS, watched
@@ -27,6 +31,9 @@ from discreet.storage.maintenance import maintenance
 from discreet.storage.memories.spaces.spaces import register_space
 from discreet.storage.settings.postgres_settings import POLL_SECONDS, PostgresSettingsStore
 from discreet.storage.wiring import Storage, wire
+
+WORKS_POOL_SIZE = 3
+"""Connections of a process for what concerns all users. None is opened before it is needed."""
 
 
 @asynccontextmanager
@@ -38,13 +45,15 @@ async def open_storage(
     redactor: TextRedactor | None = None,
     keys: KeyProvider | None = None,
     password: PasswordProvider | None = None,
+    maintained: bool = True,
 ) -> AsyncIterator[Storage]:
     """Open the database, bring its schema up to date and yield what works on it.
 
     The database is `dsn`, else `settings.postgres_dsn`, else the embedded server in `settings.data_dir`. Embeddings, the
     redactor and the keys that texts are sealed under are those that the settings name unless given; the embedding model
     that the database names goes before that of the settings. `password` is called for each new connection, as for the tokens of
-    a cloud that last some minutes.
+    a cloud that last some minutes. Beside it maintenance runs, unless `maintained` says otherwise: what is kept for a while goes
+    when that is over (docs/retention.md), memories are re-embedded, words are counted.
 
     A database that can only be read, such as a standby, is searched; what would write raises `ReadOnlyServerError`.
 
@@ -70,15 +79,24 @@ async def open_storage(
     redactor = redactor or default_redactor()
     keys = keys or keys_from_settings(settings)
     async with resolve_dsn(dsn, settings) as found, AsyncExitStack() as opened:
-        target = target_of(found, settings, password=password)
-        await migrate(target)
+        access = access_of(found, settings, password=password)
+        applied = await migrate(access.owner)
+        if access.has_roles:
+            made = await migrate_checkpoints(access.owner.dsn)
+            if applied or made.steps:
+                await refresh_roles(access.owner)
+        elif dsn is None and settings.postgres_dsn is None and settings.row_security:
+            await migrate_checkpoints(found)
+            access = await prepare_embedded(found, settings)
         user_keys = await asyncio.to_thread(load_user_keys, settings)
-        pool = make_pool(target, max_size=settings.pool_size)
+        pool = make_pool(access.app, max_size=settings.pool_size)
         try:
             with storage_errors():
                 await pool.open(wait=True)
+                works = await opened.enter_async_context(_works_pool(pool, access))
                 await check_identity_key(pool, user_keys)
-                memory_settings = PostgresSettingsStore(pool, environment=environment)
+                audit = audit_log(pool, settings, user_keys)
+                memory_settings = PostgresSettingsStore(pool, environment=environment, audit=audit)
                 await memory_settings.read()
                 used = embeddings or await chosen_embeddings(memory_settings, settings, otherwise=named)
                 read_only = await reads_only(pool)
@@ -86,6 +104,8 @@ async def open_storage(
             wired = wire(
                 pool,
                 settings,
+                works=works,
+                access=access,
                 read_pool=await opened.enter_async_context(_read_pool(settings, password)),
                 read_only=read_only,
                 embeddings=used,
@@ -94,10 +114,11 @@ async def open_storage(
                 keys=keys,
                 user_keys=user_keys,
                 memory_settings=memory_settings,
+                audit=audit,
             )
             try:
                 async with (
-                    maintenance(wired.works),
+                    maintenance(wired.works if maintained else {}),
                     maintenance(wired.watching, period=POLL_SECONDS, delay=POLL_SECONDS),
                 ):
                     yield wired.storage
@@ -105,6 +126,16 @@ async def open_storage(
                 await wired.close()
         finally:
             await pool.close()
+
+
+@asynccontextmanager
+async def _works_pool(pool: Pool, access: DatabaseAccess) -> AsyncIterator[Pool | None]:
+    """Yield the pool for what concerns all users; None if no role that a process has may see them all."""
+    if access.worker == access.app:
+        yield pool if await sees_everybody(pool) else None
+        return
+    async with make_pool(access.worker, max_size=WORKS_POOL_SIZE, min_size=0) as works:
+        yield works
 
 
 @asynccontextmanager
@@ -139,6 +170,7 @@ def open_storage_sync(
 
     Example:
         >>> from discreet.background_loop import wait_for
+    from discreet.checkpoint.migrating import migrate_checkpoints
         >>> def remembered(dsn: str) -> int:
         ...     with open_storage_sync(dsn) as storage:
         ...         return len(wait_for(storage.memories.latest("ann")))

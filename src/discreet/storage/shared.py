@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from discreet.access.user_keys import UserKeys
 from discreet.errors import StorageUnavailableError
 from discreet.ports import (
+    AuditLog,
     ConversationLog,
     Memories,
     RollingSummaries,
@@ -30,6 +31,7 @@ from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage.background.background import Background
 from discreet.storage.database.connecting.health import DatabaseHealth
+from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.opening import open_storage
 from discreet.storage.vault.shared import BlockingFaces
 from discreet.storage.wiring import Storage
@@ -52,6 +54,8 @@ class SharedStorage:
         self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
+        self.audit = cast("AuditLog", _Forwarding(lambda: self._serving.audit))
+        self.delegations = cast("PostgresDelegations", _Forwarding(lambda: self._serving.delegations))
         self.background = _forwarding_background(lambda find: find(self._serving.background))
         self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
         self.memory_settings = cast(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,10 +11,12 @@ from functools import partial
 from discreet.access.user_keys import UserKeys
 from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
+    AuditLog,
     ConversationLog,
     EmbeddingProvider,
     KeyProvider,
     Memories,
+    NoAudit,
     RollingSummaries,
     SettingsStore,
     ShortTermStore,
@@ -23,15 +26,20 @@ from discreet.ports import (
 )
 from discreet.redaction.vault import default_vault
 from discreet.settings import Settings
-from discreet.storage.background.background import Background, purge_background
+from discreet.storage.audit.choice import audit_sealer
+from discreet.storage.audit.log import PostgresAuditLog
+from discreet.storage.background.background import Background
 from discreet.storage.conversation.log import PostgresConversationLog
 from discreet.storage.conversation.summaries import PostgresRollingSummaries
+from discreet.storage.database.access import DatabaseAccess
 from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.erasures import ErasureWatch
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.database.users.owners import Owners, delete_expired_users
+from discreet.storage.database.users.owners import Owners
+from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.embedded.watch import is_coming_back
 from discreet.storage.maintenance import Work, after
 from discreet.storage.memories.large_users.users import LargeUsers
@@ -43,17 +51,19 @@ from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.token_counts import TokenSums
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.vector_store import PostgresVectorStore
+from discreet.storage.retention import Retention
+from discreet.storage.retention.kinds import sweepers
 from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 from discreet.storage.short_term.choice import short_term_store
-from discreet.storage.short_term.purge import purge_short_term
 from discreet.storage.store.postgres_store import DiscreetStore
 from discreet.storage.store.reading import StoreRules
 from discreet.storage.store.running import StoreRunner
 from discreet.storage.vault.choice import turn_vault
-from discreet.storage.vault.purge import purge_vault
 
-PURGE_DELAY_SECONDS = 2.0
-"""A process opens one connection at first; a purge at that moment would make it open another."""
+logger = logging.getLogger(__name__)
+
+SWEEP_DELAY_SECONDS = 2.0
+"""A process opens one connection at first; a sweep at that moment would make it open another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +72,8 @@ class Storage:
 
     pool: Pool
     """Connections in autocommit with rows as dicts; LangGraph's own Postgres classes take it."""
+    works_pool: Pool
+    """The same as a role that sees all users; `pool` itself where one role does both, or none may."""
     read_pool: Pool | None = None
     """The same to a replica that memories are searched on, if there is one."""
     memories: Memories
@@ -82,15 +94,25 @@ class Storage:
     """Settings of memory that are changed while servers run."""
     vault: TurnVault = field(default_factory=default_vault)
     """What running turns really said, where the settings say."""
+    retention: Retention
+    """What deletes what was kept as long as it is kept."""
+    audit: AuditLog
+    """Who did what to whose data."""
+    delegations: PostgresDelegations
+    """Who may read what is somebody else's."""
     health: DatabaseHealth
     """Whether the database works, and whether its connections are all in use."""
+    sealer: FieldSealer = field(repr=False)
+    """What opens sealed columns."""
+    access: DatabaseAccess = field(repr=False)
+    """As which roles it is worked on."""
     dsn: str = field(repr=False)
     """Where the database is. May hold a password, and lacks one that a provider gives."""
 
     @property
     def is_restarting(self) -> bool:
         """Whether the database is an embedded server that has ended and is started again."""
-        return self.pool.is_refused and is_coming_back(self.dsn)
+        return self.pool.is_refused and is_coming_back(self.access.owner.dsn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +137,8 @@ def wire(
     pool: Pool,
     settings: Settings,
     *,
+    works: Pool | None,
+    access: DatabaseAccess,
     read_pool: Pool | None,
     read_only: bool,
     embeddings: EmbeddingProvider,
@@ -123,6 +147,7 @@ def wire(
     keys: KeyProvider | None,
     user_keys: UserKeys,
     memory_settings: PostgresSettingsStore,
+    audit: PostgresAuditLog | NoAudit,
 ) -> Wired:
     """Put the parts together over an open pool, which belongs to the running event loop.
 
@@ -130,12 +155,13 @@ def wire(
         ConfigurationError: The settings ask for what they don't describe.
     """
     sealer = FieldSealer(keys)
-    owners = Owners(user_keys, anonymous_days=settings.anonymous_days)
+    owners = Owners(user_keys, memory_settings=memory_settings)
     loop = asyncio.get_running_loop()
     locks = UserLocks(pool)
     frequencies = TokenFrequencies(pool, keys=user_keys)
-    reembedding = Reembedding(pool, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
-    large_users = LargeUsers(pool, dsn=pool.target, space=space, limit=settings.large_user_memories)
+    everybody = works or pool  # a role that may not see all users is refused what is about them all
+    reembedding = Reembedding(everybody, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
+    large_users = LargeUsers(everybody, dsn=access.owner, space=space, limit=settings.large_user_memories)
     rules = SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys)
     memories = PostgresMemories(
         pool,
@@ -148,35 +174,51 @@ def wire(
         large_users=large_users,
         want=reembedding.want,
         read_pool=read_pool,
+        audit=audit,
     )
     vectors = PostgresVectorStore(memories, reader=Reader(pool, read_pool), rules=rules, redactor=redactor)
     runner = StoreRunner(
         pool=pool,
+        works=works,
         embeddings=embeddings,
         frequencies=frequencies,
         locks=locks,
         rules=StoreRules(space=space, sealer=sealer, fusion=settings.fusion, keys=user_keys),
+        audit=audit,
     )
     store = DiscreetStore(runner, redactor=redactor)
-    works: dict[str, Work] = {
-        "expired": after(PURGE_DELAY_SECONDS, partial(_delete_expired, pool)),
-        "token_counts": TokenSums(pool).keep,
-        "vault": after(PURGE_DELAY_SECONDS, partial(purge_vault, pool)),
+    sweeping = sweepers(everybody, rules=rules, keys=user_keys, audit=audit, pause_seconds=settings.pause_seconds)
+    retention = Retention(everybody, sweeping, memory_settings=memory_settings, audit=audit)
+    jobs: dict[str, Work] = {
+        "retention": after(SWEEP_DELAY_SECONDS, retention.keep),
+        "token_counts": TokenSums(everybody).keep,
     }
+    if settings.audit:
+        sealing = audit_sealer(everybody, settings, user_keys)
+        jobs["audit_seals"] = after(SWEEP_DELAY_SECONDS, sealing.keep)
     if settings.reembed:
-        works["reembedding"] = partial(reembed, reembedding, pool=pool, dsn=pool.target, space=space)
+        jobs["reembedding"] = partial(reembed, reembedding, pool=everybody, dsn=access.worker, space=space)
     if settings.large_user_memories:
-        works["large_users"] = large_users.keep
+        jobs["large_users"] = large_users.keep
     if read_only:  # indexes are made elsewhere and used here
-        works = {"large_users": large_users.load} if settings.large_user_memories else {}
-    background = Background.over(pool, memories=memories, redactor=redactor, sealer=sealer, keys=user_keys)
-    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners)
+        jobs = {"large_users": large_users.load} if settings.large_user_memories else {}
+    if works is None:
+        jobs = {}
+        logger.info("storage.no_maintenance cause=role")
+    background = Background.over(
+        everybody, memories=memories, redactor=redactor, sealer=sealer, keys=user_keys, audit=audit
+    )
+    delegations = PostgresDelegations(pool, keys=user_keys, audit=audit)
+    log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners, audit=audit)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
-    short_term, closing = short_term_store(pool, settings, redactor=redactor, sealer=sealer, keys=user_keys)
+    short_term, closing = short_term_store(
+        pool, settings, redactor=redactor, sealer=sealer, keys=user_keys, memory_settings=memory_settings
+    )
     summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer, owners=owners)
     return Wired(
         storage=Storage(
             pool=pool,
+            works_pool=everybody,
             read_pool=read_pool,
             memories=bound_to_loop(memories, loop),
             vectors=bound_to_loop(vectors, loop),
@@ -187,19 +229,15 @@ def wire(
             background=background.bound_to(loop),
             vault=bound_to_loop(vault, loop) if settings.turn_vault != "memory" else vault,
             memory_settings=bound_to_loop(memory_settings, loop),
+            retention=retention,
+            audit=bound_to_loop(audit, loop),
+            delegations=bound_to_loop(delegations, loop),
             health=bound_to_loop(DatabaseHealth(pool), loop),
+            sealer=sealer,
+            access=access,
             dsn=pool.target.dsn,
         ),
-        works=works,
-        watching={"settings": memory_settings.read},
+        works=jobs,
+        watching={"settings": memory_settings.read, "erasures": ErasureWatch(pool, user_keys).look},
         closing=[lambda: store.stop_ttl_sweeper(None), memories.close, *closing, *closing_vault],
     )
-
-
-async def _delete_expired(pool: Pool) -> None:
-    """Delete the sessions, the batches and the users whose time is over: one after the other, as they share a lease."""
-    try:
-        await purge_short_term(pool)
-        await purge_background(pool)
-    finally:
-        await delete_expired_users(pool)

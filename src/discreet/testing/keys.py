@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.encryption import make_key
+from discreet.encryption import make_key, seal, unseal
 from discreet.ports import Key
 
 
@@ -40,3 +40,28 @@ class InMemoryKeys:
     def forget(self, key_id: str) -> None:
         """Lose a key."""
         del self._keys[key_id]
+
+
+class InMemoryKeyWrapper:
+    """The port `KeyWrapper`: a key management service in this process, whose key is lost with it.
+
+    Example:
+        >>> wrapper = InMemoryKeyWrapper()
+        >>> wrapper.unwrap(wrapper.wrap(b"of 32 bytes"))
+        b'of 32 bytes'
+    """
+
+    def __init__(self) -> None:
+        self._keys = InMemoryKeys()
+
+    def wrap(self, secret: bytes) -> bytes:
+        """Return `secret` encrypted."""
+        return seal(secret, b"", self._keys)
+
+    def unwrap(self, wrapped: bytes) -> bytes:
+        """Return the secret that `wrap` took.
+
+        Raises:
+            EncryptionError: This service did not wrap it.
+        """
+        return unseal(wrapped, b"", self._keys)

@@ -157,7 +157,7 @@ class Attendant:
         ):  # a spare one that was found, and is none
             await self._finish(job, "cancelled", is_cancelled=True)
             return
-        if job.is_cancelled:
+        if job.is_cancelled or job.is_withdrawn:
             await provider.cancel(job.batch_id)
         status = await provider.status(job.batch_id)
         if status.state == "running":
@@ -167,7 +167,7 @@ class Attendant:
         if status.state == "ended":
             await self._apply_all(job, provider, waiting, review=review)
         state: JobState = "vanished" if status.state == "vanished" and waiting else "completed"
-        if job.is_cancelled:
+        if job.is_cancelled or job.is_withdrawn:
             state = "cancelled"
         elif status.error is not None:
             state = "failed"

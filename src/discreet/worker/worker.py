@@ -12,6 +12,7 @@ from typing import get_args
 from uuid import UUID, uuid4
 
 from discreet import metrics
+from discreet.access.actor import WORKER, acting
 from discreet.errors import ConfigurationError, DiscreetError, LeaseLostError, StorageError
 from discreet.ports import LiveSettings, TextRedactor
 from discreet.state.background import BatchJob, JobState, PendingSession, RequestKind, Trigger
@@ -85,16 +86,20 @@ class Worker:
 
     async def run(self, stopping: asyncio.Event, *, pause: float = PAUSE_SECONDS) -> None:
         """Do one pass after the other until `stopping` is set; what is under way then has `GRACE_SECONDS`."""
-        async with self._heartbeat():
-            working = asyncio.create_task(self._repeat(stopping, pause))
-            stopped = asyncio.create_task(stopping.wait())
-            try:
-                await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
-                await asyncio.wait([working], timeout=GRACE_SECONDS)
-            finally:
-                for task in (working, stopped):
-                    task.cancel()
-                await asyncio.gather(working, stopped, return_exceptions=True)
+        with acting(WORKER):
+            async with self._heartbeat():
+                await self._run(stopping, pause)
+
+    async def _run(self, stopping: asyncio.Event, pause: float) -> None:
+        working = asyncio.create_task(self._repeat(stopping, pause))
+        stopped = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([working], timeout=GRACE_SECONDS)
+        finally:
+            for task in (working, stopped):
+                task.cancel()
+            await asyncio.gather(working, stopped, return_exceptions=True)
 
     async def once(self) -> Pass:
         """Do what can be done now: no batch waits for more prompts, and those that end at once are fetched.
@@ -102,6 +107,10 @@ class Worker:
         Raises:
             StorageError: The database failed. What was done before stays.
         """
+        with acting(WORKER):
+            return await self._once()
+
+    async def _once(self) -> Pass:
         fired = last = await self.fire()
         while last >= FIRED_AT_ONCE:
             fired += (last := await self.fire())

@@ -104,6 +104,14 @@ async def test_their_owner_does(ann, carol, things, attempt):
         assert response.json() > 0
 
 
+async def test_an_export_is_whole_and_has_things_of_each_kind(ann, things):
+    exported = [json.loads(line) for line in (await ann.get("/memory/export")).text.splitlines()]
+    assert exported[-1]["kind"] == "manifest"
+    assert exported[-1]["data"]["unreadable"] == {}
+    assert {line["kind"] for line in exported if things.word in str(line["data"])} >= {"memories", "items", "proposals"}
+    assert {"threads", "delegations", "audit"} <= {line["kind"] for line in exported}
+
+
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)
 async def test_without_a_token_nothing_is_done(nobody, things, untouched, attempt):
     response, sent = await send(nobody, attempt, things)

@@ -65,7 +65,8 @@ async def propose_it(state, config):
         storage = process_storage.current
         user_key = process_storage.background.key_of(config["configurable"]["user_id"])
         async with storage.pool.connection() as connection, connection.cursor() as cursor:
-            await cursor.execute("INSERT INTO discreet.users (user_key) VALUES (%s) ON CONFLICT DO NOTHING", [user_key])
+            known = "INSERT INTO discreet.users (user_key) VALUES (%(user_key)s) ON CONFLICT DO NOTHING"
+            await cursor.execute(known, {"user_key": user_key})
             await propose(cursor, user_key, [MemoryRecord(text=state["said"])], FieldSealer(None))
     return {}
 

@@ -34,6 +34,7 @@ def make_services(authenticator):
             memories=storage.memories,
             log=storage.log,
             background=storage.background,
+            delegations=storage.delegations,
             short_term=storage.short_term,
             memory_settings=SimpleNamespace(live=MemorySettings()),
             authenticator=authenticator,

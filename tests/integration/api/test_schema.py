@@ -55,13 +55,16 @@ OPERATIONS = [
     "GET /memory/extraction/jobs/{job_key}",
     "POST /memory/extraction/jobs/{job_key}/cancel",
     "POST /memory/extraction/jobs/{job_key}/retry",
+    "POST /memory/delegations",
+    "GET /memory/delegations",
+    "DELETE /memory/delegations/{delegate_key}",
     "GET /memory/extraction/status",
     "POST /memory/session/{session_id}/end",
     "GET /memory/health",
     "GET /memory/metrics",
 ]
 
-REFUSABLE = OPERATIONS[:12]
+REFUSABLE = [*OPERATIONS[:12], *(label for label in OPERATIONS if "/delegations" in label)]
 """The others take nothing, or any text."""
 
 # Not that all data of the schema is accepted: a time has its range, an id must not be a sensitive value, a user_id must
@@ -82,6 +85,7 @@ SELECT json_agg(json_build_array(name, rows, contents) ORDER BY name) FROM (
     UNION ALL SELECT 'conversation_log', count(*), NULL FROM discreet.conversation_log
     UNION ALL SELECT 'short_term_session', count(*), NULL FROM discreet.short_term_session
     UNION ALL SELECT 'short_term_work', count(*), NULL FROM discreet.short_term_work
+    UNION ALL SELECT 'delegation', count(*) FILTER (WHERE revoked_at IS NULL), NULL FROM discreet.delegation
     UNION ALL SELECT 'memory_proposal', count(*), NULL FROM discreet.memory_proposal
     UNION ALL SELECT 'batch_requests', count(*), NULL FROM discreet.batch_requests
     UNION ALL SELECT 'batch_jobs', count(*) FILTER (WHERE is_cancelled), NULL FROM discreet.batch_jobs
@@ -130,6 +134,9 @@ def make_things(storage, database, authenticator):
     def make(name):
         if name == "proposal_key":
             return plant_proposal(database, storage.background.key_of(authenticator.identity("ann")))
+        if name == "delegate_key":
+            ann = authenticator.identity("ann")
+            return asyncio.run(storage.delegations.grant(ann, "somebody", by=ann)).delegate_key
         return asyncio.run(storage.background.jobs.open("offline", "rules", lease_seconds=60)).job_key
 
     return make
@@ -168,7 +175,7 @@ def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # n
     def call(case, chosen):
         if chosen is not None:
             _name_entry(case, known[chosen % len(known)])
-            for name in {"proposal_key", "job_key"} & set(case.path_parameters or ()):
+            for name in {"proposal_key", "job_key", "delegate_key"} & set(case.path_parameters or ()):
                 case.path_parameters[name] = str(make_things(name))
         before = database_rows()
         response = send(**case.as_transport_kwargs(base_url=HERE, headers=headers))

@@ -118,7 +118,7 @@ async def test_writers_go_on_and_nothing_acknowledged_is_lost(data_dir, postmast
                 server.kill()
                 server = await asyncio.to_thread(new_postmaster, storage.dsn, server)
             await writers.until(2)
-        writers.check(storage.dsn)
+        writers.check(storage.access.owner.dsn)
 
 
 async def test_server_and_supervisor_killed_together_come_back(data_dir, postmaster, new_postmaster):

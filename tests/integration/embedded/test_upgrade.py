@@ -52,12 +52,12 @@ async def test_everything_is_taken_along(data_dir, ask):
     async with opened(data_dir, 16) as storage:
         stored = [MemoryRecord(text=f"Keeps {count} parrots") for count in range(300)]
         stored = await storage.memories.save("ann", stored, dedup=False)
-        with psycopg.connect(storage.dsn, autocommit=True) as connection:
+        with psycopg.connect(storage.access.owner.dsn, autocommit=True) as connection:
             connection.execute("CREATE ROLE reader NOLOGIN")
             connection.execute("ALTER ROLE reader SET work_mem = '5MB'")
             connection.execute("GRANT SELECT ON kept TO reader")
             connection.execute("CREATE DATABASE another")
-            with psycopg.connect(storage.dsn, dbname="another") as other:
+            with psycopg.connect(storage.access.owner.dsn, dbname="another") as other:
                 other.execute("CREATE TABLE words AS SELECT 'trăng' AS word")
     with pytest.raises(UpgradeNeededError, match="`discreet upgrade` takes it along"):
         async with opened(data_dir, 18):
@@ -69,15 +69,17 @@ async def test_everything_is_taken_along(data_dir, ask):
     assert "database discreet: public.kept has its 1 rows" in said
     assert not [line for line in said if "parrots" in line]
     async with opened(data_dir, 18) as storage:
-        assert ask(storage.dsn, QUERY) == 42
-        assert ask(storage.dsn, "SHOW server_version_num")[:2] == "18"
+        assert ask(storage.access.owner.dsn, QUERY) == 42
+        assert ask(storage.access.owner.dsn, "SHOW server_version_num")[:2] == "18"
         for each in stored:
             assert (await storage.memories.get("ann", each.entry_id)).text == each.text
         [first, *_] = await storage.memories.search("ann", "Keeps 17 parrots")
         assert first.record.text == "Keeps 17 parrots"
-        assert ask(storage.dsn, "SELECT has_table_privilege('reader', 'kept', 'SELECT')")
-        assert ask(storage.dsn, "SELECT rolconfig FROM pg_roles WHERE rolname = 'reader'") == ["work_mem=5MB"]
-        with psycopg.connect(storage.dsn, dbname="another") as other:
+        assert ask(storage.access.owner.dsn, "SELECT has_table_privilege('reader', 'kept', 'SELECT')")
+        assert ask(storage.access.owner.dsn, "SELECT rolconfig FROM pg_roles WHERE rolname = 'reader'") == [
+            "work_mem=5MB"
+        ]
+        with psycopg.connect(storage.access.owner.dsn, dbname="another") as other:
             assert other.execute("SELECT upper(word) FROM words").fetchone() == ("TRĂNG",)
     with pytest.raises(EmbeddedServerError, match="DISCREET_POSTGRES_VERSION=18"):
         async with opened(data_dir, 16):

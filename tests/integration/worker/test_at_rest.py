@@ -43,7 +43,7 @@ async def work(storage, settings, *, review, passes=4):
     )
     for _ in range(passes):
         await worker.once()
-        async with storage.pool.connection() as connection:
+        async with storage.works_pool.connection() as connection:
             await connection.execute("UPDATE discreet.batch_jobs SET due_at = now() - interval '1 second'")
     return provider
 

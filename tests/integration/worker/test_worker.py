@@ -516,15 +516,14 @@ async def test_prompts_wait_for_others_so_that_a_batch_is_worth_its_name(storage
 
 
 async def test_what_is_done_with_goes_after_a_month(storage, worker, later, rows, run):
-    from discreet.storage.background.background import purge_background
-
     await talk(storage, *SAID)
     await worker.once()
     later()
     await worker.once()
-    assert await purge_background(storage.pool) == 0
-    assert rows("SELECT count(*) FROM discreet.batch_requests WHERE expires_at > now() + interval '29 days'") == [(2,)]
-    run("UPDATE discreet.batch_requests SET expires_at = now() - interval '1 second'")
-    run("UPDATE discreet.batch_jobs SET expires_at = now() - interval '1 second'")
-    assert await purge_background(storage.pool) == 3
+    run("UPDATE discreet.batch_requests SET done_at = now() - interval '29 days'")
+    assert not {"prompts", "batches"} & (await storage.retention.sweep()).keys()
+    for table in ("batch_requests", "batch_jobs"):
+        run(f"UPDATE discreet.{table} SET done_at = now() - interval '31 days'")
+    gone = await storage.retention.sweep()
+    assert (gone["prompts"], gone["batches"]) == (2, 1)
     assert rows("SELECT count(*) FROM discreet.batch_requests") == [(0,)]

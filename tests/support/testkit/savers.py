@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,8 @@ async def opened_saver(kind: str, database: str) -> AsyncIterator[BaseCheckpoint
         yield RedactingSaver(InMemorySaver())
     else:
         made = AsyncPostgresSaver if kind == "postgres" else RedactingSaver
-        async with made.from_conn_string(database) as saver:
+        # It names no user, and so it can't be the application where the database asks for one.
+        owner = os.environ.get("DISCREET_POSTGRES_OWNER_DSN", database)
+        async with made.from_conn_string(owner if kind == "postgres" else database) as saver:
             await saver.setup()
             yield saver

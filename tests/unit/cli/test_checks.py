@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.checks import settings_checks
+from discreet.cli.checks import settings_checks, transport_check
 from discreet.encryption import make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
 from discreet.settings import load_settings
@@ -136,6 +136,27 @@ def test_a_file_that_only_servers_read_hides_nothing_from_scripts(diagnosed):
 def test_tracing_that_a_file_turns_on_for_a_server_is_seen(diagnosed):
     Path(".env").write_text("LANGSMITH_TRACING=true\n")
     assert diagnosed()["tracing"].state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "sslmode", "state"),
+    [
+        ("/run/postgresql", None, None, "ok"),
+        (None, None, None, "ok"),
+        ("localhost", "127.0.0.1", "prefer", "ok"),
+        ("127.0.0.1", None, None, "ok"),
+        ("db.example.com", "10.0.0.5", None, "warn"),
+        ("db.example.com", "10.0.0.5", "require", "warn"),
+        ("db.example.com", "10.0.0.5", "disable", "warn"),
+        ("db.example.com", "10.0.0.5", "verify-ca", "ok"),
+        ("db.example.com", "10.0.0.5", "verify-full", "ok"),
+        ("10.0.0.5", None, "prefer", "warn"),
+    ],
+)
+def test_a_database_elsewhere_that_nobody_verifies_is_told_of(host, address, sslmode, state):
+    check = transport_check(host, address, sslmode)
+    assert check.state == state
+    assert ("verify-full" in check.say) == (state == "warn" or sslmode == "verify-full")
 
 
 def test_a_client_that_refuses_its_settings_in_its_own_way_is_a_failure(diagnosed, monkeypatch):

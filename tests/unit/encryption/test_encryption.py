@@ -1,12 +1,12 @@
 import dataclasses
 import doctest
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import encryption
-from discreet.encryption import Keyring, associate, make_key, seal, unseal
+from discreet.encryption import Column, Keyring, associate, envelope, make_key, seal, sealing, unseal
 from discreet.errors import ConfigurationError, EncryptionError
 from discreet.ports import Key
 from discreet.testing import InMemoryKeys
@@ -124,7 +124,29 @@ def test_parts_that_only_differ_by_where_they_are_split_are_told_apart():
     assert associate("ab", "c") != associate("a", "bc") != associate("abc")
 
 
-@pytest.mark.parametrize("module", [encryption, testing_keys])
+NAMES = st.text(max_size=5)
+PLACES = st.tuples(NAMES, NAMES, st.lists(NAMES, max_size=3))
+
+
+@given(PLACES, PLACES)
+def test_a_value_opens_in_its_own_table_column_and_row_alone(here, there):
+    keys = InMemoryKeys()
+    (table, name, row), (other_table, other_name, other_row) = here, there
+    sealed = seal(b"plaintext", Column(table, name).of(*row), keys)
+    other = Column(other_table, other_name).of(*other_row)
+    if here == there:
+        assert unseal(sealed, other, keys) == b"plaintext"
+    else:
+        with pytest.raises(EncryptionError):
+            unseal(sealed, other, keys)
+
+
+def test_a_row_may_be_told_by_uuids():
+    key = UUID(int=7)
+    assert Column("memory", "text").of(key, "1") == Column("memory", "text").of(str(key), "1")
+
+
+@pytest.mark.parametrize("module", [sealing, envelope, testing_keys])
 def test_the_examples_run(module):
     result = doctest.testmod(module)
     assert (result.failed, result.attempted > 0) == (0, True)

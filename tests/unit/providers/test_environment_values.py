@@ -39,6 +39,16 @@ def test_every_value_that_both_have_is_taken_over(monkeypatch):
         "retrieve_threshold": 0.25,
         "extraction": False,
         "extraction_review": True,
+        "retention_session_minutes": 6,
+        "retention_history_hours": 25,
+        "retention_log_days": 31,
+        "retention_checkpoint_days": 32,
+        "retention_turn_days": 181,
+        "retention_reasoning_days": 1_096,
+        "retention_batch_days": 33,
+        "retention_proposal_days": 34,
+        "anonymous_days": 35,
+        "retention_audit_days": 1_097,
     }
     for field, value in values.items():
         monkeypatch.setenv(f"DISCREET_{field}".upper(), str(value))

@@ -8,6 +8,7 @@ import logging
 
 import pytest
 
+from discreet.access.actor import Actor, acting, current_actor
 from discreet.errors import StorageUnavailableError
 from discreet.storage.maintenance import maintenance
 
@@ -61,3 +62,14 @@ async def test_the_end_of_the_block_awaits_the_end_of_the_work_even_if_it_misses
         async with maintenance({"waiting": work}):
             await begun.wait()
         assert ended == [True]
+
+
+async def test_work_is_the_workers_whoever_opened_the_storage():
+    actors: asyncio.Queue[Actor] = asyncio.Queue()
+
+    async def work():
+        actors.put_nowait(current_actor())
+
+    with acting(Actor(kind="operator")):
+        async with maintenance({"looking": work}):
+            assert (await actors.get()).kind == "worker"

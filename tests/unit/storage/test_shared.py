@@ -48,19 +48,18 @@ class Opener:
     async def __call__(self):
         self.opened += 1
         await asyncio.sleep(0.01)
-        yield Storage(
-            pool=None,
-            memories=InMemoryMemories(),
-            vectors=InMemoryVectorStore(8),
-            log=InMemoryConversationLog(),
-            short_term=InMemoryShortTermStore(),
-            summaries=InMemoryRollingSummaries(),
-            store=None,
-            background=background_of_fakes().bound_to(asyncio.get_running_loop()),
-            memory_settings=InMemorySettingsStore(MemorySettings(memory_retrieve_limit=9)),
-            health=None,
-            dsn="",
-        )
+        needed = {field.name: None for field in fields(Storage) if field.default is field.default_factory}
+        given = {
+            "memories": InMemoryMemories(),
+            "vectors": InMemoryVectorStore(8),
+            "log": InMemoryConversationLog(),
+            "short_term": InMemoryShortTermStore(),
+            "summaries": InMemoryRollingSummaries(),
+            "background": background_of_fakes().bound_to(asyncio.get_running_loop()),
+            "memory_settings": InMemorySettingsStore(MemorySettings(memory_retrieve_limit=9)),
+            "dsn": "",
+        }
+        yield Storage(**needed | given)
         self.closed += 1
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from fastapi import Response
 
 from discreet.access.caller import Caller
+from discreet.api.actors import Denials
 from discreet.api.admin.attempts import Attempts
 from discreet.api.admin.errors import PageError
 from discreet.api.admin.site import COOKIE, Site, Visit
 from discreet.api.services import Authenticates
-from discreet.errors import UnauthorisedError
+from discreet.errors import ForbiddenError, UnauthorisedError
 
 logger = logging.getLogger(__name__)
 
@@ -26,9 +28,10 @@ CREDENTIALS = ("authorization", "x-api-key")
 class LoginPages:
     """The pages that need no session."""
 
-    def __init__(self, site: Site, authenticator: Authenticates) -> None:
+    def __init__(self, site: Site, authenticator: Authenticates, denials: Denials) -> None:
         self._site = site
         self._authenticator = authenticator
+        self._denials = denials
         self._attempts = Attempts()
 
     async def show(self, visit: Visit) -> Response:
@@ -49,12 +52,15 @@ class LoginPages:
         caller = await self._caller(credential, visit)
         if caller is None or not caller.admin:
             logger.warning("admin.login_refused reason=%s", "unknown" if caller is None else "no_admin")
+            error = UnauthorisedError() if caller is None else ForbiddenError()
+            actor = self._site.actor_of(visit)
+            await self._denials.tell(error, replace(actor, identity=None if caller is None else caller.identity))
             await asyncio.sleep(PAUSE_SECONDS)
         if caller is None:
-            error = (
+            problem = (
                 "This token or key is not known here, or it has expired." if credential else "Paste a token or a key."
             )
-            return self._form(visit, status=401, error=error)
+            return self._form(visit, status=401, error=problem)
         if not caller.admin:
             text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
             raise PageError(403, "You are no administrator", text)

@@ -9,8 +9,10 @@ from fastapi import Response
 from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters, user_path
 from discreet.api.admin.errors import no_such_page
 from discreet.api.admin.memory_form import MemoryForm, form_of, posted_form
+from discreet.api.admin.rendering import SECURITY_HEADERS
 from discreet.api.admin.site import Site, Visit
 from discreet.api.admin.views import View
+from discreet.api.exporting import export_answer
 from discreet.api.services import Services
 from discreet.errors import InvalidUserError, MemoryRefusedError
 from discreet.state.context import check_user_id
@@ -36,7 +38,7 @@ class MemoryPages:
 
     async def ask(self, visit: Visit) -> Response:
         """Ask whose memories are meant."""
-        return self._site.render(visit, "users.html", subject="", error="")
+        return self._ask(visit, subject="", error="")
 
     async def open(self, visit: Visit) -> Response:
         """Go to the memories of a subject. Addresses name what the database knows them by, never the subject."""
@@ -45,9 +47,13 @@ class MemoryPages:
             user = check_user_id(self._services.authenticator.identity(check_user_id(subject)))
         except InvalidUserError:
             error = "A subject has 1 to 200 printable characters."
-            return self._site.render(visit, "users.html", status=422, subject=subject, error=error)
+            return self._ask(visit, status=422, subject=subject, error=error)
         view = self._site.views.seal(View(subject=subject), visit.session)
         return self._site.redirect(visit, f"{user_path(user)}/memories?view={view}")
+
+    def _ask(self, visit: Visit, *, subject: str, error: str, status: int = 200) -> Response:
+        moments = self._services.storage is not None
+        return self._site.render(visit, "users.html", status=status, subject=subject, error=error, moments=moments)
 
     async def show(self, visit: Visit) -> Response:
         """Show the newest memories, or the best for what is searched for."""
@@ -104,8 +110,14 @@ class MemoryPages:
             done=DONE.get(asked.get("done", "")),
             threshold=self._services.memory_settings.live.memory_retrieve_threshold,
             max_query=MAX_QUERY_CHARS,
+            exports=self._services.storage is not None,
         )
         return self._site.render(visit, "memories.html", status=422 if errors else 200, **values)
+
+    async def export(self, visit: Visit) -> Response:
+        """Hand out everything that is kept of the user."""
+        browser = Browser(self._site, self._services, visit)
+        return await export_answer(self._services, browser.user, headers=SECURITY_HEADERS)
 
     async def show_one(self, visit: Visit) -> Response:
         """Show all that is known of one memory."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
+from discreet.api.admin.erasure_pages import ErasurePages
 from discreet.api.admin.job_pages import JobPages
 from discreet.api.admin.login import LoginPages
 from discreet.api.admin.memory_pages import MemoryPages
@@ -16,6 +18,7 @@ from discreet.api.admin.setting_pages import SettingPages
 from discreet.api.admin.site import PREFIX, Page, Site, Visit
 from discreet.api.admin.views import Views
 from discreet.api.services import Services
+from discreet.storage.background import Background
 
 
 def make_admin_router(services: Services) -> APIRouter:
@@ -25,7 +28,12 @@ def make_admin_router(services: Services) -> APIRouter:
         ConfigurationError: The `session_key` of `services` is too short.
     """
     key = services.session_key or secrets.token_bytes(KEY_BYTES)
-    site = Site(sessions=Sessions(key), views=Views(key), background=services.background is not None)
+    site = Site(
+        sessions=Sessions(key),
+        views=Views(key),
+        redactor=services.redactor,
+        background=services.background is not None,
+    )
     router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
     def add(path: str, page: Page, method: str = "GET", *, public: bool = False) -> None:
@@ -37,7 +45,7 @@ def make_admin_router(services: Services) -> APIRouter:
 
     for path in ("", "/"):
         add(path, home)
-    login = LoginPages(site, services.authenticator)
+    login = LoginPages(site, services.authenticator, services.denials)
     add("/login", login.show, public=True)
     add("/login", login.sign_in, "POST", public=True)
     add("/logout", login.sign_out, "POST")
@@ -51,6 +59,13 @@ def make_admin_router(services: Services) -> APIRouter:
     one = "/users/{user}/memories/{entry_id}"
     add("/users/{user}/memories", memories.show)
     add("/users/{user}/memories", memories.find, "POST")
+    if services.storage is not None:
+        add("/users/{user}/export", memories.export)
+        erasure = ErasurePages(site, services)
+        add("/users/{user}/erase", erasure.ask)
+        add("/users/{user}/erase", erasure.erase, "POST")
+        add("/moments", erasure.moments)
+        add("/moments/{entry_id}/delete", erasure.delete_moment, "POST")
     add(one, memories.show_one)
     add(f"{one}/edit", memories.edit)
     add(f"{one}/edit", memories.save, "POST")
@@ -60,20 +75,25 @@ def make_admin_router(services: Services) -> APIRouter:
     add("/users/{user}/recall", recall.show)
     add("/users/{user}/recall", recall.ask, "POST")
     if services.background is not None:
-        jobs = JobPages(site, services.background, services.memory_settings)
-        add("/jobs", jobs.show)
-        add("/jobs/{job_key}/cancel", jobs.cancel, "POST")
-        add("/jobs/{job_key}/retry", jobs.retry, "POST")
-        review = ReviewPages(site, services.background, services.memory_settings)
-        waiting = "/review/{user_key}/{proposal_key}"
-        add("/review", review.show)
-        add(f"{waiting}/accept", review.accept, "POST")
-        add(f"{waiting}/edit", review.edit)
-        add(f"{waiting}/edit", review.save, "POST")
-        add(f"{waiting}/refuse", review.refuse, "POST")
+        _add_background(site, services, services.background, add)
 
     async def asset(request: Request) -> Response:
         return await site.asset(request)
 
     router.add_api_route("/static/{name}", asset, methods=["GET"], response_model=None, name="admin static")
     return router
+
+
+def _add_background(site: Site, services: Services, background: Background, add: Callable[..., None]) -> None:
+    """Add the pages about what is made of conversations afterwards."""
+    jobs = JobPages(site, background, services.memory_settings)
+    add("/jobs", jobs.show)
+    add("/jobs/{job_key}/cancel", jobs.cancel, "POST")
+    add("/jobs/{job_key}/retry", jobs.retry, "POST")
+    review = ReviewPages(site, background, services.memory_settings)
+    waiting = "/review/{user_key}/{proposal_key}"
+    add("/review", review.show)
+    add(f"{waiting}/accept", review.accept, "POST")
+    add(f"{waiting}/edit", review.edit)
+    add(f"{waiting}/edit", review.save, "POST")
+    add(f"{waiting}/refuse", review.refuse, "POST")

@@ -34,6 +34,7 @@ GROUPS = (
     ("The same fact twice", ("memory_dedup", "memory_update")),
     ("Recall", ("memory_retrieve", "context_window")),
     ("Embeddings and limits", ("embedding", "max_memories")),
+    ("How long things are kept", ("retention",)),
 )
 """Headings, and how the names of what stands below them begin."""
 OTHERS = "Others"

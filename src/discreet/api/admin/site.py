@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
+from discreet.access.actor import Actor, acting
+from discreet.api.actors import actor_by
 from discreet.api.admin.errors import PageError, SignInError
 from discreet.api.admin.forms import check_fetch, check_origin, read_form
 from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, templates
@@ -17,6 +19,7 @@ from discreet.api.admin.sessions import AdminSession, Sessions
 from discreet.api.admin.views import Views
 from discreet.api.ingress.queries import as_sent
 from discreet.errors import DiscreetError, EncryptionError, ProviderError, StorageError
+from discreet.ports import TextRedactor
 
 logger = logging.getLogger(__name__)
 
@@ -68,8 +71,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Site:
     """Renders, and lets in."""
 
-    def __init__(self, *, sessions: Sessions, views: Views, background: bool = False) -> None:
+    def __init__(self, *, sessions: Sessions, views: Views, redactor: TextRedactor, background: bool = False) -> None:
         self.sessions = sessions
+        self._redactor = redactor
         self._pages = (*PAGES, *BACKGROUND_PAGES) if background else PAGES
         self.views = views
         self._templates = templates()
@@ -87,7 +91,8 @@ class Site:
                     raise SignInError  # noqa: TRY301 - caught below with those of the page
                 if request.method == "POST":
                     visit = Visit(request=request, session=visit.session, form=await self._checked(visit))
-                return await page(visit)
+                with acting(self.actor_of(visit)):
+                    return await page(visit)
             except SignInError:
                 return self._sign_in(visit)
             except PageError as error:
@@ -97,6 +102,11 @@ class Site:
                 return self.message(visit, _failure(error))
 
         return endpoint
+
+    def actor_of(self, visit: Visit) -> Actor:
+        """Return who acts by a visit: the administrator who is signed in, else somebody who is unknown."""
+        identity = visit.session.identity
+        return actor_by(visit.request.scope, "user" if identity is None else "admin", identity, self._redactor)
 
     async def _checked(self, visit: Visit) -> dict[str, str]:
         check_origin(visit.request.headers)

@@ -7,10 +7,12 @@ from typing import Any, TypeAlias
 
 from langgraph_sdk.auth import Auth, is_studio_user
 
+from discreet.access.actor import Actor
 from discreet.access.caller import Caller
 from discreet.access.identity import is_identity
 from discreet.access.subjects import STUDIO
-from discreet.api.ingress.headers import first_headers
+from discreet.api.actors import Denials
+from discreet.api.headers import first_headers
 from discreet.api.services import Authenticates
 from discreet.errors import AccessError, InputError, UnauthorisedError
 from discreet.graph.extraction import EVERYBODY
@@ -32,8 +34,9 @@ Value: TypeAlias = Any
 class Callers:
     """Reads callers from requests and from contexts."""
 
-    def __init__(self, authenticator: Authenticates) -> None:
+    def __init__(self, authenticator: Authenticates, denials: Denials | None = None) -> None:
         self._authenticator = authenticator
+        self._denials = denials or Denials()
 
     async def authenticate(self, scope: dict[str, Any]) -> Mapping[str, Any]:
         """Return what the server may know of who calls. It stores that with every run: an identity, and no name.
@@ -45,6 +48,7 @@ class Callers:
         try:
             caller = await self._authenticator.caller(first_headers(scope["headers"]), client[0] if client else None)
         except AccessError as error:
+            await self._denials.tell(error, Actor(kind="user", ip_address=client[0] if client else None))
             raise refusal(error) from None
         return {"identity": caller.identity, "permissions": _permissions(caller)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph_sdk.auth import Auth
 
+from discreet.api.actors import Denials
 from discreet.api.auth.assistants import AssistantHandlers
 from discreet.api.auth.callers import Callers, Ctx, Value
 from discreet.api.auth.crons import CronHandlers
@@ -12,7 +13,9 @@ from discreet.api.auth.threads import RunExists, ThreadHandlers, run_exists
 from discreet.api.services import Authenticates
 
 
-def make_auth(authenticator: Authenticates, *, run_exists: RunExists = run_exists) -> Auth:
+def make_auth(
+    authenticator: Authenticates, *, run_exists: RunExists = run_exists, denials: Denials | None = None
+) -> Auth:
     """Return the `auth` of a server where everybody has their own threads, runs, assistants, crons and items.
 
     What no handler knows is refused: an action that a newer server has may touch what is somebody's.
@@ -20,9 +23,10 @@ def make_auth(authenticator: Authenticates, *, run_exists: RunExists = run_exist
     Args:
         authenticator: Tells who calls.
         run_exists: Whether a thread has a run. Default: ask the server.
+        denials: Hears whose credentials were refused.
     """
     auth = Auth()
-    callers = Callers(authenticator)
+    callers = Callers(authenticator, denials)
     auth.authenticate(callers.authenticate)
     auth.on(_refuse)
     ThreadHandlers(callers, run_exists).register(auth)

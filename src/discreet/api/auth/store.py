@@ -5,9 +5,7 @@ from __future__ import annotations
 from langgraph_sdk.auth import Auth
 
 from discreet.api.auth.callers import Callers, Ctx, Value
-
-ROOT = "users"
-"""First label of what belongs to callers. The second is whose it is."""
+from discreet.rights.namespaces import ROOT
 
 
 class StoreHandlers:

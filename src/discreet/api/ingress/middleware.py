@@ -8,10 +8,13 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from discreet.access.actor import acting, current_actor
+from discreet.access.caller import Caller
 from discreet.access.run_user import run_user
+from discreet.api.actors import Denials, actor_of
+from discreet.api.headers import clean_headers, first_headers
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
-from discreet.api.ingress.headers import clean_headers, first_headers
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -21,6 +24,7 @@ from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.receiving import Taken, capped, instead, read_body, with_length
 from discreet.api.services import Authenticates
+from discreet.errors import AccessError
 from discreet.ports import TextRedactor, TurnVault
 
 LOOPBACK_ROOT = "/noauth"
@@ -46,6 +50,7 @@ class Ingress:
         redactor: TextRedactor,
         vault: TurnVault,
         checks: ChecksOf = check_of,
+        denials: Denials | None = None,
         restore: bool = True,
         max_body_bytes: int = 30_000_000,
         studio: bool = False,
@@ -58,6 +63,7 @@ class Ingress:
             redactor: Puts placeholders.
             vault: Shared with the graphs that run the requests.
             checks: Tells what the graph of an assistant takes.
+            denials: Hears who was refused.
             restore: Whether answers get the real values.
             max_body_bytes: Of one request, or one message of a WebSocket.
             studio: Whether the server lets in who says to be LangGraph Studio. Else they need credentials as all do.
@@ -67,6 +73,7 @@ class Ingress:
         self._redactor = redactor
         self._vault = vault
         self._checks = checks
+        self._denials = denials or Denials()
         self._restore = restore
         self._max_body_bytes = max_body_bytes
         self._studio = studio
@@ -100,14 +107,22 @@ class Ingress:
             scope = {**scope, "headers": with_length(scope["headers"], 0)}
             await self._app(scope, instead(b"", receive) if scope["type"] == "http" else receive, send)
             return
-        user = await self._user(scope)
-        if scope["type"] == "websocket":
-            socket = self._socket(receive, send, path, user)
-            await self._app(scope, socket.receive, socket.send)
-            return
-        if kind is Kind.STORE:
-            refuse_sensitive_names(query, scope["query_string"])
-        await self._app(*await self._taken_in(scope, receive, send, kind, user))
+        caller = await self._caller(scope)
+        actor = current_actor() if caller is None else actor_of(scope, caller, self._redactor)
+        user = None if caller is None else self._user_of(caller)
+        with acting(actor):
+            if scope["type"] == "websocket":
+                socket = self._socket(receive, send, path, user)
+                await self._app(scope, socket.receive, socket.send)
+                return
+            if kind is Kind.STORE:
+                refuse_sensitive_names(query, scope["query_string"])
+            try:
+                taken_in = await self._taken_in(scope, receive, send, kind, user)
+            except AccessError as refusal:
+                await self._denials.tell(refusal, actor)
+                raise
+            await self._app(*taken_in)
 
     async def _taken_in(
         self, scope: Scope, receive: Receive, send: Send, kind: Kind, user: UserOf | None
@@ -133,8 +148,8 @@ class Ingress:
             send = LiveAnswer(send, Restoring(self._vault, list(clean.parts), clean.values))
         return {**scope, "headers": with_length(scope["headers"], len(written))}, instead(written, receive), send
 
-    async def _user(self, scope: Scope) -> UserOf | None:
-        """Return what names the user of who calls; None for the server's own code, and for the Studio, which it checks.
+    async def _caller(self, scope: Scope) -> Caller | None:
+        """Return who calls; None for the server's own code, and for the Studio, which it checks.
 
         Raises:
             UnauthorisedError: Who calls is not known.
@@ -144,13 +159,20 @@ class Ingress:
         if own_code or (self._studio and headers.get("x-auth-scheme") == "langsmith"):
             return None
         client = scope.get("client")
-        caller = await self._authenticator.caller(headers, client[0] if client else None)
+        try:
+            return await self._authenticator.caller(headers, client[0] if client else None)
+        except AccessError as refusal:
+            await self._denials.tell(refusal, actor_of(scope, None, self._redactor))
+            raise
+
+    def _user_of(self, caller: Caller) -> UserOf:
         return lambda named: run_user(caller, named, self._authenticator.identity)
 
     def _socket(self, receive: Receive, send: Send, path: str, user: UserOf | None) -> CommandSocket:
         return CommandSocket(
             receive,
             send,
+            denials=self._denials,
             thread=thread_of(path),
             user=user,
             redactor=self._redactor,

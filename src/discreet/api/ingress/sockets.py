@@ -7,13 +7,15 @@ import json
 
 from starlette.types import Message, Receive, Send
 
+from discreet.access.actor import current_actor
+from discreet.api.actors import Denials
 from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
 from discreet.api.ingress.inputs import ChecksOf
 from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.vaulting import hold
-from discreet.errors import BodyTooLargeError
+from discreet.errors import AccessError, BodyTooLargeError
 from discreet.ports import TextRedactor, TurnVault
 
 
@@ -25,6 +27,7 @@ class CommandSocket:
         receive: Receive,
         send: Send,
         *,
+        denials: Denials,
         thread: str | None,
         user: UserOf | None,
         redactor: TextRedactor,
@@ -35,6 +38,7 @@ class CommandSocket:
     ) -> None:
         self._receive = receive
         self._send = send
+        self._denials = denials
         self._thread = thread
         self._user = user
         self._redactor = redactor
@@ -82,5 +86,7 @@ class CommandSocket:
         return written
 
     async def _refuse(self, refusal: Refusal) -> None:
+        if isinstance(refusal, AccessError):
+            await self._denials.tell(refusal, current_actor())
         error = {"type": "error", "id": None, "error": refusal.code, "message": str(refusal)}
         await self._send({"type": "websocket.send", "text": json.dumps(error)})

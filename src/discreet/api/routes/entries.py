@@ -15,7 +15,7 @@ from discreet.api.errors import answers
 from discreet.api.idempotency import Call, Idempotency, IdempotencyKey
 from discreet.api.routing import make_router
 from discreet.api.services import Services
-from discreet.api.users import user_of
+from discreet.api.users import read_user_of, user_of
 from discreet.errors import NotFoundError
 from discreet.state.records import MemoryRecord
 
@@ -66,7 +66,7 @@ def make_entries_router(services: Services) -> APIRouter:
 
     @router.get("/entry/{entry_id}", summary="Read an entry", responses=answers(403, 404, 422))
     async def read(entry_id: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> Entry:
-        user = user_of(services, caller, user_id)
+        user = await read_user_of(services, caller, user_id)
         record = await services.memories.get(user.identity, entry_id)
         if record is None:
             raise NotFoundError

@@ -14,7 +14,7 @@ from discreet.api.errors import answers
 from discreet.api.paging import LINKED, Paging, follow
 from discreet.api.routing import make_router
 from discreet.api.services import Services
-from discreet.api.users import user_of
+from discreet.api.users import read_user_of
 from discreet.api.values import Id, Label, Moment
 from discreet.state.records import MemoryFilters, MemoryType
 
@@ -69,7 +69,7 @@ def make_listing_router(services: Services) -> APIRouter:
         response: Response,
         caller: Annotated[Caller, Depends(known)],
     ) -> Page:
-        user = user_of(services, caller, selection.user_id)
+        user = await read_user_of(services, caller, selection.user_id)
         found = await services.memories.latest(
             user.identity,
             limit=selection.limit + 1,

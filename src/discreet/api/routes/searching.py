@@ -13,7 +13,7 @@ from discreet.api.entries import Entry
 from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
-from discreet.api.users import user_of
+from discreet.api.users import read_user_of
 from discreet.api.values import Id, Labels, Moment, Words
 from discreet.state.records import MemoryFilters, MemoryType
 
@@ -85,7 +85,7 @@ def make_searching_router(services: Services) -> APIRouter:
 
     @router.post("/search", summary="Search entries", responses=answers(400, 403, 413, 415, 422))
     async def search(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
-        user = user_of(services, caller, question.user_id)
+        user = await read_user_of(services, caller, question.user_id)
         live, wanted = services.memory_settings.live, question.filters
         found = await services.memories.search(
             user.identity,

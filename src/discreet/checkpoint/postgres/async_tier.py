@@ -199,6 +199,10 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """Do what `alast_deletions` does, from another thread."""
         return self._from_thread(partial(self.alast_deletions, thread_ids))
 
+    def forget_rows(self) -> None:
+        """Forget which rows the newest checkpoints have: messages are asked for anew."""
+        self._rows.cache.clear()
+
     def _from_thread(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
             blocks = asyncio.get_running_loop() is self.loop
@@ -212,11 +216,11 @@ class AsyncPostgresTier(AsyncPostgresSaver):
 
     async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         rows = take_rows(value)
-        deleted_at = value.pop("deleted_at")
+        times = value.pop("deleted_at"), value.pop("read_at")
         if value["pending_writes"]:
-            return self._rows.load(await super()._load_checkpoint_tuple(value), rows, deleted_at)
+            return self._rows.load(await super()._load_checkpoint_tuple(value), rows, *times)
         # Upstream sends even nothing to a thread to be decoded, for 0.3 ms. Its sync twin makes the same without one.
-        return self._rows.load(PostgresSaver._load_checkpoint_tuple(cast("Any", self), value), rows, deleted_at)  # noqa: SLF001  # see above
+        return self._rows.load(PostgresSaver._load_checkpoint_tuple(cast("Any", self), value), rows, *times)  # noqa: SLF001  # see above
 
     async def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Return what `work` returns, after more attempts if need be."""

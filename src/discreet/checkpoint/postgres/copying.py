@@ -57,11 +57,13 @@ _MESSAGES = """
 SELECT checkpoint_ns, channel, position, message_id, kind, content FROM checkpoint_messages WHERE thread_id = %(thread_id)s
 """
 
-_OWNER = "SELECT user_key FROM checkpoint_threads WHERE thread_id = %(source)s"
+_OWNER = "SELECT user_key, oldest_at FROM checkpoint_threads WHERE thread_id = %(source)s"
 
 _OWN = """
-INSERT INTO checkpoint_threads AS t (thread_id, user_key) VALUES (%(target)s, %(user_key)s)
-ON CONFLICT (thread_id) DO UPDATE SET user_key = EXCLUDED.user_key WHERE t.deleted_at IS NOT NULL
+INSERT INTO checkpoint_threads AS t (thread_id, user_key, oldest_at)
+VALUES (%(target)s, %(user_key)s, %(oldest_at)s::timestamptz)
+ON CONFLICT (thread_id) DO UPDATE SET user_key = EXCLUDED.user_key, oldest_at = EXCLUDED.oldest_at
+WHERE t.deleted_at IS NOT NULL
 """
 
 
@@ -76,8 +78,8 @@ def copy_thread(source_thread_id: str, target_thread_id: str) -> Steps[bool]:
     if any(said != theirs.get(place, said) for place, said in there.items()):
         return False
     owners = yield Statement(_OWNER, {"source": source}, returns=True)
-    owner = owners[0]["user_key"] if owners else NOBODY
-    yield Statement(_OWN, {"target": target, "user_key": owner})
+    owner = owners[0] if owners else {"user_key": NOBODY, "oldest_at": "epoch"}
+    yield Statement(_OWN, {"target": target, **owner})
     # Checkpoints are read first: whatever is stored meanwhile, what those have that were read is there to be copied.
     found: dict[str, Sequence[Mapping[str, Any]] | None] = {}
     for table in reversed(_COLUMNS):

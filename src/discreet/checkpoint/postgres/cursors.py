@@ -2,61 +2,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
 from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
-from psycopg.pq import Format
-from psycopg.rows import dict_row
+from psycopg.pq import Format, TransactionStatus
+from psycopg.rows import dict_row, scalar_row
+from psycopg.sql import SQL, Literal
 
-from discreet.checkpoint.postgres.names import IN_SIGHT, Tables, qualify, with_schema
+from discreet.checkpoint.postgres.names import IN_SIGHT, RowSecurity, Tables, qualify, with_schema
 from discreet.checkpoint.postgres.routing import route
+from discreet.checkpoint.postgres.row_security import HAND_ON, IS_IN_FORCE, finding, telling, told_by
 
 
 class AsyncTableCursor(AsyncCursor[Any]):
     """A cursor in the schema of our tables."""
 
-    def __init__(self, conn: AsyncConnection[Any], schema: str, *, row_factory: Any = dict_row) -> None:
+    def __init__(
+        self, conn: AsyncConnection[Any], schema: str, *, row_factory: Any = dict_row, row_security: RowSecurity = "off"
+    ) -> None:
         """Work on `conn`, whatever it makes of rows itself."""
         super().__init__(conn, row_factory=row_factory)
         self.format = Format.BINARY
         self.schema = schema
+        self._row_security = row_security
 
     async def execute(  # type: ignore[override]  # no template strings
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
         routed, given = route(query, with_schema(params, self.schema))
-        return await super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
+        async with self._told(query, params):
+            return await super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 
     async def executemany(  # type: ignore[override]  # no template strings
         self, query: str, params_seq: Iterable[Any], *, returning: bool = False
     ) -> None:
-        """Execute `query` on our tables with each of `params_seq`."""
-        await super().executemany(qualify(query, self.schema), params_seq, returning=returning)
+        """Execute `query` on our tables with each of `params_seq`, which are about one thread."""
+        given = list(params_seq)
+        async with self._told(query, given[0] if given else None):
+            await super().executemany(qualify(query, self.schema), given, returning=returning)
+
+    @asynccontextmanager
+    async def _told(self, query: str, params: Any) -> AsyncIterator[None]:
+        """Have the database know whose thread the block is about, in one round trip with what it executes."""
+        told = None if self._row_security == "off" else told_by(query, params)
+        if told is None:
+            yield
+        elif self._row_security == "on":
+            async with self.connection.pipeline():
+                await AsyncCursor(self.connection).execute(telling(self.schema), told.params())
+                yield
+        else:
+            found = await (
+                await AsyncCursor(self.connection, row_factory=scalar_row).execute(finding(self.schema), told.params())
+            ).fetchone()
+            async with self.connection.pipeline(), self.connection.transaction():
+                await AsyncCursor(self.connection).execute(HAND_ON)
+                await AsyncCursor(self.connection).execute(HAND_ON)
+                await AsyncCursor(self.connection).execute(
+                    SQL("SET LOCAL discreet.user_key = {}").format(Literal(found))
+                )
+                yield
 
 
 class TableCursor(Cursor[Any]):
     """`AsyncTableCursor` for threads."""
 
-    def __init__(self, conn: Connection[Any], schema: str, *, row_factory: Any = dict_row) -> None:
+    def __init__(
+        self, conn: Connection[Any], schema: str, *, row_factory: Any = dict_row, row_security: RowSecurity = "off"
+    ) -> None:
         """Work on `conn`, whatever it makes of rows itself."""
         super().__init__(conn, row_factory=row_factory)
         self.format = Format.BINARY
         self.schema = schema
+        self._row_security = row_security
 
     def execute(  # type: ignore[override]  # no template strings
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
         routed, given = route(query, with_schema(params, self.schema))
-        return super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
+        with self._told(query, params):
+            return super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 
     def executemany(  # type: ignore[override]  # no template strings
         self, query: str, params_seq: Iterable[Any], *, returning: bool = False
     ) -> None:
-        """Execute `query` on our tables with each of `params_seq`."""
-        super().executemany(qualify(query, self.schema), params_seq, returning=returning)
+        """Execute `query` on our tables with each of `params_seq`, which are about one thread."""
+        given = list(params_seq)
+        with self._told(query, given[0] if given else None):
+            super().executemany(qualify(query, self.schema), given, returning=returning)
+
+    @contextmanager
+    def _told(self, query: str, params: Any) -> Iterator[None]:
+        """Have the database know whose thread the block is about, in one round trip with what it executes."""
+        told = None if self._row_security == "off" else told_by(query, params)
+        if told is None:
+            yield
+        elif self._row_security == "on":
+            with self.connection.pipeline():
+                Cursor(self.connection).execute(telling(self.schema), told.params())
+                yield
+        else:
+            found = (
+                Cursor(self.connection, row_factory=scalar_row).execute(finding(self.schema), told.params())
+            ).fetchone()
+            with self.connection.pipeline(), self.connection.transaction():
+                Cursor(self.connection).execute(HAND_ON)
+                Cursor(self.connection).execute(SQL("SET LOCAL discreet.user_key = {}").format(Literal(found)))
+                yield
 
 
 async def table_cursor(conn: AsyncConnection[Any], tables: Tables, *, row_factory: Any = dict_row) -> AsyncTableCursor:
@@ -72,7 +128,14 @@ async def table_cursor(conn: AsyncConnection[Any], tables: Tables, *, row_factor
             schema = tables.choose(await cursor.fetchall())
         if not conn.autocommit:
             await conn.rollback()  # what comes may have to begin the transaction itself
-    return AsyncTableCursor(conn, schema, row_factory=row_factory)
+    row_security = tables.row_security
+    if row_security is None and conn.info.transaction_status == TransactionStatus.IDLE:
+        async with conn.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(IS_IN_FORCE, {"schema": schema}, prepare=False)
+            row_security = tables.note_row_security(await cursor.fetchone())
+        if not conn.autocommit:
+            await conn.rollback()
+    return AsyncTableCursor(conn, schema, row_factory=row_factory, row_security=row_security or "off")
 
 
 def sync_table_cursor(conn: Connection[Any], tables: Tables, *, row_factory: Any = dict_row) -> TableCursor:
@@ -83,4 +146,11 @@ def sync_table_cursor(conn: Connection[Any], tables: Tables, *, row_factory: Any
             schema = tables.choose(cursor.execute(IN_SIGHT, prepare=False).fetchall())
         if not conn.autocommit:
             conn.rollback()
-    return TableCursor(conn, schema, row_factory=row_factory)
+    row_security = tables.row_security
+    if row_security is None and conn.info.transaction_status == TransactionStatus.IDLE:
+        with conn.cursor(row_factory=dict_row) as cursor:
+            found = cursor.execute(IS_IN_FORCE, {"schema": schema}, prepare=False).fetchone()
+            row_security = tables.note_row_security(found)
+        if not conn.autocommit:
+            conn.rollback()
+    return TableCursor(conn, schema, row_factory=row_factory, row_security=row_security or "off")

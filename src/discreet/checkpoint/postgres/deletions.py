@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from discreet.checkpoint.postgres import threads
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
-from discreet.checkpoint.postgres.puts import Steps
 from discreet.checkpoint.postgres.statements import Statement
+
+if TYPE_CHECKING:
+    from discreet.checkpoint.postgres.puts import Steps  # which imports this
 
 KEPT_ROWS = f"""
     SELECT k.checkpoint_ns, r.run ->> 0 AS channel,
@@ -96,9 +99,14 @@ def delete_threads(thread_ids: Sequence[str]) -> Steps[None]:
 
 def sweep() -> Steps[None]:
     """Take away some tombstones whose time is over."""
-    answer = yield Statement(threads.OVERDUE, returns=True)
+    answer = yield Statement(threads.OVERDUE, {"thread_ids": []}, returns=True)
     if answer:
         yield Statement(threads.SWEEP, {"thread_ids": [row["thread_id"] for row in answer]})
+
+
+def delete_thread(thread_id: str) -> Statement:
+    """Delete a whole thread, whose row is locked so that nothing is stored meanwhile."""
+    return Statement(_DELETE_THREAD, {"thread_id": thread_id}, returns=True)
 
 
 def last_deletions(thread_ids: Sequence[str]) -> Statement:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from discreet.errors import ConfigurationError
 
@@ -30,12 +30,21 @@ SELECT
     s.name::text AS schema,
     EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoints')
         AND EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoint_migrations') AS threads,
-    EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoint_spill') AS spill
+    EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoint_spill') AS spill,
+    false AS by_role
 FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, number)
 JOIN pg_namespace n ON n.nspname = s.name
-ORDER BY s.number
+UNION ALL
+SELECT n.nspname::text, true, true, true
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE p.proname = 'checkpoint_owner' AND n.nspname <> ALL (current_schemas(false))
+    AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')
 """
-"""The schemas of search_path in their order, and what is in them."""
+"""The schemas of search_path in their order, and what is in them; then those in which `discreet roles` let this role use the tables:
+LangGraph may have made them in a schema that is named like their owner, which no other role has in its search_path."""
+
+
+RowSecurity = Literal["off", "on", "on a cluster"]
 
 
 class Tables:
@@ -56,6 +65,15 @@ class Tables:
         self.given = schema
         self.schema = schema
         """None until it is known."""
+        self.row_security: RowSecurity | None = None
+        """Whether statements have to say whose thread they are about; None until it is known."""
+
+    def note_row_security(self, found: Mapping[str, Any] | None) -> RowSecurity:
+        """Return whether statements have to say whose thread they are about, given what the database said of its tables."""
+        if found is None:
+            return "off"  # there are none yet
+        self.row_security = "off" if not found["in_force"] else "on a cluster" if found["cluster"] else "on"
+        return self.row_security
 
     def choose(self, in_sight: Sequence[Mapping[str, Any]]) -> str:
         """Return the schema, given the rows of `IN_SIGHT`. Tables that are found are looked for no more.
@@ -63,21 +81,23 @@ class Tables:
         Raises:
             ConfigurationError: There is more than one set of tables in sight, or no schema at all.
         """
-        found = [row["schema"] for row in in_sight if row["threads"]]
+        by_role = [row["schema"] for row in in_sight if row["by_role"]]
+        seen = [row for row in in_sight if not row["by_role"]]
+        found = [row["schema"] for row in seen if row["threads"]]
+        found = found or [row["schema"] for row in seen if row["spill"]][:1] or by_role
         if len(found) > 1:
             named = " and ".join(f'"{schema}"' for schema in found)
             raise ConfigurationError(
-                f"LangGraph's tables are in several schemas of this role's search_path: {named}. "
+                f"LangGraph's tables are in several schemas that this role may use: {named}. "
                 f'Say which are meant: from_conn_string(…, schema="{found[0]}"), discreet migrate --checkpoint-schema "{found[0]}".'
             )
-        found = found or [row["schema"] for row in in_sight if row["spill"]][:1]
         if found:
             self.schema = Tables(found[0]).given
-        elif not in_sight:
+        elif not seen:
             raise ConfigurationError(
                 "No schema of this role's search_path is there, or it may use none. Name one: from_conn_string(…, schema=…)."
             )
-        return self.schema or str(in_sight[0]["schema"])
+        return self.schema or str(seen[0]["schema"])
 
 
 @lru_cache(maxsize=512)

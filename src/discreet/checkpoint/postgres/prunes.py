@@ -96,11 +96,16 @@ def prune(thread_ids: Sequence[str], policy: Pruning) -> Steps[None]:
         return
     gone: dict[str, list[Row]] = {}
     for thread_id in threads:
-        answer = yield Statement(_READ_ROWS_TO_PRUNE, {"thread_id": thread_id}, returns=True)
-        if rows := [*map(_row, answer or ())]:
+        answer = yield rows_to_prune(thread_id)
+        if rows := [*map(row_of, answer or ())]:
             gone[thread_id] = policy.gone(rows)
     for thread_id, chosen in gone.items():
         yield prune_rows(thread_id, chosen)
+
+
+def rows_to_prune(thread_id: str) -> Statement:
+    """Return what decides about the checkpoints of a thread, for `row_of`."""
+    return Statement(_READ_ROWS_TO_PRUNE, {"thread_id": thread_id}, returns=True)
 
 
 def prune_rows(thread_id: str, gone: Sequence[Row]) -> Statement:
@@ -113,7 +118,8 @@ def prune_rows(thread_id: str, gone: Sequence[Row]) -> Statement:
     return Statement(_PRUNE_ROWS, params)
 
 
-def _row(found: Mapping[str, Any]) -> Row:
+def row_of(found: Mapping[str, Any]) -> Row:
+    """Return what a row of `rows_to_prune` says."""
     values = {name: found[name] for name in Row._fields if name in found}
     made_at = moment(found["made_at"])
     return Row(

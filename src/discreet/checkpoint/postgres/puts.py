@@ -23,11 +23,12 @@ from psycopg.types.json import Json, Jsonb
 from discreet.access.user_keys import UserKeys, default_user_keys
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
+from discreet.checkpoint.postgres.deletions import delete_threads, last_deletions
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
 from discreet.checkpoint.postgres.statements import INSERT_WRITES, IS_SHARED, PUT, READ_ROWS, UPSERT_WRITES, Statement
-from discreet.checkpoint.postgres.threads import ADOPT, ALWAYS
+from discreet.checkpoint.postgres.threads import ADOPT, ALWAYS, NEVER, mark_of
 from discreet.errors import CheckpointError, ThreadDeletedError
 
 MESSAGE_CHANNELS = ("messages",)
@@ -53,6 +54,8 @@ class Loaded(CheckpointTuple):
 
     deleted_at: datetime | None = None
     """When its thread was last deleted, if that is not long ago."""
+    read_at: datetime | None = None
+    """By the database's clock."""
 
 
 class MessageRows:
@@ -66,10 +69,12 @@ class MessageRows:
         """Whether other savers may use these tables, so that they have to find messages where they store them themselves: in
         a blob that holds the whole conversation. None until the database was asked."""
 
-    def load(self, item: CheckpointTuple, rows: Mapping[str, Rows], deleted_at: datetime | None) -> Loaded:
+    def load(
+        self, item: CheckpointTuple, rows: Mapping[str, Rows], deleted_at: datetime | None, read_at: datetime
+    ) -> Loaded:
         """Add messages to a checkpoint that was read, and remember where they are."""
         loaded = Loaded(*item)
-        loaded.deleted_at = deleted_at
+        loaded.deleted_at, loaded.read_at = deleted_at, read_at
         for channel, found in rows.items():
             loaded.checkpoint["channel_values"][channel] = list(found.messages)
         thread_id, place = locate(loaded.config)
@@ -128,6 +133,8 @@ class MessageRows:
             }
             if is_allowed(answer := (yield Statement(PUT, params, returns=True))) and answer[0]["stored"]:
                 self.cache.put(thread_id, place, kept)
+                if answer[0]["is_new"] or answer[0]["was_nobodys"]:  # none that an erasure had to find
+                    yield from _check_erased(thread_id, owner, since)
                 yield from self._adopt(thread_id, owner, answer[0], begun=where["base"] is None)
                 return bare(thread_id, *place)
             known = None
@@ -233,6 +240,20 @@ class MessageRows:
             if channel not in kept and not _is_inline(value) and versions.get(channel) is not None
         ]
         return _columns(("blob_channels", "blob_versions", "blob_types", "blobs"), blobs)
+
+
+def _check_erased(thread_id: str, owner: UUID, since: str) -> Steps[None]:
+    """Take a thread back that was just begun, if its user was erased since its run began.
+
+    Raises:
+        ThreadDeletedError: They were.
+    """
+    if since == ALWAYS:
+        return
+    [erased_at] = [row["deleted_at"] for row in (yield last_deletions([mark_of(owner)])) or ()] or [None]
+    if erased_at is not None and (since == NEVER or erased_at > datetime.fromisoformat(since)):
+        yield from delete_threads([thread_id])
+        raise ThreadDeletedError(erased_at)
 
 
 def is_allowed(answer: Sequence[dict[str, Any]] | None) -> TypeGuard[Sequence[dict[str, Any]]]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 _OF_ROW = "checkpoints.thread_id"
-_OF_THREAD = "WHERE thread_id = %s"
+OF_THREAD = "WHERE thread_id = %s"
 """How LangGraph's queries for one thread go on after the columns, with the thread as their first parameter."""
 
 
@@ -26,6 +26,6 @@ def route(query: str, params: Any) -> tuple[str, Any]:
 
 @lru_cache(maxsize=64)
 def _routed(query: str) -> tuple[str, int]:
-    columns, found, conditions = query.partition(_OF_THREAD)
+    columns, found, conditions = query.partition(OF_THREAD)
     times = columns.count(_OF_ROW) if found and "%s" not in columns else 0
     return (columns.replace(_OF_ROW, "%s") + found + conditions, times) if times else (query, 0)

@@ -33,15 +33,21 @@ _THREADS = """
 CREATE TABLE IF NOT EXISTS checkpoint_threads (
     thread_id TEXT PRIMARY KEY,
     user_key UUID NOT NULL,
-    deleted_at TIMESTAMPTZ
+    deleted_at TIMESTAMPTZ,
+    oldest_at TIMESTAMPTZ NOT NULL DEFAULT now()
 )
 """
+"""oldest_at: nothing that our saver stored of the thread is older, but for what stays with its newest checkpoint. Whoever stores leaves
+it as it is; retention looks at a thread once that time is over, and moves it forward."""
 _CREATE_OWNER_INDEX = (
     "CREATE INDEX IF NOT EXISTS checkpoint_threads_user_key ON checkpoint_threads (user_key, thread_id)"
 )
 _CREATE_DELETION_INDEX = (
     "CREATE INDEX IF NOT EXISTS checkpoint_threads_deleted_at ON checkpoint_threads (deleted_at) "
     "WHERE deleted_at IS NOT NULL"
+)
+_CREATE_AGE_INDEX = (
+    "CREATE INDEX IF NOT EXISTS checkpoint_threads_oldest_at ON checkpoint_threads (oldest_at, thread_id)"
 )
 
 OWNED = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
@@ -52,7 +58,7 @@ THREADS = "checkpoint_threads"
 
 OWN_TABLES: Mapping[str, Sequence[str]] = {
     "checkpoint_messages": (_MESSAGES,),
-    THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX),
+    THREADS: (_THREADS, _CREATE_OWNER_INDEX, _CREATE_DELETION_INDEX, _CREATE_AGE_INDEX),
 }
 """What we add beside LangGraph's, by name, and the statements that create it. Names begin with `checkpoint_`."""
 

@@ -134,6 +134,10 @@ class PostgresTier(PostgresSaver):
         self._run(partial(self._drive, partial(prunes.prune, threads, pruning)))
         self._rows.cache.forget(threads)
 
+    def forget_rows(self) -> None:
+        """Forget which rows the newest checkpoints have: messages are asked for anew."""
+        self._rows.cache.clear()
+
     def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
         """Return when these threads were last deleted, those that were not long ago."""
         found = self._run(partial(self._execute, deletions.last_deletions(thread_ids)))
@@ -154,8 +158,8 @@ class PostgresTier(PostgresSaver):
 
     def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         rows = take_rows(value)
-        deleted_at = value.pop("deleted_at")
-        return self._rows.load(super()._load_checkpoint_tuple(value), rows, deleted_at)
+        times = value.pop("deleted_at"), value.pop("read_at")
+        return self._rows.load(super()._load_checkpoint_tuple(value), rows, *times)
 
     def _run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, after more attempts if need be."""

@@ -45,6 +45,15 @@ OVER = f"deleted_at <= now() - {_LIFE}"
 """Of a tombstone."""
 _LIVE = f"deleted_at > now() - {_LIFE}"
 
+def mark_of(user_key: UUID) -> str:
+    """Return the thread_id of a tombstone that says when a user was erased last.
+
+    An erasure leaves it before it looks which threads there are; who has stored the first checkpoint of a thread looks for it. So
+    one of them sees the other.
+    """
+    return f"erased:{user_key}"
+
+
 FENCE = f"""
 base AS MATERIALIZED (
     SELECT checkpoint_id FROM checkpoints
@@ -91,10 +100,11 @@ ANSWER = f"""
 """  # noqa: S608  # constants
 """Columns for the end of a statement with `FENCE`. Not allowed by no tombstone: a deletion has just been committed."""
 
-OWNER = """
+OWNER = f"""
     (SELECT user_key FROM allowed) AS owner,
-    EXISTS (SELECT FROM made) AS is_new
-"""
+    EXISTS (SELECT FROM made) AS is_new,
+    EXISTS (SELECT FROM thread WHERE user_key = {_NOBODY}) AS was_nobodys
+"""  # noqa: S608  # constants
 
 ADOPT = f"""
 WITH owned AS (
@@ -122,8 +132,9 @@ FROM owned WHERE checkpoint_messages.thread_id = %(thread_id)s AND user_key IN (
 LAST_DELETION = f"""(
     SELECT deleted_at FROM checkpoint_threads
     WHERE checkpoint_threads.thread_id = checkpoints.thread_id AND {_LIVE}
-) AS deleted_at"""  # noqa: S608  # constants
-"""A column of what is read from `checkpoints`."""
+) AS deleted_at,
+    clock_timestamp() AS read_at"""  # noqa: S608  # constants
+"""Columns of what is read from `checkpoints`."""
 
 LAST_DELETIONS = f"""
 SELECT thread_id, deleted_at FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND {_LIVE}

@@ -1,1 +1,1 @@
-"""Who did what: a chain of entries for each user, of which none can be changed unseen."""
+"""The audit trail in the database: entries in a chain for each person, the heads of all chains sealed together."""

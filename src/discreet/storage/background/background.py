@@ -8,25 +8,20 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
-from discreet.driver_errors import storage_errors
 from discreet.loop_bound import bound_to_loop
-from discreet.ports import RollingSummaries, TextRedactor
+from discreet.ports import AuditLog, RollingSummaries, TextRedactor
 from discreet.state.context import check_user_id
-from discreet.storage.background.jobs import JOBS_EXPIRED, BatchJobs
+from discreet.storage.background.jobs import BatchJobs
 from discreet.storage.background.proposals import Proposals
-from discreet.storage.background.requests import REQUESTS_EXPIRED, BatchRequests
+from discreet.storage.background.requests import BatchRequests
 from discreet.storage.background.results import BatchResults
 from discreet.storage.background.sessions import SessionQueue
 from discreet.storage.background.status import Watch
 from discreet.storage.conversation.summaries import PostgresRollingSummaries
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.expiry import delete_expired
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.owners import OneOwner
 from discreet.storage.memories.memories import PostgresMemories
-
-BATCH = 500
-"""Rows deleted by one statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +47,7 @@ class Background:
         redactor: TextRedactor,
         sealer: FieldSealer,
         keys: UserKeys,
+        audit: AuditLog,
     ) -> Background:
         """Put the parts together."""
         jobs = BatchJobs(pool)
@@ -60,7 +56,7 @@ class Background:
             requests=BatchRequests(pool, jobs=jobs, sealer=sealer, memories=memories),
             jobs=jobs,
             results=BatchResults(memories=memories, redactor=redactor, sealer=sealer),
-            proposals=Proposals(pool, memories=memories, keys=keys, sealer=sealer),
+            proposals=Proposals(pool, memories=memories, keys=keys, sealer=sealer, audit=audit),
             watch=Watch(pool),
             keys=keys,
             rolling_of=lambda user_key: PostgresRollingSummaries(
@@ -83,14 +79,3 @@ class Background:
             InvalidUserError: `user_id` can't be used.
         """
         return self.keys.of_user(check_user_id(user_id))
-
-
-async def purge_background(pool: Pool) -> int:
-    """Delete jobs and prompts that are done with for longer than they are kept; return how many.
-
-    Raises:
-        StorageError: The database failed. What was deleted before stays so.
-    """
-    with storage_errors():
-        requests = await delete_expired(pool, REQUESTS_EXPIRED, batch=BATCH)
-        return requests + await delete_expired(pool, JOBS_EXPIRED, batch=BATCH)

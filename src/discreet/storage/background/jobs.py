@@ -15,17 +15,11 @@ from discreet.errors import LeaseLostError
 from discreet.state.background import BatchJob, JobState
 from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.expiry import Expiry
 from discreet.storage.database.users.users import Cursor
-
-RETENTION_DAYS = 30
-"""How long what is done with is known, for people who look (decision 3 of the specification)."""
-
-JOBS_EXPIRED = Expiry(table="batch_jobs", key=("job_key",), due="expires_at")
 
 _COLUMNS: LiteralString = """
     job_key, provider, model, state, batch_id, told, error, requests, is_cancelled, created_at, submitted_at, done_at, failures,
-    lease_token, figures
+    lease_token, figures, is_withdrawn
 """
 
 _OPEN: LiteralString = f"""
@@ -74,7 +68,7 @@ RETURNING job_key
 
 _FINISH: LiteralString = f"""
 UPDATE discreet.batch_jobs
-SET state = %(state)s, done_at = now(), expires_at = now() + make_interval(days => {RETENTION_DAYS}), lease_until = NULL,
+SET state = %(state)s, done_at = now(), lease_until = NULL,
     told = coalesce(%(told)s, told), error = %(error)s, figures = %(figures)s
 {_HELD}
 RETURNING job_key
@@ -103,6 +97,17 @@ UPDATE discreet.batch_jobs SET is_cancelled = true, due_at = least(due_at, now()
 WHERE job_key = %(job_key)s AND done_at IS NULL
 RETURNING {_COLUMNS}
 """  # noqa: S608  # as above
+
+_OF_USER: LiteralString = """
+SELECT DISTINCT job_key FROM discreet.batch_requests
+WHERE user_key = %(user_key)s AND job_key IS NOT NULL
+  AND (%(request_ids)s::text[] IS NULL OR request_ids && %(request_ids)s::text[])
+"""
+
+_WITHDRAW: LiteralString = """
+UPDATE discreet.batch_jobs SET is_withdrawn = true, due_at = least(due_at, now())
+WHERE job_key = ANY (%(job_keys)s) AND done_at IS NULL AND NOT is_withdrawn
+"""
 
 _READ: LiteralString = f"SELECT {_COLUMNS} FROM discreet.batch_jobs"  # noqa: S608  # as above
 
@@ -213,6 +218,14 @@ class BatchJobs:
         """Ask for the end of a job; None if there is none of that key that goes on."""
         rows = await fetch(self._pool, _CANCEL, {"job_key": job_key})
         return BatchJob(**rows[0]) if rows else None
+
+    async def withdraw(self, user_key: UUID, request_ids: Sequence[str] | None = None, *, dry_run: bool = False) -> int:
+        """Have the providers' copies deleted of what goes on and has prompts of a user, or of these turns; return how many."""
+        found = await fetch(self._pool, _OF_USER, {"user_key": user_key, "request_ids": request_ids})
+        job_keys = [row["job_key"] for row in found]
+        if dry_run or not job_keys:
+            return len(job_keys)
+        return await run(self._pool, _WITHDRAW, {"job_keys": job_keys})
 
     async def get(self, job_key: UUID) -> BatchJob | None:
         """Return one job; None if there is none of that key."""

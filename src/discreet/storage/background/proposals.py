@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 from discreet.access.user_keys import UserKeys
+from discreet.driver_errors import storage_errors
 from discreet.errors import EncryptionError, InvalidRecordError, SecretRefusedError
+from discreet.ports import AuditLog
 from discreet.redaction.placeholders import SECRET, written
 from discreet.state.background import Proposal
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryRecord
-from discreet.storage.background.statements import fetch, run
+from discreet.storage.background.statements import fetch
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealed_columns import PROPOSAL
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.memories import PostgresMemories
@@ -79,7 +83,7 @@ async def propose(
         await cursor.execute(_OUTDATED, {"user_key": user_key, "thread_key": thread_key})
     for record in records:
         key = uuid4()
-        plain, sealed = sealer.split(record.model_dump_json(), *_owner(user_key, key))
+        plain, sealed = sealer.split(record.model_dump_json(), PROPOSAL, user_key, key)
         columns = {"record": plain, "sealed_record": sealed, "request_ids": record.provenance.turns or []}
         await cursor.execute(_INSERT, {"user_key": user_key, "proposal_key": key, "thread_key": thread_key, **columns})
     if records:
@@ -94,12 +98,15 @@ class Proposals:
         StorageError: The database failed; nothing was changed.
     """
 
-    def __init__(self, pool: Pool, *, memories: PostgresMemories, keys: UserKeys, sealer: FieldSealer) -> None:
+    def __init__(
+        self, pool: Pool, *, memories: PostgresMemories, keys: UserKeys, sealer: FieldSealer, audit: AuditLog
+    ) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
         self._memories = memories
         self._key_of = keys.of_user
         self._sealer = sealer
+        self._audit = audit
 
     async def waiting(
         self,
@@ -124,13 +131,16 @@ class Proposals:
             if len(rows) < wanted:
                 break
             after = rows[-1]["created_at"], rows[-1]["proposal_key"]
+        for whose, proposals in Counter(proposal.user_key for proposal in found).items():
+            await self._tell_reading(whose, proposals)
         return found
 
     async def get(self, user: str | UUID, proposal_key: UUID) -> Proposal | None:
         """Return one proposal of a user, whom their id or their user_key names; None if there is none of that key."""
-        asked = {"user_key": self._user_key(user), "proposal_key": proposal_key}
-        row = next(iter(await fetch(self._pool, _GET, asked)), None)
-        return None if row is None else self._opened(row)
+        user_key = self._user_key(user)
+        found = await self._get(user_key, proposal_key)
+        await self._tell_reading(user_key, 0 if found is None else 1)
+        return found
 
     async def accept(
         self, user: str | UUID, proposal_key: UUID, *, changes: Mapping[str, Any] | None = None
@@ -144,7 +154,7 @@ class Proposals:
             SecretRefusedError: A password, key or token is in it.
         """
         user_key = self._user_key(user)
-        found = await self.get(user_key, proposal_key)
+        found = await self._get(user_key, proposal_key)
         if found is None:
             return None
         values = found.record.model_dump() | dict(changes or {})
@@ -153,20 +163,39 @@ class Proposals:
         async with self._memories.unit_of_work(user_key) as unit:
             if not await _take(unit.cursor, user_key, proposal_key):
                 return None
-            return (await unit.save(prepared)).stored[0]
+            record = (await unit.save(prepared)).stored[0]
+            await self._tell(unit.cursor, "proposal.accept", user_key)
+            return record
 
     async def refuse(self, user: str | UUID, proposal_key: UUID) -> bool:
         """Drop a proposal; False if there is none of that key."""
-        given = {"user_key": self._user_key(user), "proposal_key": proposal_key}
-        return await run(self._pool, _TAKE, given) > 0
+        user_key = self._user_key(user)
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+                is_gone = await _take(cursor, user_key, proposal_key)
+                if is_gone:
+                    await self._tell(cursor, "proposal.refuse", user_key)
+        return is_gone
+
+    async def _get(self, user_key: UUID, proposal_key: UUID) -> Proposal | None:
+        asked = {"user_key": user_key, "proposal_key": proposal_key}
+        row = next(iter(await fetch(self._pool, _GET, asked)), None)
+        return None if row is None else self._opened(row)
+
+    async def _tell(self, cursor: Cursor, action: str, user_key: UUID) -> None:
+        await self._audit.record_in(cursor, action, user_key=user_key, data="proposal", counts={"proposals": 1})
+
+    async def _tell_reading(self, user_key: UUID, proposals: int) -> None:
+        counts = {"proposals": proposals}
+        await self._audit.record_reading("proposal.read", user_key=user_key, data="proposal", counts=counts)
 
     def _user_key(self, user: str | UUID) -> UUID:
         return user if isinstance(user, UUID) else self._key_of(check_user_id(user))
 
     def _opened(self, row: Mapping[str, Any]) -> Proposal | None:
-        owner = _owner(row["user_key"], row["proposal_key"])
+        key = row["user_key"], row["proposal_key"]
         try:
-            said = self._sealer.join(row["record"], row["sealed_record"], *owner)
+            said = self._sealer.join(row["record"], row["sealed_record"], PROPOSAL, *key)
         except EncryptionError:
             report_unreadable("proposal", [row["proposal_key"]])
             return None
@@ -187,7 +216,3 @@ def _check_edited(record: MemoryRecord) -> None:
 async def _take(cursor: Cursor, user_key: UUID, proposal_key: UUID) -> bool:
     given = {"user_key": user_key, "proposal_key": proposal_key}
     return await (await cursor.execute(_TAKE, given)).fetchone() is not None
-
-
-def _owner(user_key: UUID, proposal_key: UUID) -> tuple[str, ...]:
-    return "proposal", str(user_key), str(proposal_key)

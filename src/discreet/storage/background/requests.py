@@ -10,13 +10,12 @@ from uuid import UUID
 
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MemoryFilters, MemoryRecord, MemoryType, TurnRecord
-from discreet.storage.background.jobs import RETENTION_DAYS, BatchJobs
+from discreet.storage.background.jobs import BatchJobs
 from discreet.storage.background.statements import fetch, run
 from discreet.storage.background.summaries import READ_SUMMARY, summary_from
 from discreet.storage.conversation.summaries import text_of_summary
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.expiry import Expiry
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.memories import PostgresMemories
 
@@ -31,8 +30,6 @@ MAX_REMAINDER = 60
 """Turns that a session's summary reads at most: the newest that no earlier summary covers."""
 
 FACTS: tuple[MemoryType, ...] = ("user_fact", "preference", "event", "conversation_insight", "important_moment")
-
-REQUESTS_EXPIRED = Expiry(table="batch_requests", key=("user_key", "request_key"), due="expires_at")
 
 _REQUEST_COLUMNS: LiteralString = """
     user_key, request_key, kind, thread_id, thread_key, app_name, trigger, epoch, request_ids, attempts
@@ -78,18 +75,16 @@ UPDATE discreet.batch_requests
 SET state = CASE WHEN %(is_cancelled)s THEN 'cancelled' WHEN attempts >= {MAX_ATTEMPTS} THEN 'failed' ELSE 'pending' END,
     job_key = CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN job_key END,
     done_at = now() + CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN interval '0' END,
-    expires_at = now() + CASE WHEN %(is_cancelled)s OR attempts >= {MAX_ATTEMPTS} THEN interval '{RETENTION_DAYS} days' END,
     due_at = now() + make_interval(secs => %(delay)s),
     error = coalesce(error, %(error)s)
 WHERE state = 'submitted' AND job_key = %(job_key)s
 """  # noqa: S608  # as above
 
-_END: LiteralString = f"""
+_END: LiteralString = """
 UPDATE discreet.batch_requests
-SET state = %(state)s, error = %(error)s, done_at = now(), expires_at = now() + make_interval(days => {RETENTION_DAYS}),
-    input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s
+SET state = %(state)s, error = %(error)s, done_at = now(), input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s
 WHERE user_key = %(user_key)s AND request_key = %(request_key)s AND state = 'submitted' AND job_key = %(job_key)s
-"""  # noqa: S608  # as above
+"""
 
 _NOTE_FAILURE: LiteralString = """
 UPDATE discreet.batch_requests SET error = %(error)s
@@ -106,7 +101,7 @@ WHERE user_key = %(user_key)s AND request_key = %(request_key)s
 
 _RETRY: LiteralString = """
 UPDATE discreet.batch_requests
-SET state = 'pending', job_key = NULL, attempts = 0, error = NULL, done_at = NULL, expires_at = NULL, due_at = now()
+SET state = 'pending', job_key = NULL, attempts = 0, error = NULL, done_at = NULL, due_at = now()
 WHERE job_key = %(job_key)s AND state IN ('failed', 'cancelled')
 """
 

@@ -15,7 +15,6 @@ from discreet.ports import TextRedactor
 from discreet.redaction.records import redacted_summary
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance, summary_id
-from discreet.storage.background.jobs import RETENTION_DAYS
 from discreet.storage.background.proposals import propose
 from discreet.storage.background.summaries import write_summary
 from discreet.storage.database.sealing import FieldSealer
@@ -23,13 +22,13 @@ from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.unit_of_work import UnitOfWork
 
-_APPLY: LiteralString = f"""
+_APPLY: LiteralString = """
 UPDATE discreet.batch_requests
-SET state = 'applied', done_at = now(), expires_at = now() + make_interval(days => {RETENTION_DAYS}), error = NULL,
+SET state = 'applied', done_at = now(), error = NULL,
     input_tokens = %(input_tokens)s, output_tokens = %(output_tokens)s
 WHERE user_key = %(user_key)s AND request_key = %(request_key)s AND state = 'submitted' AND job_key = %(job_key)s
 RETURNING request_key
-"""  # noqa: S608  # a constant of ours
+"""
 
 _OUTCOME: LiteralString = """
 UPDATE discreet.batch_requests SET outcome = %(outcome)s

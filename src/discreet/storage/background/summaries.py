@@ -9,6 +9,7 @@ from uuid import UUID
 
 from discreet.errors import EncryptionError
 from discreet.state.background import SessionSummary
+from discreet.storage.database.sealed_columns import SESSION_SUMMARY
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.users import Cursor
 
@@ -37,7 +38,7 @@ _SAID = {"summary", "topics", "key_facts"}
 def summary_from(row: Mapping[str, Any], sealer: FieldSealer) -> SessionSummary | None:
     """Return the summary of a row; None if its key is not known."""
     try:
-        said = sealer.join(row["said"], row["sealed_said"], *_owner(row["user_key"], row["thread_key"]))
+        said = sealer.join(row["said"], row["sealed_said"], SESSION_SUMMARY, row["user_key"], row["thread_key"])
     except EncryptionError:
         report_unreadable("session_summary", [row["thread_key"]])
         return None
@@ -56,11 +57,7 @@ async def write_summary(
     sealer: FieldSealer,
 ) -> None:
     """Put a redacted summary in the place of the one before. The user must be held."""
-    said, sealed = sealer.split(summary.model_dump_json(include=_SAID), *_owner(user_key, thread_key))
+    said, sealed = sealer.split(summary.model_dump_json(include=_SAID), SESSION_SUMMARY, user_key, thread_key)
     times = {"event_count": summary.event_count, "started_at": summary.started_at, "ended_at": summary.ended_at}
     key = {"user_key": user_key, "thread_key": thread_key, "thread_id": thread_id, "app_name": app_name}
     await cursor.execute(_WRITE, {**key, "said": said, "sealed_said": sealed, **times})
-
-
-def _owner(user_key: UUID, thread_key: UUID) -> tuple[str, ...]:
-    return "session_summary", str(user_key), str(thread_key)

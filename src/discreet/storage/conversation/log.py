@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import LiteralString
+from typing import Any, LiteralString
 from uuid import UUID
-
-from psycopg.types.json import Jsonb
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import InvalidUserError
-from discreet.ports import TextRedactor
+from discreet.ports import NoAudit, TextRedactor
 from discreet.redaction.records import redacted_turn
 from discreet.state.records import TurnRecord
-from discreet.storage.conversation.turn_rows import READ_TURNS, turn_owner, turns_from
+from discreet.storage.audit.log import ADDED_FOR, PostgresAuditLog
+from discreet.storage.conversation.turn_rows import READ_TURNS, turn_columns, turns_from
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealed_columns import SESSION_INTENT
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.epochs import Epochs
 from discreet.storage.database.users.owners import Owners
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
-_APPEND: LiteralString = f"""
+_WRITE: LiteralString = f"""
 WITH {OWNER},
 turn AS (
     INSERT INTO discreet.conversation_log AS l (
-        user_key, request_id, thread_key, app_name, agent_id, modality, media, input_text, output_text,
-        sealed_input, sealed_output, is_emergency, loop_flag, provenance, started_at, ended_at, answer_id
+        user_key, request_id, thread_key, app_name, agent_id, modality, media, sealed_media, input_text, output_text,
+        sealed_input, sealed_output, is_emergency, loop_flag, provenance, sealed_provenance, started_at, ended_at, answer_id
     )
     SELECT
-        user_key, %(request_id)s, %(thread_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(input_text)s,
-        %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s, %(provenance)s,
-        %(started_at)s, %(ended_at)s, %(answer_id)s
+        user_key, %(request_id)s, %(thread_key)s, %(app_name)s, %(agent_id)s, %(modality)s, %(media)s, %(sealed_media)s,
+        %(input_text)s, %(output_text)s, %(sealed_input)s, %(sealed_output)s, %(is_emergency)s, %(loop_flag)s,
+        %(provenance)s, %(sealed_provenance)s, %(started_at)s, %(ended_at)s, %(answer_id)s
     FROM owner
     ON CONFLICT (user_key, request_id) DO UPDATE SET
-        modality = excluded.modality, media = excluded.media, input_text = excluded.input_text,
+        modality = excluded.modality, media = excluded.media, sealed_media = excluded.sealed_media,
+        input_text = excluded.input_text,
         output_text = excluded.output_text, sealed_input = excluded.sealed_input,
         sealed_output = excluded.sealed_output, is_emergency = excluded.is_emergency,
-        loop_flag = excluded.loop_flag, provenance = excluded.provenance, started_at = excluded.started_at,
+        loop_flag = excluded.loop_flag, provenance = excluded.provenance,
+        sealed_provenance = excluded.sealed_provenance, started_at = excluded.started_at,
         ended_at = excluded.ended_at, answer_id = excluded.answer_id
     WHERE l.thread_key = excluded.thread_key
     RETURNING l.user_key, xmax = 0 AS is_new
@@ -61,12 +64,17 @@ session AS (
         intent = CASE WHEN %(intent_told)s THEN excluded.intent ELSE s.intent END,
         sealed_intent = CASE WHEN %(intent_told)s THEN excluded.sealed_intent ELSE s.sealed_intent END
 )
+"""  # noqa: S608 - a constant of ours
+
+_WRITTEN: LiteralString = """
 SELECT
     EXISTS (SELECT FROM owner) AS is_owner,
     coalesce((SELECT is_new FROM turn), false) AS is_new,
     set_config('synchronous_commit', 'off', true)
-"""  # noqa: S608 - a constant of ours
+"""
 
+_APPEND: LiteralString = f"{_WRITE} {_WRITTEN}"
+_APPEND_AUDITED: LiteralString = f"{_WRITE}, {ADDED_FOR.format(written='turn')} {_WRITTEN}"
 
 _END: LiteralString = f"""
 WITH {OWNER},
@@ -83,12 +91,24 @@ SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM ended) AS is_
 class PostgresConversationLog:
     """The `ConversationLog` port over PostgreSQL."""
 
-    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, owners: Owners) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        redactor: TextRedactor,
+        sealer: FieldSealer,
+        owners: Owners,
+        audit: PostgresAuditLog | NoAudit,
+    ) -> None:
         """Use `pool`, whose owner closes it."""
         self._pool = pool
         self._owners = owners
         self._redactor = redactor
         self._sealer = sealer
+        self._audit = audit
+        epochs = Epochs(pool, owners.keys)
+        self.begin, self.check_run = epochs.begin, epochs.check_run
+        """See `discreet.ports.BeginsWork`."""
 
     async def append(self, turn: TurnRecord, *, epoch: int | None = None) -> bool:
         """Store one turn and touch its session record; False if it took the place of the same request's of that user.
@@ -109,11 +129,13 @@ class PostgresConversationLog:
             **self._texts(turn, owner["user_key"], owner["thread_key"]),
             **owner,
             "epoch": epoch,
-            "provenance": Jsonb(turn.provenance.model_dump(exclude_none=True)),
-            "media": Jsonb(turn.media) if turn.media else None,
         }
+        statement = _APPEND
+        if isinstance(self._audit, PostgresAuditLog):
+            statement = _APPEND_AUDITED
+            values |= self._audit.given("log.write", user_key=owner["user_key"], data="log", counts={"turns": 1})
         with storage_errors():
-            row = await write_for_user(self._pool, _APPEND, values)
+            row = await write_for_user(self._pool, statement, values)
         return bool(row["is_new"])
 
     async def end_session(self, user_id: str | None, thread_id: str) -> bool:
@@ -157,14 +179,14 @@ class PostgresConversationLog:
         with storage_errors():
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 rows = await (await cursor.execute(READ_TURNS, asked)).fetchall()
+        read: dict[str, Any] = {"user_key": owner["user_key"], "data": "log", "counts": {"turns": len(rows)}}
+        await self._audit.record_reading("log.read", **read)
         return turns_from(rows, self._sealer, user_id=user_id)
 
-    def _texts(self, turn: TurnRecord, user_key: UUID, thread_key: UUID) -> dict[str, str | bytes | bool | None]:
+    def _texts(self, turn: TurnRecord, user_key: UUID, thread_key: UUID) -> dict[str, Any]:
         """Return the columns that hold what was said, and in few words what about."""
-        said, sealed_said = self._sealer.split(turn.input_text, *turn_owner("input", user_key, turn.request_id))
-        answer, sealed_answer = self._sealer.split(turn.output_text, *turn_owner("output", user_key, turn.request_id))
-        texts = {"input_text": said, "sealed_input": sealed_said, "output_text": answer, "sealed_output": sealed_answer}
         intent, sealed = None, None
         if turn.intent is not None:
-            intent, sealed = self._sealer.split(turn.intent, "session", "intent", str(user_key), str(thread_key))
-        return {**texts, "intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}
+            intent, sealed = self._sealer.split(turn.intent, SESSION_INTENT, user_key, thread_key)
+        session = {"intent": intent, "sealed_intent": sealed, "intent_told": turn.intent is not None}
+        return {**turn_columns(turn, user_key, self._sealer), **session}

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, LiteralString
+from uuid import UUID
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import EncryptionError
 from discreet.ports import RollingSummary, TextRedactor, of_thread
 from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealed_columns import ROLLING_SUMMARY
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 from discreet.storage.database.users.owners import OneOwner, Owners
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
@@ -101,7 +103,7 @@ class PostgresRollingSummaries:
             return RollingSummary()
         found = RollingSummary(rounds=row["rounds"], last_message_id=row["last_message_id"])
         try:
-            return replace(found, text=self._sealer.join(row["text"], row["sealed_text"], *_place(key)))
+            return replace(found, text=self._sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_key(key)))
         except EncryptionError:
             report_unreadable("summary", [key["thread_key"]])
             return replace(found, is_readable=False)
@@ -124,7 +126,7 @@ class PostgresRollingSummaries:
         """
         key = self._owners.of(user_id, thread_id)
         text = storable(await asyncio.to_thread(of_thread(self._redactor, thread_id).redact, new.text))
-        plain, sealed = self._sealer.split(text, *_place(key))
+        plain, sealed = self._sealer.split(text, ROLLING_SUMMARY, *_key(key))
         given = {
             **key,
             "epoch": epoch,
@@ -155,14 +157,14 @@ class PostgresRollingSummaries:
 def text_of_summary(row: Mapping[str, Any], sealer: FieldSealer) -> str:
     """Return the text of a row with user_key, thread_key, text and sealed_text; empty if its key is not known."""
     try:
-        return sealer.join(row["text"], row["sealed_text"], *_place(row))
+        return sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *_key(row))
     except EncryptionError:
         report_unreadable("summary", [row["thread_key"]])
         return ""
 
 
-def _place(key: Mapping[str, Any]) -> tuple[str, ...]:
-    return "rolling_summary", str(key["user_key"]), str(key["thread_key"])
+def _key(of: Mapping[str, Any]) -> tuple[UUID, UUID]:
+    return of["user_key"], of["thread_key"]
 
 
 def _message_id(summary: RollingSummary) -> str | None:

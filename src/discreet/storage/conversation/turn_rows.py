@@ -8,11 +8,13 @@ from uuid import UUID
 
 from discreet.errors import EncryptionError
 from discreet.state.records import TurnRecord
+from discreet.storage.database.sealed_columns import TURN_INPUT, TURN_MEDIA, TURN_OUTPUT, TURN_PROVENANCE, SealedColumn
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 TURN_COLUMNS: LiteralString = """
-    l.user_key, l.request_id, l.app_name, l.agent_id, l.modality, l.media, l.input_text, l.sealed_input, l.output_text,
-    l.sealed_output, l.is_emergency, l.loop_flag, l.provenance, l.started_at, l.ended_at, l.answer_id
+    l.user_key, l.request_id, l.app_name, l.agent_id, l.modality, l.media, l.sealed_media, l.input_text, l.sealed_input,
+    l.output_text, l.sealed_output, l.is_emergency, l.loop_flag, l.provenance, l.sealed_provenance, l.started_at, l.ended_at,
+    l.answer_id
 """
 """What `turns_from` needs, of `discreet.conversation_log l`, beside the thread_id."""
 
@@ -36,7 +38,6 @@ _READ_AS_THEY_ARE = (
     "modality",
     "is_emergency",
     "loop_flag",
-    "provenance",
     "started_at",
     "ended_at",
     "answer_id",
@@ -50,13 +51,17 @@ def turns_from(
     turns, unreadable = [], []
     for row in rows:
         try:
-            texts = {name: _text(row, name, sealer) for name in ("input", "output")}
+            said = {
+                "input_text": _opened(row, TURN_INPUT, sealer),
+                "output_text": _opened(row, TURN_OUTPUT, sealer),
+                "media": _opened_json(row, TURN_MEDIA, sealer) or [],
+                "provenance": _opened_json(row, TURN_PROVENANCE, sealer),
+            }
         except EncryptionError:
             unreadable.append(row["request_id"])
             continue
-        said = {f"{name}_text": text for name, text in texts.items()}
         values = {name: row[name] for name in _READ_AS_THEY_ARE}
-        turns.append(TurnRecord(user_id=user_id, media=row["media"] or [], **values, **said))
+        turns.append(TurnRecord(user_id=user_id, **values, **said))
     report_unreadable("turn", unreadable)
     return turns
 
@@ -64,16 +69,35 @@ def turns_from(
 def text_of_turn(row: Mapping[str, Any], sealer: FieldSealer) -> str:
     """Return what was said and answered in a row of the log; empty if its key is lost."""
     try:
-        return f"{_text(row, 'input', sealer)}\n{_text(row, 'output', sealer)}"
+        return f"{_opened(row, TURN_INPUT, sealer)}\n{_opened(row, TURN_OUTPUT, sealer)}"
     except EncryptionError:
         return ""
 
 
-def turn_owner(field: str, user_key: UUID, request_id: str) -> tuple[str, ...]:
-    """Return what a sealed field belongs to: moved to another row or column it can't be opened."""
-    return "log", field, str(user_key), request_id
+def turn_columns(turn: TurnRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
+    """Return the columns that hold what was said and what came with it, sealed where there is a key."""
+    said, sealed_said = sealer.split(turn.input_text, TURN_INPUT, user_key, turn.request_id)
+    answer, sealed_answer = sealer.split(turn.output_text, TURN_OUTPUT, user_key, turn.request_id)
+    media, sealed_media = None, None
+    if turn.media:
+        media, sealed_media = sealer.split_json(turn.media, TURN_MEDIA, user_key, turn.request_id)
+    known = turn.provenance.model_dump(exclude_none=True)
+    provenance, sealed_provenance = sealer.split_json(known, TURN_PROVENANCE, user_key, turn.request_id)
+    return {
+        "input_text": said,
+        "sealed_input": sealed_said,
+        "output_text": answer,
+        "sealed_output": sealed_answer,
+        "media": media,
+        "sealed_media": sealed_media,
+        "provenance": provenance,
+        "sealed_provenance": sealed_provenance,
+    }
 
 
-def _text(row: Mapping[str, Any], field: str, sealer: FieldSealer) -> str:
-    owner = turn_owner(field, row["user_key"], row["request_id"])
-    return sealer.join(row[f"{field}_text"], row[f"sealed_{field}"], *owner)
+def _opened(row: Mapping[str, Any], column: SealedColumn, sealer: FieldSealer) -> str:
+    return sealer.join(row[column.plain], row[column.name], column, row["user_key"], row["request_id"])
+
+
+def _opened_json(row: Mapping[str, Any], column: SealedColumn, sealer: FieldSealer) -> Any:
+    return sealer.join_json(row[column.plain], row[column.name], column, row["user_key"], row["request_id"])

@@ -17,6 +17,8 @@ EXPIRY = 0x4558_5049_0000_0000
 """Least key of the advisory locks: "EXPI" in ASCII, and 32 bits that say whose rows expire."""
 LARGE_USERS = 0x4C41_5247_4555_5352
 """Key of the advisory lock: "LARGEUSR" in ASCII."""
+AUDIT_SEALS = 0x4155_4449_5453_4541
+"""Key of the advisory lock: "AUDITSEA" in ASCII."""
 
 _TRY_LOCK: LiteralString = "SELECT pg_try_advisory_xact_lock(%s) AS leased"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from discreet.errors import ConfigurationError, MissingDependencyError, ShortTermError
+from discreet.errors import ConfigurationError, MissingDependencyError, ShortTermError, UnverifiedRedisError
 
 CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 1.0
@@ -107,4 +108,15 @@ class RedisClient:
             async with asyncio.timeout(self._total):
                 yield
         except (self._error, OSError) as error:  # TimeoutError is an OSError
+            if _is_unverified(error):
+                raise UnverifiedRedisError from None
             raise ShortTermError(f"{ShortTermError()} ({type(error).__name__})") from None
+
+
+def _is_unverified(error: BaseException | None) -> bool:
+    """Return whether an error comes from a certificate: redis-py tells of it by one of its own."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

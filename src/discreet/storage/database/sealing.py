@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
 
 from discreet import metrics
-from discreet.encryption import associate, seal, unseal
+from discreet.encryption import Column, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.ports import KeyProvider
+from discreet.storage.database.sealed_columns import SealedColumn
 
 logger = logging.getLogger(__name__)
 
@@ -38,17 +44,28 @@ class FieldSealer:
         """Whether there is a key."""
         return self._keys is not None
 
-    def split(self, text: str, *belongs_to: str) -> tuple[str | None, bytes | None]:
-        """Return the plain and the sealed column. What the field `belongs_to` has to be given to `join` again."""
+    def split(self, text: str, column: Column, *row: str | UUID) -> tuple[str | None, bytes | None]:
+        """Return what the plain and the sealed column hold. `column` and the key of its `row` have to be given to `join` again."""
         if self._keys is None:
             return text, None
-        return None, seal(text.encode(), associate(*belongs_to), self._keys)
+        return None, seal(text.encode(), column.of(*row), self._keys)
 
-    def join(self, plain: str | None, sealed: bytes | None, *belongs_to: str) -> str:
+    def split_json(self, value: Any, column: SealedColumn, *row: str | UUID) -> tuple[Jsonb | None, bytes | None]:
+        """Do the same with what is JSON. There is nothing to seal in a list or an object without anything in it."""
+        if self._keys is None or not value:
+            return Jsonb(value), None
+        _, sealed = self.split(json.dumps(value, ensure_ascii=False), column, *row)
+        return None if column.empty is None else Jsonb(json.loads(column.empty)), sealed
+
+    def join_json(self, plain: Any, sealed: bytes | None, column: Column, *row: str | UUID) -> Any:
+        """Do as `join` with the columns of `split_json`."""
+        return plain if sealed is None else json.loads(self.join(None, sealed, column, *row))
+
+    def join(self, plain: str | None, sealed: bytes | None, column: Column, *row: str | UUID) -> str:
         """Return the text of the two columns.
 
         Raises:
-            EncryptionError: It is sealed, and its key is not known, or it was moved here from another row.
+            EncryptionError: It is sealed, and its key is not known, or it was moved here from another row, column or table.
         """
         if sealed is None:
             return plain or ""
@@ -56,4 +73,4 @@ class FieldSealer:
             raise EncryptionError(
                 "The database holds sealed texts. Set DISCREET_ENCRYPTION_KEYS to the keys that they were sealed under."
             )
-        return unseal(sealed, associate(*belongs_to), self._keys).decode()
+        return unseal(sealed, column.of(*row), self._keys).decode()

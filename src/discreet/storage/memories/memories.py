@@ -9,10 +9,11 @@ from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector, SparseVector
+from psycopg import Rollback
 
 from discreet.driver_errors import storage_errors
 from discreet.metrics import memories_saved
-from discreet.ports import EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
+from discreet.ports import AuditLog, EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
@@ -22,10 +23,11 @@ from discreet.state.text import storable
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.keys import digest
+from discreet.storage.database.users.epochs import Epochs, begins_under
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.browsing import build_get, build_latest
-from discreet.storage.memories.deleting import delete_one, delete_where
+from discreet.storage.memories.deleting import delete_entries, delete_one, delete_where
 from discreet.storage.memories.feedback import append_feedback
 from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_text
 from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_search, servable
@@ -60,6 +62,7 @@ class PostgresMemories:
         large_users: LargeUsers | None = None,
         want: Callable[[UUID], None] | None = None,
         read_pool: Pool | None = None,
+        audit: AuditLog,
     ) -> None:
         """Use `pool`, whose owner closes it after this. The space of `rules` is that of `embeddings`.
 
@@ -80,6 +83,10 @@ class PostgresMemories:
         self._frequencies = frequencies
         self._usage = UsageCounts(pool)
         self._reader = Reader(pool, read_pool)
+        self._audit = audit
+        epochs = Epochs(pool, rules.keys)
+        self.begin, self.check_run = epochs.begin, epochs.check_run
+        """See `discreet.ports.BeginsWork`."""
 
     async def save(
         self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True, epoch: int | None = None
@@ -91,7 +98,7 @@ class PostgresMemories:
         it, and one that may contradict it is flagged. Over the limit of memories the least useful ones go.
 
         Without `dedup` none of this happens but the last: each becomes a record of its own. `epoch` is the user's when the
-        work began, see `discreet.storage.database.users.users`.
+        work began, see `discreet.storage.database.users.users`; by default that of the turn, else the one they have now.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -103,8 +110,11 @@ class PostgresMemories:
         user_id = check_user_id(user_id)
         if not records:
             return []
+        user_key = self._key_of(user_id)
+        with storage_errors():
+            epoch = await begins_under(self._pool, user_key, epoch)
         prepared = await self.prepare(records)
-        async with self.unit_of_work(self._key_of(user_id), epoch=epoch) as unit:
+        async with self.unit_of_work(user_key, epoch=epoch) as unit:
             return (await unit.save(prepared, dedup=dedup)).stored
 
     async def prepare(self, records: Sequence[MemoryRecord]) -> Prepared:
@@ -129,6 +139,8 @@ class PostgresMemories:
             async with self._locks.locked([user_key], epoch=epoch) as locked:
                 unit = UnitOfWork(locked, user_key, self._rules)
                 yield unit
+                if unit.saved:
+                    await self._tell(locked.cursor, "memory.write", user_key, unit.counts)
         for record in unit.saved:
             memories_saved.labels(type=record.type).inc()
         for written in unit.written:
@@ -167,6 +179,7 @@ class PostgresMemories:
         self._usage.add((row["user_key"], row["entry_id"]) for row in rows)
         if self._want is not None and any(row["cosine"] is None for row in rows):
             self._want(rows[0]["user_key"])
+        await self.record_reading(self._key_of(user_id), len(rows))
         return self._scored(rows)
 
     async def plan(
@@ -218,7 +231,9 @@ class PostgresMemories:
             StorageError: The database failed.
             EncryptionError: It is sealed, and its key is not known.
         """
-        rows = await self._rows(build_get(self._key_of(check_user_id(user_id)), entry_id))
+        user_key = self._key_of(check_user_id(user_id))
+        rows = await self._rows(build_get(user_key, entry_id))
+        await self.record_reading(user_key, len(rows))
         return record_from(rows[0], self._rules.sealer) if rows else None
 
     async def latest(
@@ -268,7 +283,9 @@ class PostgresMemories:
                 break
             older_than = rows[-1]["created_at"], rows[-1]["entry_id"]
             wanted = max(limit - len(found), AT_ONCE)
-        return found[: max(0, limit)]
+        found = found[: max(0, limit)]
+        await self.record_reading(user_key, len(found))
+        return found
 
     async def add_feedback(self, user_id: str, entry_id: UUID, feedback: Mapping[str, Any]) -> MemoryRecord | None:
         """Redact `feedback` and add it to one memory of `user_id`; return that, or None if there is none of that id.
@@ -283,7 +300,10 @@ class PostgresMemories:
         user_key = self._key_of(check_user_id(user_id))
         redacted = await asyncio.to_thread(redacted_feedback, feedback, self._redactor)
         async with self._locked(user_key) as cursor:
-            return await append_feedback(cursor, user_key, entry_id, redacted, self._rules.sealer)
+            record = await append_feedback(cursor, user_key, entry_id, redacted, self._rules.sealer)
+            if record is not None:
+                await self._tell(cursor, "memory.write", user_key, {"feedback": 1})
+            return record
 
     async def delete(self, user_id: str, entry_id: UUID) -> bool:
         """Delete one memory of `user_id`; False if there is none of that id.
@@ -294,7 +314,10 @@ class PostgresMemories:
         """
         user_key = self._key_of(check_user_id(user_id))
         async with self._locked(user_key) as cursor:
-            return await delete_one(cursor, user_key, entry_id, self._rules)
+            is_gone = await delete_one(cursor, user_key, entry_id, self._rules)
+            if is_gone:
+                await self._tell(cursor, "memory.delete", user_key, {"memories": 1})
+            return is_gone
 
     async def delete_many(self, user_id: str, filters: MemoryFilters) -> int:
         """Delete the memories of `user_id` that `filters` select, superseded ones too; return how many.
@@ -308,16 +331,38 @@ class PostgresMemories:
         user_key = self._key_of(check_user_id(user_id))
         filters = redacted_filters(filters, self._redactor)
         async with self._locked(user_key) as cursor:
-            return await delete_where(cursor, user_key, filters, self._rules)
+            gone = await delete_where(cursor, user_key, filters, self._rules)
+            if gone:
+                await self._tell(cursor, "memory.delete", user_key, {"memories": gone})
+            return gone
+
+    async def delete_entries(self, user_key: UUID, entry_ids: Sequence[UUID]) -> int:
+        """Delete memories of whom the database knows by `user_key`, by their ids; return how many.
+
+        Raises:
+            StorageError: Nothing was deleted.
+        """
+        async with self._locked(user_key) as cursor:
+            gone = await delete_entries(cursor, user_key, entry_ids, self._rules)
+            if gone:
+                await self._tell(cursor, "memory.delete", user_key, {"memories": gone})
+            return gone
 
     async def forget(
-        self, user_id: str, what: UUID | str, *, only: bool = False, asking: ForgetRequest | None = None
+        self,
+        user_id: str,
+        what: UUID | str,
+        *,
+        only: bool = False,
+        asking: ForgetRequest | None = None,
+        dry_run: bool = False,
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
 
         `what` is its entry_id, or a text: then all that tells this goes, but for facts.
 
-        Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`.
+        Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`. With `dry_run` nothing
+        is deleted.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
@@ -326,11 +371,15 @@ class PostgresMemories:
         user_key = self._key_of(check_user_id(user_id))
         asking = asking or ForgetRequest()
         if isinstance(what, UUID):
-            async with self._locked(user_key) as cursor:
-                return await forget_entry(cursor, user_key, what, self._rules, only=only, asking=asking)
+            async with self._locked(user_key, dry_run=dry_run) as cursor:
+                gone = await forget_entry(cursor, user_key, what, self._rules, only=only, asking=asking)
+                await self._tell_forgotten(cursor, user_key, gone)
+            return gone
         text = await asyncio.to_thread(self._redactor.redact, storable(what))
-        async with self._locked(user_key) as cursor:
-            return await forget_text(cursor, user_key, text, self._rules, asking=asking)
+        async with self._locked(user_key, dry_run=dry_run) as cursor:
+            gone = await forget_text(cursor, user_key, text, self._rules, asking=asking)
+            await self._tell_forgotten(cursor, user_key, gone)
+        return gone
 
     async def forgotten(self, user_id: str, thread_id: str) -> frozenset[str]:
         """Return the request_ids of the rounds of a thread that no prompt may tell any more.
@@ -349,12 +398,31 @@ class PostgresMemories:
         """Write how often memories were found. The pool must still be open."""
         await self._usage.close()
 
+    async def record_reading(self, user_key: UUID, memories: int) -> None:
+        """Have the audit trail know that somebody reads memories of a user who is somebody else.
+
+        Raises:
+            StorageError: It can't be written: they must not be handed out.
+        """
+        await self._audit.record_reading("memory.read", user_key=user_key, data="memory", counts={"memories": memories})
+
+    async def _tell(self, cursor: Cursor, action: str, user_key: UUID, counts: Mapping[str, int]) -> None:
+        """Have the audit trail know what is done in the transaction of `cursor`."""
+        await self._audit.record_in(cursor, action, user_key=user_key, data="memory", counts=counts)
+
+    async def _tell_forgotten(self, cursor: Cursor, user_key: UUID, gone: Forgotten | None) -> None:
+        if gone is not None:
+            counts = {"memories": len(gone.facts) + len(gone.told), "rounds": len(gone.rounds)}
+            await self._tell(cursor, "memory.forget", user_key, counts)
+
     @asynccontextmanager
-    async def _locked(self, user_key: UUID) -> AsyncIterator[Cursor]:
-        """Yield a cursor in a transaction that keeps other writers of the user waiting."""
+    async def _locked(self, user_key: UUID, *, dry_run: bool = False) -> AsyncIterator[Cursor]:
+        """Yield a cursor in a transaction that keeps other writers of the user waiting; with `dry_run` it is undone."""
         with storage_errors():
             async with self._locks.locked([user_key]) as locked:
                 yield locked.cursor
+                if dry_run:
+                    raise Rollback
 
     async def _rows(self, query: Search) -> list[dict[str, Any]]:
         with storage_errors():

@@ -1,12 +1,17 @@
-"""Write rows of `discreet.memory`: new ones by COPY, replaced ones by statement."""
+"""Write rows of `discreet.memory`: new ones by COPY, replaced ones by statement.
+
+PostgreSQL refuses COPY into a table with row-level security; there new ones are written one by one, in one round trip.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, cast
 from uuid import UUID
 
 from psycopg import AsyncCursor
+
+from discreet.storage.database.connecting.connection import StorageConnection
 
 COLUMN_TYPES: Final[Mapping[LiteralString, str]] = {
     "user_key": "uuid",
@@ -36,6 +41,7 @@ COLUMN_TYPES: Final[Mapping[LiteralString, str]] = {
     "conflict_flags": "text[]",
     "loop_flag": "bool",
     "provenance": "jsonb",
+    "sealed_provenance": "bytea",
     "feedback": "jsonb",
     "sealed_feedback": "bytea",
     "reasoning": "text",
@@ -47,6 +53,12 @@ _NAMES: LiteralString = ", ".join(COLUMN_TYPES)
 _KEY = ("user_key", "entry_id")
 
 _COPY: LiteralString = f"COPY discreet.memory ({_NAMES}) FROM STDIN (FORMAT BINARY)"
+
+_INSERT: LiteralString = (
+    f"INSERT INTO discreet.memory ({_NAMES}) VALUES ("  # noqa: S608 - names of ours
+    + ", ".join(f"%({name})b::discreet.memory_type" if name == "type" else f"%({name})b" for name in COLUMN_TYPES)
+    + ")"
+)
 
 _REPLACE: LiteralString = (
     "UPDATE discreet.memory SET "  # noqa: S608 - names of ours
@@ -64,7 +76,9 @@ async def write_rows(
     them on the client.
     """
     new = [row for row in rows if row["entry_id"] not in replaced]
-    if new:
+    if new and cast("StorageConnection[Any]", cursor.connection).row_security:
+        await cursor.executemany(_INSERT, new)
+    elif new:
         async with cursor.copy(_COPY) as copy:
             copy.set_types(list(COLUMN_TYPES.values()))
             for row in new:

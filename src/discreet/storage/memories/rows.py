@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any, LiteralString
@@ -10,12 +9,17 @@ from uuid import UUID
 
 import numpy as np
 from pgvector import Bit, HalfVector, SparseVector
-from psycopg.types.json import Jsonb
 
 from discreet.errors import EncryptionError
 from discreet.retrieval.lexical import DIMS, Impacts
 from discreet.state.records import MemoryRecord, Place, Provenance
 from discreet.storage.database.keys import app_key_of, digest
+from discreet.storage.database.sealed_columns import (
+    MEMORY_FEEDBACK,
+    MEMORY_PROVENANCE,
+    MEMORY_REASONING,
+    MEMORY_TEXT,
+)
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 logger = logging.getLogger(__name__)
@@ -30,7 +34,7 @@ RECORD_COLUMNS: LiteralString = """
     m.entry_id, m.type::text AS type, m.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.sealed_text,
     m.user_key, m.request_id, m.thread_id,
     m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback,
-    m.sealed_feedback, m.reasoning, m.sealed_reasoning
+    m.sealed_feedback, m.reasoning, m.sealed_reasoning, m.sealed_provenance
 """
 """What `record_from` needs, of `discreet.memory m`."""
 
@@ -51,8 +55,6 @@ _SAME_IN_BOTH = [
     "conflict_flags",
     "loop_flag",
 ]
-_READ_AS_THEY_ARE = [*_SAME_IN_BOTH, "feedback"]
-
 _ANY_RECORD = MemoryRecord(text="-")
 _NOTHING_KNOWN = Provenance()
 
@@ -78,7 +80,6 @@ def row_of(
         "lexical": sparse(own),
         "context": sparse(context),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),
-        "provenance": Jsonb(record.provenance.model_dump(exclude_none=True)),
     }
 
 
@@ -95,28 +96,27 @@ def vector_columns(vector: Vectors) -> dict[str, HalfVector | Bit | None]:
 
 def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns that hold what a person said, sealed where there is a key."""
-    text, sealed_text = sealer.split(record.text, *_owner("text", user_key, record.entry_id))
+    text, sealed_text = sealer.split(record.text, MEMORY_TEXT, user_key, record.entry_id)
     reasoning, sealed_reasoning = None, None
     if record.reasoning is not None:
-        owner = _owner("reasoning", user_key, record.entry_id)
-        reasoning, sealed_reasoning = sealer.split(record.reasoning, *owner)
+        reasoning, sealed_reasoning = sealer.split(record.reasoning, MEMORY_REASONING, user_key, record.entry_id)
+    known = record.provenance.model_dump(exclude_none=True)
+    provenance, sealed_provenance = sealer.split_json(known, MEMORY_PROVENANCE, user_key, record.entry_id)
     return {
         "text": text,
         "sealed_text": sealed_text,
         "reasoning": reasoning,
         "sealed_reasoning": sealed_reasoning,
+        "provenance": provenance,
+        "sealed_provenance": sealed_provenance,
         **feedback_columns(record, user_key, sealer),
     }
 
 
 def feedback_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the columns that hold the feedback, sealed where there is a key."""
-    feedback, sealed = record.feedback, None
-    if feedback and sealer.seals:
-        written = json.dumps(feedback, ensure_ascii=False)
-        _, sealed = sealer.split(written, *_owner("feedback", user_key, record.entry_id))
-        feedback = []
-    return {"feedback": Jsonb(feedback), "sealed_feedback": sealed}
+    feedback, sealed = sealer.split_json(record.feedback, MEMORY_FEEDBACK, user_key, record.entry_id)
+    return {"feedback": feedback, "sealed_feedback": sealed}
 
 
 def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
@@ -125,12 +125,7 @@ def text_of(row: Mapping[str, Any], sealer: FieldSealer) -> str:
     Raises:
         EncryptionError: It is sealed, and its key is not known.
     """
-    return sealer.join(row["text"], row["sealed_text"], *_owner("text", row["user_key"], row["entry_id"]))
-
-
-def _owner(field: str, user_key: UUID, entry_id: UUID) -> tuple[str, ...]:
-    """Return what a sealed field belongs to: moved to another row or column it can't be opened."""
-    return "memory", field, str(user_key), str(entry_id)
+    return sealer.join(row["text"], row["sealed_text"], MEMORY_TEXT, row["user_key"], row["entry_id"])
 
 
 def sparse(weights: Impacts) -> SparseVector | None:
@@ -147,16 +142,15 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     Raises:
         EncryptionError: It is sealed, and its key is not known.
     """
-    values = {name: row[name] for name in _READ_AS_THEY_ARE}
+    values = {name: row[name] for name in _SAME_IN_BOTH}
     values["text"] = text_of(row, sealer)
-    values["provenance"] = _NOTHING_KNOWN.model_copy(update=row["provenance"])
     values["reasoning"] = row["reasoning"]
+    key = row["user_key"], row["entry_id"]
     if row["sealed_reasoning"] is not None:
-        owner = _owner("reasoning", row["user_key"], row["entry_id"])
-        values["reasoning"] = sealer.join(None, row["sealed_reasoning"], *owner)
-    if row["sealed_feedback"] is not None:
-        owner = _owner("feedback", row["user_key"], row["entry_id"])
-        values["feedback"] = json.loads(sealer.join(None, row["sealed_feedback"], *owner))
+        values["reasoning"] = sealer.join(None, row["sealed_reasoning"], MEMORY_REASONING, *key)
+    values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key)
+    known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key)
+    values["provenance"] = _NOTHING_KNOWN.model_copy(update=known)
     return _ANY_RECORD.model_copy(update=values)
 
 
@@ -180,7 +174,7 @@ def opened_or_blank(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord
     try:
         return record_from(row, sealer)
     except EncryptionError:
-        lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback"))
+        lost = dict.fromkeys(("reasoning", "sealed_text", "sealed_reasoning", "sealed_feedback", "sealed_provenance"))
         return record_from({**row, **lost, "text": ""}, sealer)
 
 

@@ -25,9 +25,9 @@ from discreet.storage.memories.row_writing import write_rows
 from discreet.storage.memories.rows import (
     RECORD_COLUMNS,
     Vectors,
+    feedback_columns,
     opened_or_blank,
     places_of,
-    private_columns,
     readable,
     row_of,
     tokens_of,
@@ -119,6 +119,8 @@ class Written:
     """Own tokens of each row that was not there before."""
     superseded: int
     """Stored facts whose place new ones took."""
+    evicted: int
+    """Memories that went to keep the user within their limit."""
 
 
 async def write_records(
@@ -171,7 +173,7 @@ class _Save:
         await count_tokens(self._cursor, self._user_key, self._rules.keys, new=words.values(), gone=[*gone, *evicted])
         await self._count(len(new) - len(evicted))
         superseded = sum(settled.records[entry_id].valid_to is not None for entry_id in settled.changed)
-        return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded)
+        return Written([settled.records[entry_id] for entry_id in settled.results], new, superseded, len(evicted))
 
     async def _settle(
         self, records: Sequence[MemoryRecord], met: Collection[MemoryRecord], nearness: Nearness
@@ -276,9 +278,9 @@ class _Save:
         changes = []
         for entry_id in settled.changed:
             record = settled.records[entry_id]
-            private = private_columns(record, self._user_key, self._rules.sealer)
+            feedback = feedback_columns(record, self._user_key, self._rules.sealer)
             columns = {name: getattr(record, name) for name in _CHANGED_COLUMNS}
-            changes.append({"user_key": self._user_key, **private, **columns})
+            changes.append({"user_key": self._user_key, **feedback, **columns})
         if changes:
             await self._cursor.executemany(_CHANGE, changes)
         if settled.said_again:

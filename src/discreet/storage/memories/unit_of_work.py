@@ -57,3 +57,12 @@ class UnitOfWork:
         self.written.append(written)
         self.saved += prepared.records
         return written
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many memories were saved, took the place of others, and had others go; empty if none was saved."""
+        if not self.saved:
+            return {}
+        superseded, evicted = (sum(getattr(each, name) for each in self.written) for name in ("superseded", "evicted"))
+        counts = {"memories": len(self.saved), "superseded": superseded, "evicted": evicted}
+        return {name: count for name, count in counts.items() if count}

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import LiteralString
 from uuid import UUID
 
+from discreet.access.actor import beside_reading
 from discreet.driver_errors import storage_errors
+from discreet.erased import Erased, on_erasure
 from discreet.errors import StorageError, StorageUnavailableError
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.debounce import Debounce
@@ -46,6 +48,7 @@ class UsageCounts:
         self._pool = pool
         self._hits: Counter[tuple[UUID, UUID]] = Counter()
         self._deferred = Debounce(self.flush, seconds=FLUSH_SECONDS)
+        on_erasure(self._forget)
 
     def add(self, found: Iterable[tuple[UUID, UUID]]) -> None:
         """Count memories, given by the keys of their user and entry. Must be called on the event loop of the pool."""
@@ -65,7 +68,7 @@ class UsageCounts:
         for user_key, counts in by_user.items():
             given = {"user_key": user_key, "epoch": None, "entry_ids": list(counts), "hits": list(counts.values())}
             try:
-                with storage_errors():
+                with storage_errors(), beside_reading():
                     async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                         await cursor.execute(_WRITE, given)
             except StorageUnavailableError as error:
@@ -75,6 +78,10 @@ class UsageCounts:
                 lost += len(counts)
         if lost:
             logger.warning("memory.hits_not_counted memories=%d cause=%s", lost, StorageError.code)
+
+    def _forget(self, erased: Erased) -> None:
+        for counted in [each for each in self._hits if each[0] == erased.user_key]:
+            del self._hits[counted]
 
     async def close(self) -> None:
         """Write what is left and stop."""

@@ -97,6 +97,7 @@ class PostgresVectorStore:
         )
         with storage_errors():
             rows = await self._reader.fetch(nearest.statement, nearest.parameters)
+        await self._memories.record_reading(nearest.parameters["user_key"], len(rows))
         cosines = {row["entry_id"]: row["cosine"] for row in rows}
         return [
             ScoredMemory(

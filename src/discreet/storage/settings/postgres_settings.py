@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from discreet.driver_errors import storage_errors
+from discreet.ports import AuditLog, NoAudit
 from discreet.state.context import check_user_id
 from discreet.state.memory_settings import MemorySettings, SettingChange
 from discreet.state.setting_values import changed, in_force
@@ -58,10 +59,11 @@ LIMIT %(limit)s
 class PostgresSettingsStore:
     """The `SettingsStore` port over PostgreSQL."""
 
-    def __init__(self, pool: Pool, *, environment: MemorySettings) -> None:
-        """Use `pool`, whose owner closes it; `environment` says what the database does not."""
+    def __init__(self, pool: Pool, *, environment: MemorySettings, audit: AuditLog | None = None) -> None:
+        """Use `pool`, whose owner closes it; `environment` says what the database does not, `audit` knows who changes it."""
         self._pool = pool
         self._environment = environment
+        self._audit = audit or NoAudit()
         self._live = environment
         self._left_out: list[str] = []
         self._in_turn = asyncio.Lock()  # what this process reads later is what it shows later
@@ -115,6 +117,10 @@ class PostgresSettingsStore:
                     if after.differences:
                         told = [{"name": name, "old": old, "new": new} for name, old, new in after.differences]
                         await cursor.execute(_CHANGE, {"changes": Jsonb(told), "by": by})
+                        counts = {"settings": len(told)}
+                        await self._audit.record_in(
+                            cursor, "setting.change", user_key=None, data="setting", counts=counts
+                        )
             self._live = after.settings
         if after.differences:
             logger.info("settings.changed names=%s", ",".join(name for name, _, _ in after.differences))

@@ -9,12 +9,13 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
+from discreet.access.epochs import Beginning
 from discreet.access.user_keys import UserKeys
 from discreet.ports import (
-    HISTORY_SECONDS,
-    SESSION_SECONDS,
     Claim,
     Done,
+    FixedSettings,
+    LiveSettings,
     Round,
     Running,
     Started,
@@ -43,24 +44,35 @@ GRACE_SECONDS = 3_600.0
 """For so long after its lease a holder may finish work that nobody else took over. Then its row is deleted."""
 
 
-_LIFE = {"session_seconds": SESSION_SECONDS, "history_seconds": HISTORY_SECONDS}
-
-
 class PostgresShortTermStore:
     """The `ShortTermStore` port over PostgreSQL: one statement a method.
 
     A crash of the server empties it.
     """
 
-    def __init__(self, pool: Pool, *, redactor: TextRedactor, sealer: FieldSealer, keys: UserKeys) -> None:
-        """Use `pool`, whose owner closes it."""
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        redactor: TextRedactor,
+        sealer: FieldSealer,
+        keys: UserKeys,
+        memory_settings: LiveSettings | None = None,
+    ) -> None:
+        """Use `pool`, whose owner closes it; `memory_settings` say how long sessions live."""
         self._pool = pool
         self._texts = ShortTermTexts(redactor, sealer)
         self._keys = keys
+        self._settings = memory_settings or FixedSettings()
 
-    async def touch(self, user_id: str, thread_id: str) -> None:
-        """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
-        await self._write(TOUCH, {**self._session(user_id, thread_id), **_LIFE, "rounds": 0})
+    async def touch(self, user_id: str, thread_id: str) -> str:
+        """Make the session ACTIVE for five minutes, and let its rounds live on for a day.
+
+        Return what work that begins now is known by, see `discreet.ports.BeginsWork`.
+        """
+        session = self._session(user_id, thread_id)
+        touched = await self._write(TOUCH, {**session, **self._life, "rounds": 0})
+        return str(Beginning(session["user_key"], touched["epoch"]))
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
         """Return the state of a session; None if it is over."""
@@ -68,7 +80,7 @@ class PostgresShortTermStore:
 
     async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
         """Redact and add a round and touch the session; False if its request_id is there already."""
-        given = {**self._session(user_id, thread_id), **_LIFE, "rounds": 1}
+        given = {**self._session(user_id, thread_id), **self._life, "rounds": 1}
         kept = await self._texts.redacted_round(thread_id, said)
         (said_text, sealed_said), (answer, sealed_answer) = self._texts.split_round(user_id, thread_id, kept)
         row = {
@@ -127,6 +139,12 @@ class PostgresShortTermStore:
             row = await self._change(FORGET_SESSION, self._session(user_id, thread_id))
         entries: int = row["entries"]
         return entries
+
+    @property
+    def _life(self) -> dict[str, Any]:
+        """For how long a session lives from now on."""
+        live = self._settings.live
+        return {"session_seconds": live.session_seconds, "history_seconds": live.history_seconds}
 
     def _session(self, user_id: str, thread_id: str) -> dict[str, Any]:
         """Return the keys of a session."""

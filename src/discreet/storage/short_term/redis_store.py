@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 from typing import Literal
 
+from discreet.errors import StorageError, UserErasedError
 from discreet.ports import (
-    HISTORY_SECONDS,
-    SESSION_SECONDS,
     Claim,
     Done,
+    FixedSettings,
+    LiveSettings,
     Round,
     Running,
     Started,
@@ -19,18 +21,31 @@ from discreet.ports import (
 )
 from discreet.storage.database.redis_client import RedisClient
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.epochs import Epochs
 from discreet.storage.short_term.postgres_store import GRACE_SECONDS
 from discreet.storage.short_term.redis_keys import session_keys, user_pattern, user_prefixes, work_keys
 from discreet.storage.short_term.redis_rounds import dump_answer, dump_round, load_answer, load_round
 from discreet.storage.short_term.redis_scripts import APPEND, CLAIM, FINISH, FORGET, RELEASE
 from discreet.storage.short_term.texts import ShortTermTexts
 
+logger = logging.getLogger(__name__)
+
 
 class RedisShortTermStore:
     """The `ShortTermStore` port over one Redis or Valkey server: one round trip a method, but `forget` of a user."""
 
-    def __init__(self, url: str, *, redactor: TextRedactor, sealer: FieldSealer) -> None:
-        """Use the server at `url` from the first call on; `close` when done.
+    def __init__(
+        self,
+        url: str,
+        *,
+        redactor: TextRedactor,
+        sealer: FieldSealer,
+        epochs: Epochs | None = None,
+        memory_settings: LiveSettings | None = None,
+    ) -> None:
+        """Use the server at `url` from the first call on; `close` when done. `epochs` know of users who were erased.
+
+        `memory_settings` say how long sessions live.
 
         Raises:
             MissingDependencyError: redis-py is not installed.
@@ -38,14 +53,16 @@ class RedisShortTermStore:
         """
         self._client = RedisClient(url)
         self._texts = ShortTermTexts(redactor, sealer)
+        self._epochs = epochs
+        self._settings = memory_settings or FixedSettings()
 
     async def touch(self, user_id: str, thread_id: str) -> None:
         """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
-        keys = session_keys(user_id, thread_id)
+        keys, live = session_keys(user_id, thread_id), self._settings.live
         await self._client.together(
-            ("SET", keys.state, "ACTIVE", "PX", _ms(SESSION_SECONDS)),
-            ("PEXPIRE", keys.history, _ms(HISTORY_SECONDS)),
-            ("PEXPIRE", keys.requests, _ms(HISTORY_SECONDS)),
+            ("SET", keys.state, "ACTIVE", "PX", _ms(live.session_seconds)),
+            ("PEXPIRE", keys.history, _ms(live.history_seconds)),
+            ("PEXPIRE", keys.requests, _ms(live.history_seconds)),
         )
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
@@ -55,7 +72,7 @@ class RedisShortTermStore:
 
     async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
         """Redact and add a round and touch the session; False if its request_id is there already."""
-        keys = session_keys(user_id, thread_id)
+        keys, live = session_keys(user_id, thread_id), self._settings.live
         kept = await self._texts.redacted_round(thread_id, said)
         item = dump_round(self._texts, user_id, thread_id, kept)
         new = await self._client.run(
@@ -63,9 +80,10 @@ class RedisShortTermStore:
             (keys.state, keys.history, keys.requests),
             kept.request_id,
             item,
-            _ms(SESSION_SECONDS),
-            _ms(HISTORY_SECONDS),
+            _ms(live.session_seconds),
+            _ms(live.history_seconds),
         )
+        await self._check(user_id, thread_id)
         return bool(new)
 
     async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
@@ -113,6 +131,23 @@ class RedisShortTermStore:
             if theirs := [key for key in found if key.startswith(prefixes)]:
                 entries += int(await self._client.run(FORGET, theirs))
         return entries
+
+    async def _check(self, user_id: str, thread_id: str) -> None:
+        """Take back what was just kept of a session if its user was erased since the turn began.
+
+        An erasure that begins from here on finds it.
+
+        Raises:
+            UserErasedError: It was taken back.
+        """
+        try:
+            if self._epochs is not None:
+                await self._epochs.check(user_id)
+        except UserErasedError:
+            await self.forget(user_id, thread_id)
+            raise
+        except StorageError as error:  # sessions are for when the database is down, too
+            logger.warning("short_term.epoch_unknown cause=%s", error.code)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -44,7 +44,7 @@ _NOT_TO_DISK: LiteralString = "set_config('synchronous_commit', 'off', true)"
 
 TOUCH: LiteralString = f"""
 WITH {OWNER}, {_SESSION}, gone AS ({_EXPIRED_ROUNDS})
-SELECT EXISTS (SELECT FROM owner) AS is_owner, {_NOT_TO_DISK}
+SELECT EXISTS (SELECT FROM owner) AS is_owner, (SELECT epoch FROM owner) AS epoch, {_NOT_TO_DISK}
 """  # noqa: S608 - constants of ours
 
 APPEND: LiteralString = f"""

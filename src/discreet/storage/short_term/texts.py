@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import EncryptionError, ShortTermError, StorageError
+from discreet.errors import EncryptionError, ShortTermError, StorageError, UserErasedError
 from discreet.ports import Round, TextRedactor, Work, of_thread
 from discreet.state.text import storable
 from discreet.storage.database.keys import digest
+from discreet.storage.database.sealed_columns import ROUND_INPUT, ROUND_OUTPUT, WORK_ANSWER
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
 
 Columns = tuple[str | None, bytes | None]
@@ -27,7 +28,7 @@ def short_term_errors() -> Iterator[None]:
     try:
         with storage_errors():
             yield
-    except ShortTermError:
+    except (ShortTermError, UserErasedError):
         raise
     except (StorageError, EncryptionError) as error:
         raise ShortTermError(f"{ShortTermError()} {error}") from None
@@ -65,7 +66,7 @@ class ShortTermTexts:
         """Return what is stored of a redacted round: of what was said and of the answer."""
         place = (user_id, thread_id, said.request_id)
         split = self.sealer.split
-        return split(said.input_text, "round", "input", *place), split(said.output_text, "round", "output", *place)
+        return split(said.input_text, ROUND_INPUT, *place), split(said.output_text, ROUND_OUTPUT, *place)
 
     def join_rounds(self, user_id: str, thread_id: str, stored: Iterable[Stored]) -> list[Round]:
         """Return the rounds with the texts that `split_round` took, but for those whose key is not known.
@@ -77,8 +78,8 @@ class ShortTermTexts:
         for of_round, said, answered in stored:
             place = (user_id, thread_id, of_round.request_id)
             try:
-                input_text = join(*said, "round", "input", *place)
-                output_text = join(*answered, "round", "output", *place)
+                input_text = join(*said, ROUND_INPUT, *place)
+                output_text = join(*answered, ROUND_OUTPUT, *place)
             except EncryptionError:
                 unreadable.append(digest(of_round.request_id))
                 continue
@@ -88,7 +89,7 @@ class ShortTermTexts:
 
     def split_answer(self, work: Work, answer: str) -> Columns:
         """Return what is stored of a redacted answer."""
-        return self.sealer.split(answer, "answer", work.kind, work.user_id, work.ref)
+        return self.sealer.split(answer, WORK_ANSWER, work.user_id, work.kind, work.ref)
 
     def join_answer(self, work: Work, answer: Columns) -> str:
         """Return the answer that `split_answer` took.
@@ -96,4 +97,4 @@ class ShortTermTexts:
         Raises:
             EncryptionError: It is sealed, and its key is not known, or it belongs to other work.
         """
-        return self.sealer.join(*answer, "answer", work.kind, work.user_id, work.ref)
+        return self.sealer.join(*answer, WORK_ANSWER, work.user_id, work.kind, work.ref)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
@@ -11,6 +10,7 @@ from uuid import UUID
 from langgraph.store.base import Item, SearchItem
 from psycopg import AsyncCursor
 
+from discreet.storage.database.sealed_columns import ITEM_VALUE
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.store.namespaces import labels_of, span_of
 
@@ -122,7 +122,7 @@ def key_arrays(keys: Sequence[tuple[UUID, UUID]]) -> dict[str, Any]:
 
 def value_columns(value: str, user_key: UUID, item_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
     """Return the two columns of a value, given as JSON, of which one is None."""
-    plain, sealed = sealer.split(value, *_owner(user_key, item_key))
+    plain, sealed = sealer.split(value, ITEM_VALUE, user_key, item_key)
     return {"value": plain, "sealed_value": sealed}
 
 
@@ -132,9 +132,9 @@ def value_of(row: Row, sealer: FieldSealer) -> dict[str, Any]:
     Raises:
         EncryptionError: It is sealed, and its key is not known.
     """
-    value: dict[str, Any] = row["value"]
-    if row["sealed_value"] is not None:
-        value = json.loads(sealer.join(None, row["sealed_value"], *_owner(row["user_key"], row["item_key"])))
+    value: dict[str, Any] = sealer.join_json(
+        row["value"], row["sealed_value"], ITEM_VALUE, row["user_key"], row["item_key"]
+    )
     return value
 
 
@@ -153,8 +153,3 @@ def found_item(row: Row, sealer: FieldSealer, score: float | None = None) -> Sea
     """Return the item of a row, as a search gives it."""
     item = item_of(row, sealer)
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-
-
-def _owner(user_key: UUID, item_key: UUID) -> tuple[str, ...]:
-    """Return what a sealed value belongs to: moved to another item it can't be opened."""
-    return "store", "value", str(user_key), str(item_key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, LiteralString
 from uuid import UUID
@@ -10,6 +11,7 @@ from langgraph.store.base import ListNamespacesOp
 from psycopg import AsyncCursor
 from psycopg.types.json import Jsonb
 
+from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.store.items import VISIBLE
 from discreet.storage.store.namespaces import labels_of, span_of
 
@@ -44,8 +46,10 @@ SELECT DISTINCT i.user_key FROM discreet.store_item i WHERE i.user_key = ANY (%(
 """  # noqa: S608 - a constant of ours
 
 
-async def list_namespaces(cursor: AsyncCursor[dict[str, Any]], op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    """Return the namespaces that `op` asks for, in the order of their labels."""
+async def list_namespaces(
+    cursor: AsyncCursor[dict[str, Any]], op: ListNamespacesOp, hidden: Sequence[UUID]
+) -> list[tuple[str, ...]]:
+    """Return the namespaces that `op` asks for and that are not `hidden`, in the order of their labels."""
     conditions = [condition for condition in op.match_conditions or () if condition.path]
     begins = [condition.path for condition in conditions if condition.match_type == "prefix"]
     literal = [tuple(takewhile(lambda label: label != ANY_LABEL, path)) for path in begins]
@@ -60,7 +64,7 @@ async def list_namespaces(cursor: AsyncCursor[dict[str, Any]], op: ListNamespace
             "conditions": Jsonb(
                 [{"path": condition.path, "at_end": condition.match_type == "suffix"} for condition in conditions]
             ),
-            "hidden": await _hidden(cursor),
+            "hidden": list(hidden),
             "max_depth": op.max_depth,
             "limit": op.limit,
             "offset": op.offset,
@@ -69,10 +73,11 @@ async def list_namespaces(cursor: AsyncCursor[dict[str, Any]], op: ListNamespace
     return [labels_of(row["path"]) for row in await cursor.fetchall()]
 
 
-async def _hidden(cursor: AsyncCursor[dict[str, Any]]) -> list[UUID]:
-    """Return the keys of the namespaces all of whose items have expired and are still to be swept."""
-    expired = {row["user_key"] for row in await (await cursor.execute(_WITH_EXPIRED)).fetchall()}
-    if not expired:
-        return []
-    rows = await (await cursor.execute(_WITH_VISIBLE, {"namespaces": list(expired)})).fetchall()
+async def hidden_namespaces(pool: Pool) -> list[UUID]:
+    """Return the keys of the namespaces all of whose items have expired and are still to be swept, of all users."""
+    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
+        expired = {row["user_key"] for row in await (await cursor.execute(_WITH_EXPIRED)).fetchall()}
+        if not expired:
+            return []
+        rows = await (await cursor.execute(_WITH_VISIBLE, {"namespaces": list(expired)})).fetchall()
     return list(expired - {row["user_key"] for row in rows})

@@ -18,6 +18,9 @@ SEPARATOR = "\x1f"
 """The ASCII unit separator, which sorts before every character that a label may hold."""
 _AFTER_SEPARATOR = "\x20"
 
+OWNED = "users"
+"""First label of what belongs to one user. The second is whose it is."""
+
 MAX_PATH_BYTES = 2_000
 """Of the labels and their separators as UTF-8: the index on path holds 2,704 bytes an entry."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, TTLConfig
 
+from discreet.access.actor import Actor, current_actor
+from discreet.access.epochs import Beginning, current_beginning
 from discreet.errors import DiscreetError, ProviderError, StorageUnavailableError
 from discreet.ports import TextRedactor
 from discreet.storage.database.batching import Batcher
@@ -18,7 +21,16 @@ from discreet.storage.store.texts import WHOLE_VALUE
 SWEEP_MINUTES = 5.0
 """How often expired items are deleted unless the configuration says so. They are invisible from the moment they expire."""
 
-Batch = Sequence[Op]
+
+@dataclass(frozen=True)
+class Batch:
+    """What one caller asks for."""
+
+    ops: Sequence[Op]
+    began: Beginning | None
+    """Under what the turn began that this is done in, if it is in one."""
+    actor: Actor
+    """Who asks."""
 
 
 class DiscreetStore(BaseStore):
@@ -97,8 +109,8 @@ class DiscreetStore(BaseStore):
 
         Reads see what was there before. The writes are one transaction; of several puts of one item the last counts.
         """
-        batch = list(ops)
-        if all(isinstance(op, (GetOp, PutOp)) for op in batch):
+        batch = Batch(list(ops), current_beginning(), current_actor())
+        if all(isinstance(op, (GetOp, PutOp)) for op in batch.ops):
             return await self._merger.call(batch)
         [answer] = await self._serve([batch])
         if isinstance(answer, Exception):
@@ -106,12 +118,14 @@ class DiscreetStore(BaseStore):
         return answer
 
     async def sweep_ttl(self) -> int:
-        """Delete expired items; return how many.
+        """Delete expired items; return how many. It is left to others where no role of this process sees all users.
 
         Raises:
             StorageError: The database failed.
         """
-        return await sweep_expired(self._runner.pool, self._runner.locks, self._runner.rules.keys)
+        if self._runner.works is None:
+            return 0
+        return await sweep_expired(self._runner.works, self._runner.locks, self._runner.rules.keys)
 
     async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> asyncio.Task[None]:
         """Delete expired items every so often from now on, by default as `ttl` says; return the task that does it."""
@@ -124,7 +138,7 @@ class DiscreetStore(BaseStore):
 
     async def _serve(self, batches: Sequence[Batch]) -> list[list[Result] | Exception]:
         """Serve several batches as one; if that fails, each on its own, so that none pays for another."""
-        if any(isinstance(op, PutOp) for batch in batches for op in batch):
+        if any(isinstance(op, PutOp) for batch in batches for op in batch.ops):
             prepared = await asyncio.to_thread(self._prepared, batches)  # redacting a value may take long
         else:
             prepared = self._prepared(batches)
@@ -144,7 +158,7 @@ class DiscreetStore(BaseStore):
         prepared: list[list[Prepared] | Exception] = []
         for batch in batches:
             try:
-                prepared.append([self._preparer.prepare(op) for op in batch])
+                prepared.append([self._preparer.prepare(op, batch.began, batch.actor) for op in batch.ops])
             except Exception as error:  # noqa: BLE001 - what is wrong with one caller's operations is not the others'
                 prepared.append(error)
         return prepared

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, Op, PutOp, SearchOp
 
+from discreet.access.actor import SELF, Actor
+from discreet.access.epochs import Beginning
 from discreet.access.user_keys import UserKeys
 from discreet.errors import InvalidFilterError, InvalidRecordError
 from discreet.ports import TextRedactor
 from discreet.state.text import storable
 from discreet.storage.memories.memories import MAX_QUERY_CHARS
 from discreet.storage.store.filters import conditions_of
-from discreet.storage.store.namespaces import item_key_of, path_of
+from discreet.storage.store.namespaces import OWNED, item_key_of, path_of
 from discreet.storage.store.ops import redacted_op
 from discreet.storage.store.texts import texts_of, written_value
 from discreet.storage.store.writes import Put
@@ -36,8 +38,8 @@ class Preparer:
     keys: UserKeys
     """Of namespaces."""
 
-    def prepare(self, op: Op) -> Prepared:
-        """Return `op` checked, redacted and storable.
+    def prepare(self, op: Op, began: Beginning | None = None, actor: Actor = SELF) -> Prepared:
+        """Return `op` checked, redacted and storable. `began`: under what the turn began that it is of; `actor`: who asks.
 
         Raises:
             InvalidNamespaceError: A label can't be one.
@@ -48,15 +50,16 @@ class Preparer:
         redacted = redacted_op(op, _Storable(self.redactor))
         match redacted:
             case PutOp():
-                return self._put(redacted)
+                return self._put(redacted, began, actor)
             case SearchOp():
                 conditions_of(redacted.filter)
                 query = (redacted.query or "")[:MAX_QUERY_CHARS]
                 return redacted._replace(query=query if query.strip() else None)
         return redacted
 
-    def _put(self, op: PutOp) -> Put:
+    def _put(self, op: PutOp, began: Beginning | None, actor: Actor) -> Put:
         path = path_of(op.namespace)
+        is_owned = len(op.namespace) > 1 and op.namespace[0] == OWNED
         return Put(
             user_key=self.keys.of_namespace(path),
             path=path,
@@ -65,6 +68,9 @@ class Preparer:
             value=None if op.value is None else written_value(op.value),
             texts=[] if op.value is None else texts_of(op.value, op.index, self.fields, self.redactor),
             ttl=op.ttl,
+            owner=self.keys.of_user(op.namespace[1]) if is_owned else None,
+            began=began,
+            actor=actor,
         )
 
 

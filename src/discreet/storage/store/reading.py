@@ -56,6 +56,8 @@ class StoreReader:
     questions: Mapping[str, StoreQuestion]
     """What the searches of the batch ask, by its text."""
     rules: StoreRules
+    hidden: Sequence[UUID] = ()
+    """Keys of namespaces that are not listed."""
 
     async def read(self, ops: Sequence[Prepared]) -> list[Result]:
         """Return a result for each of `ops` in their order, None for what is no read."""
@@ -73,7 +75,7 @@ class StoreReader:
                     used += rows
             elif isinstance(op, ListNamespacesOp):
                 async with self.conn.cursor(binary=True) as cursor:
-                    results[place] = await list_namespaces(cursor, op)
+                    results[place] = await list_namespaces(cursor, op, self.hidden)
         async with self.conn.cursor(binary=True) as cursor:
             await refresh_items(cursor, used)
         return results

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import LiteralString
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
-from discreet.errors import StorageError, UserBusyError
+from discreet.errors import StorageError
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.users.by_user import delete_by_user
 from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.rows import tokens_of
@@ -25,15 +27,22 @@ BATCH = 1_000
 """Items deleted in one transaction, so that none takes long."""
 
 _DUE: LiteralString = """
-SELECT DISTINCT user_key
-FROM (SELECT user_key FROM discreet.store_item WHERE expires_at <= now() ORDER BY expires_at LIMIT %(batch)s) d
+SELECT user_key, expires_at AS due FROM discreet.store_item
+WHERE expires_at < %(until)s AND expires_at >= %(after)s::timestamptz
+ORDER BY expires_at
+LIMIT %(batch)s
+"""
+
+COUNT_EXPIRED: LiteralString = """
+SELECT count(*) AS rows, min(expires_at) AS oldest FROM discreet.store_item WHERE expires_at < %(until)s
 """
 
 _SWEEP: LiteralString = """
 WITH due AS (
     SELECT user_key, item_key
     FROM discreet.store_item
-    WHERE user_key = %(user_key)s AND expires_at <= now()
+    WHERE user_key = %(user_key)s AND expires_at < %(until)s
+    ORDER BY expires_at
     LIMIT %(batch)s
     FOR UPDATE
 ),
@@ -56,40 +65,32 @@ SELECT (SELECT count(*) FROM gone) AS items, lexical FROM (VALUES (1)) AS always
 """
 
 
-async def sweep_expired(pool: Pool, locks: UserLocks, keys: UserKeys) -> int:
-    """Delete what has expired, a namespace in a transaction, at most `BATCH` items of it; return how many items went.
+async def delete_expired_items(
+    works: Pool, locks: UserLocks, keys: UserKeys, *, until: datetime, batch: int = BATCH
+) -> AsyncGenerator[int, None]:
+    """Delete what expired before `until`, of a namespace at most `batch` items in a transaction; yield how many after each."""
+
+    async def delete(cursor: Cursor, user_key: UUID) -> int:
+        given = {"user_key": user_key, "until": until, "batch": batch}
+        rows = await (await cursor.execute(_SWEEP, given)).fetchall()
+        await count_tokens(cursor, user_key, keys, gone=map(tokens_of, rows))
+        await forget_if_empty(cursor, [user_key])
+        items: int = rows[0]["items"]
+        return items
+
+    async for items in delete_by_user(works, locks, _DUE, delete, given={"until": until}, batch=batch):
+        yield items
+
+
+async def sweep_expired(works: Pool, locks: UserLocks, keys: UserKeys) -> int:
+    """Delete what has expired; return how many items went.
 
     Raises:
         StorageError: The database failed. What was deleted before stays so.
     """
-    swept = 0
-    while True:
-        with storage_errors():
-            items = await _sweep_batch(pool, locks, keys)
-        swept += items
-        if not items:
-            return swept
-
-
-async def _sweep_batch(pool: Pool, locks: UserLocks, keys: UserKeys) -> int:
-    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
-        due = [row["user_key"] for row in await (await cursor.execute(_DUE, {"batch": BATCH})).fetchall()]
-    swept = 0
-    for user_key in due:
-        try:
-            async with locks.locked([user_key], wait_seconds=0) as locked:
-                swept += await _sweep(locked.cursor, user_key, keys)
-        except UserBusyError:
-            logger.info("store.namespace_not_swept cause=busy")  # the next sweep comes to it
-    return swept
-
-
-async def _sweep(cursor: Cursor, user_key: UUID, keys: UserKeys) -> int:
-    rows = await (await cursor.execute(_SWEEP, {"user_key": user_key, "batch": BATCH})).fetchall()
-    await count_tokens(cursor, user_key, keys, gone=map(tokens_of, rows))
-    await forget_if_empty(cursor, [user_key])
-    items: int = rows[0]["items"]
-    return items
+    with storage_errors():
+        deleting = delete_expired_items(works, locks, keys, until=datetime.now(UTC))
+        return sum([items async for items in deleting])
 
 
 class Sweeper:

@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
+from discreet.access.actor import SELF, Actor
+from discreet.access.epochs import Beginning
 from discreet.access.user_keys import UserKeys
 from discreet.retrieval.lexical import Impacts
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.row_writing import write_rows
 from discreet.storage.memories.rows import Vectors, tokens_of
@@ -43,10 +46,10 @@ _NAME: LiteralString = """
 INSERT INTO discreet.store_namespace (user_key, path) VALUES (%(user_key)s, %(path)s) ON CONFLICT DO NOTHING
 """
 
-_FORGET_EMPTY: LiteralString = """
-DELETE FROM discreet.users
-WHERE user_key = %(user_key)s AND NOT EXISTS (SELECT FROM discreet.store_item WHERE user_key = %(user_key)s)
-"""
+_HAS_ITEMS: LiteralString = "SELECT FROM discreet.store_item WHERE user_key = %(user_key)s LIMIT 1"
+
+_FORGET_EMPTY: LiteralString = f"DELETE FROM discreet.users WHERE user_key = %(user_key)s AND epoch = {FIRST_EPOCH}"  # noqa: S608  # a constant of ours
+"""The epoch of one that was erased stays, so that late puts are refused."""
 
 _FORGET_NAME: LiteralString = "DELETE FROM discreet.store_namespace WHERE user_key = %(user_key)s"
 
@@ -54,8 +57,10 @@ _FORGET_NAME: LiteralString = "DELETE FROM discreet.store_namespace WHERE user_k
 async def forget_if_empty(cursor: Cursor, user_keys: Iterable[UUID]) -> None:
     """Leave nothing of a namespace without items, which must be locked: its labels may be somebody's id."""
     for user_key in user_keys:
-        if (await cursor.execute(_FORGET_EMPTY, {"user_key": user_key})).rowcount:
-            await cursor.execute(_FORGET_NAME, {"user_key": user_key})
+        given = {"user_key": user_key}
+        if await (await cursor.execute(_HAS_ITEMS, given)).fetchone() is None:
+            await cursor.execute(_FORGET_EMPTY, given)
+            await cursor.execute(_FORGET_NAME, given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +81,12 @@ class Put:
     """What it is found by."""
     ttl: float | None
     """Minutes that it lives after it was written or read; None: for ever."""
+    owner: UUID | None = None
+    """The user whose namespace it is, where its labels say so."""
+    began: Beginning | None = None
+    """Under which epoch of which user the turn began that puts it, if one does."""
+    actor: Actor = SELF
+    """Who puts it."""
 
 
 @dataclass(frozen=True, kw_only=True)

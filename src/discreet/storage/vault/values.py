@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from uuid import UUID
 
-from discreet.encryption import MAKE_ONE, associate, seal, unseal
+from discreet.encryption import MAKE_ONE, seal, unseal
 from discreet.errors import ConfigurationError, EncryptionError
 from discreet.metrics import vault_failures
 from discreet.ports import KeyProvider
 from discreet.storage.database.keys import digest
+from discreet.storage.database.sealed_columns import VAULT_VALUE
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class VaultValues:
         lost = 0
         for value_key, sealed in rows:
             try:
-                plain = unseal(sealed, _place(turn, value_key), self._keys)
+                plain = unseal(sealed, VAULT_VALUE.of(turn, value_key), self._keys)
             except EncryptionError:
                 lost += 1
                 continue
@@ -79,16 +80,12 @@ class VaultValues:
         key = blake2b(named, digest_size=16, key=blake2b(_bytes(turn), digest_size=32, person=b"vault value").digest())
         value_key = UUID(bytes=key.digest())
         plain = len(named).to_bytes(_NAME_BYTES, "big") + named + _bytes(value)
-        return value_key, seal(plain, _place(turn, value_key), self._keys)
+        return value_key, seal(plain, VAULT_VALUE.of(turn, value_key), self._keys)
 
 
 def is_large(values: Mapping[str, str]) -> bool:
     """Return whether sealing `values` takes long enough to be done in a thread."""
     return sum(map(len, values.values())) > LARGE_BYTES
-
-
-def _place(turn: str, value_key: UUID) -> bytes:
-    return associate("turn vault", turn, value_key.hex)
 
 
 def _bytes(text: str) -> bytes:

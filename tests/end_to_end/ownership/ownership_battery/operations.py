@@ -367,7 +367,42 @@ EXTRACTION = [
     Attempt(method="DELETE", path="/memory/proposals/{proposal_key}", told=FORBIDDEN, note="in her name", query=_hers),
 ]
 
-ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE, *MEMORIES, *EXTRACTION]
+RIGHTS = [
+    _get("/memory/export", told=NOTHING, note="all"),
+    _get("/memory/export", told=FORBIDDEN, note="in her name", query=_hers),
+    _post("/memory/erasure", told=NOTHING, owner=frozenset({200}), body=lambda _: {"scope": "all", "dry_run": True}),
+    _post(
+        "/memory/erasure",
+        told=FORBIDDEN,
+        note="in her name",
+        owner=frozenset({200}),
+        body=lambda t: {"scope": "all", "dry_run": True, **_hers(t)},
+    ),
+    _post(
+        "/memory/erasure",
+        told=NOTHING,
+        note="her thread",
+        owner=frozenset({200}),
+        body=lambda t: {"scope": "thread", "session_id": t.thread_id, "dry_run": True},
+    ),
+    _get("/memory/erasure/{erasure_key}", told=HIDDEN),
+    _get("/memory/erasure/{erasure_key}", told=FORBIDDEN, note="in her name", query=_hers),
+    _get("/memory/delegations", told=NOTHING, note="all"),
+    _get("/memory/delegations", told=FORBIDDEN, note="in her name", query=_hers),
+    _post(
+        "/memory/delegations",
+        told=FORBIDDEN,
+        note="in her name",
+        owner=frozenset({201}),
+        body=lambda t: {**_hers(t), "delegate_id": "carol's friend"},
+    ),
+    Attempt(method="DELETE", path="/memory/delegations/{delegate_key}", told=HIDDEN),
+    Attempt(
+        method="DELETE", path="/memory/delegations/{delegate_key}", told=FORBIDDEN, note="in her name", query=_hers
+    ),
+]
+
+ATTEMPTS = [*THREADS, *RUNS, *ASSISTANTS, *CRONS, *STORE, *MEMORIES, *EXTRACTION, *RIGHTS]
 
 ADMINISTRATORS = {
     ("GET", "/memory/settings"),
@@ -391,6 +426,10 @@ ADMINISTRATORS = {
     *(("POST", f"/memory/admin/users/{{identity}}/memories/{{entry_id}}{page}") for page in ("/delete", "/edit")),
     *(("POST", f"/memory/admin{page}") for page in ("/settings", "/users", "/users/{identity}/memories")),
     *((method, "/memory/admin/users/{identity}/recall") for method in ("GET", "POST")),
+    ("GET", "/memory/admin/users/{identity}/export"),
+    *((method, "/memory/admin/users/{identity}/erase") for method in ("GET", "POST")),
+    ("GET", "/memory/admin/moments"),
+    ("POST", "/memory/admin/moments/{entry_id}/delete"),
 }
 """They take an administrator, which neither of the two is."""
 

@@ -28,6 +28,10 @@ class Things:
     """Of a memory."""
     proposal_key: str
     """Of a memory that waits for a yes."""
+    delegate_key: str
+    """Of somebody who may read."""
+    erasure_key: str
+    """Of an erasure of a thread that never was."""
 
     @property
     def namespace(self):
@@ -96,6 +100,8 @@ async def make_things(client):
         cron_id=(await post(client, "/runs/crons", **cron))["cron_id"],
         entry_id=entry.headers["location"].rpartition("/")[2],
         proposal_key=await let_wait(client, word),
+        delegate_key=(await post(client, "/memory/delegations", delegate_id=word))["delegate_key"],
+        erasure_key=(await post(client, "/memory/erasure", scope="thread", session_id=word))["receipt"]["erasure_key"],
         thread_cron_id=(await post(client, f"/threads/{thread_id}/runs/crons", **cron))["cron_id"],
     )
 
@@ -134,7 +140,11 @@ def looks_at(t):
             ("/store/items/search", {"namespace_prefix": ["notes", t.word]}),
             ("/store/namespaces", {"prefix": ["notes", t.word]}),
         ],
-        "memory": [(f"/memory/entry/{t.entry_id}", None), ("/memory/proposals", None)],
+        "memory": [
+            (f"/memory/entry/{t.entry_id}", None),
+            ("/memory/proposals", None),
+            ("/memory/delegations", None),
+        ],
     }
 
 

@@ -89,7 +89,7 @@ async def opened(dsn, dims=64, pool_size=4):
     async with open_storage(dsn, embeddings=StubEmbeddings(dims), settings=settings) as storage:
         await first_sum(storage)
         space = await register_space(storage.pool, StubEmbeddings(dims))
-        large_users = LargeUsers(storage.pool, dsn=dsn, space=space, limit=LIMIT)
+        large_users = LargeUsers(storage.works_pool, dsn=storage.access.owner, space=space, limit=LIMIT)
         storage.memories._large_users = large_users
         yield storage, space, large_users
 
@@ -236,7 +236,7 @@ async def test_a_killed_build_is_repeated(database):
 async def test_many_processes_at_once_build_each_index_once(database):
     async with opened(database) as (storage, space, _):
         fill(database, space, "ann", LIMIT + 1)
-        keepers = [LargeUsers(storage.pool, dsn=database, space=space, limit=LIMIT) for _ in range(4)]
+        keepers = [LargeUsers(storage.works_pool, dsn=storage.access.owner, space=space, limit=LIMIT) for _ in range(4)]
         await asyncio.gather(*(keeper.keep() for keeper in keepers))
         assert len(indexes_of(database)) == 2
 

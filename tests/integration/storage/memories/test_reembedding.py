@@ -90,8 +90,8 @@ async def mover(dsn, embeddings, keys=None):
         yield (
             storage,
             Reembedding(
-                storage.pool,
-                locks=UserLocks(storage.pool),
+                storage.works_pool,
+                locks=UserLocks(storage.works_pool),
                 embeddings=embeddings,
                 space=space,
                 sealer=FieldSealer(keys),

@@ -69,8 +69,8 @@ def summed(dsn, word):
 
 
 async def sum_now(storage):
-    async with storage.pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
-        await TokenSums(storage.pool).sum(cursor)
+    async with storage.works_pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
+        await TokenSums(storage.works_pool).sum(cursor)
 
 
 async def test_ten_memories_of_a_word_count_ten(storage):
@@ -113,20 +113,20 @@ async def test_items_of_the_store_count_until_they_are_deleted(storage):
 
 async def test_sums_are_made_once_a_period_by_whichever_process(storage):
     await storage.memories.save("ann", [MemoryRecord(text="parrot")])
-    await TokenSums(storage.pool).keep()
+    await TokenSums(storage.works_pool).keep()
     assert summed(storage.dsn, "parrot") == 0
     with psycopg.connect(storage.dsn) as connection:
         connection.execute("UPDATE discreet.corpus SET counted_at = counted_at - interval '1 minute'")
-    await TokenSums(storage.pool).keep()
+    await TokenSums(storage.works_pool).keep()
     assert summed(storage.dsn, "parrot") == 1
     await storage.memories.save("ann", [MemoryRecord(text="zebra")])
-    await TokenSums(storage.pool).keep()
+    await TokenSums(storage.works_pool).keep()
     assert summed(storage.dsn, "zebra") == 0
 
 
 async def test_a_long_sum_is_made_more_seldom(storage):
     times = iter([0.0, 10.0, 10.0, 10.0])
-    sums = TokenSums(storage.pool, clock=lambda: next(times))
+    sums = TokenSums(storage.works_pool, clock=lambda: next(times))
     ago = "UPDATE discreet.corpus SET counted_at = now() - interval '500 seconds'"
     for text, expected in (("parrot", 1), ("zebra", 0)):
         await storage.memories.save("ann", [MemoryRecord(text=text)])
@@ -141,7 +141,7 @@ async def keep_now(storage):
     """Sum as a process does now and then."""
     with psycopg.connect(storage.dsn) as connection:
         connection.execute("UPDATE discreet.corpus SET counted_at = 'epoch'")
-    await TokenSums(storage.pool).keep()
+    await TokenSums(storage.works_pool).keep()
 
 
 async def save(storage, user_id, numbers):

@@ -39,6 +39,7 @@ class Kept:
     """Everything that lies in the store, as it lies there, keys too."""
     keys: InMemoryKeys | None = None
     pool: Pool | None = None
+    works_pool: Pool | None = None
 
 
 @asynccontextmanager
@@ -65,8 +66,9 @@ async def in_postgres(dsn: str, _url: str, keys: InMemoryKeys | None) -> AsyncIt
             rows = [connection.execute(f"SELECT * FROM discreet.short_term_{table}").fetchall() for table in tables]
         return repr(rows).encode()
 
-    async with open_storage(dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys) as storage:
-        yield Kept(storage.short_term, advance, stored, pool=storage.pool)
+    opened = open_storage(dsn, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys, maintained=False)
+    async with opened as storage:
+        yield Kept(storage.short_term, advance, stored, pool=storage.pool, works_pool=storage.works_pool)
 
 
 @asynccontextmanager

@@ -13,9 +13,10 @@ from testkit.keys import USER_KEYS
 from discreet.ports import HISTORY_SECONDS, RollingSummary, Round, Started, Work
 from discreet.settings import Settings
 from discreet.storage import open_storage
+from discreet.storage.database.expiry import BEGINNING, delete_expired
 from discreet.storage.database.keys import digest
+from discreet.storage.retention.tables import SESSIONS, WORKS
 from discreet.storage.short_term.postgres_store import GRACE_SECONDS
-from discreet.storage.short_term.purge import SESSIONS, WORKS, purge_short_term
 from discreet.storage.short_term.sql import RECENT
 from discreet.testing import StubEmbeddings
 
@@ -56,6 +57,13 @@ def said(request_id):
     return Round(request_id=request_id, input_text="hi", output_text="hello", said_at=datetime.now(UTC))
 
 
+async def purge_short_term(pool, batch=1_000):
+    now = datetime.now(UTC)
+    return sum(
+        [gone for table in (SESSIONS, WORKS) async for gone in delete_expired(pool, table, until=now, batch=batch)]
+    )
+
+
 def counts(dsn):
     tables = ("short_term_session", "short_term_round", "short_term_work")
     with psycopg.connect(dsn) as connection:
@@ -63,7 +71,7 @@ def counts(dsn):
 
 
 async def test_what_expired_goes_and_the_rest_stays(place, kept):
-    pool = kept.pool
+    pool = kept.works_pool
     for number in range(5):
         await kept.store.append_round("ann", f"{number}", said("r"))
         await kept.store.claim(Work(kind="request", user_id="ann", ref=f"{number}"), lease=3.0)
@@ -79,18 +87,18 @@ async def test_what_expired_goes_and_the_rest_stays(place, kept):
 async def test_a_late_holder_may_finish_until_its_grace_ends(kept):
     claim = await kept.store.claim(WORK, lease=180.0)
     kept.advance(180 + GRACE_SECONDS - 20)
-    assert await purge_short_term(kept.pool) == 0
+    assert await purge_short_term(kept.works_pool) == 0
     assert await kept.store.finish(WORK, claim.token, "answer", keep=60.0)
     kept.advance(61)
-    assert await purge_short_term(kept.pool) == 1
+    assert await purge_short_term(kept.works_pool) == 1
 
 
 async def test_two_that_purge_at_once_delete_everything_once(place, kept):
     for number in range(40):
         await kept.store.touch("ann", f"{number}")
     kept.advance(HISTORY_SECONDS + 601)
-    purged = await asyncio.gather(*(purge_short_term(kept.pool, batch=3) for _ in range(3)))
-    assert await purge_short_term(kept.pool) + sum(purged) == 40
+    purged = await asyncio.gather(*(purge_short_term(kept.works_pool, batch=3) for _ in range(3)))
+    assert await purge_short_term(kept.works_pool) + sum(purged) == 40
     assert counts(place.dsn) == [0, 0, 0]
 
 
@@ -117,7 +125,8 @@ async def test_a_purge_finds_what_is_due_by_its_index(place, kept, statement):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
         connection.execute(FILL)
         connection.execute("VACUUM ANALYZE")
-        [[plan]] = connection.execute("EXPLAIN (FORMAT JSON) " + statement, {"batch": 1_000}).fetchall()
+        given = {"batch": 1_000, "until": datetime.now(UTC), "after": BEGINNING}
+        [[plan]] = connection.execute("EXPLAIN (FORMAT JSON) " + statement, given).fetchall()
     assert "Seq Scan" not in json.dumps(plan)
     assert "_purge" in json.dumps(plan)
 
@@ -173,7 +182,7 @@ async def use_everything(storage, mark):
     await summaries.forget("ann", mark)
     await store.forget("ann", "1")
     await store.forget("ann")
-    await purge_short_term(storage.pool)
+    await purge_short_term(storage.works_pool)
 
 
 @pytest.mark.direct("prepared statements")

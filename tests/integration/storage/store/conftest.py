@@ -112,5 +112,5 @@ def _langgraph_store(dsn, fields, ttl):
 
 @asynccontextmanager
 async def _discreet_store(dsn, fields, ttl):
-    async with open_storage(dsn, embeddings=StubEmbeddings(DIMS)) as storage:
+    async with open_storage(dsn, embeddings=StubEmbeddings(DIMS), maintained=False) as storage:
         yield storage.store.configured(fields=fields or ["$"], ttl=ttl)

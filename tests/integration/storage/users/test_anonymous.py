@@ -12,7 +12,6 @@ from discreet.ports import RollingSummary
 from discreet.settings import Settings
 from discreet.state.records import TurnRecord
 from discreet.storage import open_storage
-from discreet.storage.database.users.owners import delete_expired_users
 from discreet.testing import StubEmbeddings
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -55,10 +54,10 @@ async def test_all_of_it_goes_when_its_time_is_over_and_nothing_else(storage):
     await storage.log.append(turn("ann", "1"))
     new = RollingSummary(text="Greetings", rounds=1, last_message_id="m")
     await storage.summaries.commit(None, "1", expected=RollingSummary(), new=new)
-    assert await delete_expired_users(storage.pool) == 0
+    assert "anonymous" not in await storage.retention.sweep()
     with psycopg.connect(storage.dsn) as connection:
         connection.execute("UPDATE discreet.users SET expires_at = now() WHERE expires_at IS NOT NULL")
-    assert await delete_expired_users(storage.pool) == 1
+    assert (await storage.retention.sweep())["anonymous"] == 1
     assert list(users(storage.dsn)) == [USER_KEYS.of_user("ann")]
     assert await storage.summaries.get(None, "1") == RollingSummary()
     assert await storage.log.append(turn(None, "1")), "the thread begins anew"

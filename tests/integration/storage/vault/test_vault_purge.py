@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 
 from discreet.storage import open_storage
 from discreet.storage.database.connecting.pool import make_pool
-from discreet.storage.vault.purge import TURNS, purge_vault
+from discreet.storage.database.expiry import BEGINNING, delete_expired
+from discreet.storage.retention.tables import VAULT_TURNS
 from discreet.storage.vault.sql import VALUES
 from discreet.testing import StubEmbeddings
 
@@ -20,6 +22,10 @@ FILL = """
 INSERT INTO discreet.vault_turn SELECT gen_random_uuid(), now() + n * interval '1 second' FROM generate_series(1, 20000) n;
 INSERT INTO discreet.vault_value SELECT turn_key, gen_random_uuid(), 'x' FROM discreet.vault_turn
 """
+
+
+async def purge_vault(pool, batch=100):
+    return sum([gone async for gone in delete_expired(pool, VAULT_TURNS, until=datetime.now(UTC), batch=batch)])
 
 
 def counts(dsn):
@@ -52,11 +58,16 @@ async def test_an_open_storage_deletes_them_by_itself(place, kept):
             left = counts(place.dsn)
 
 
-@pytest.mark.parametrize("statement", [TURNS.select, VALUES])
+@pytest.mark.parametrize("statement", [VAULT_TURNS.select, VALUES])
 async def test_indexes_are_used(place, kept, statement):
     with psycopg.connect(place.dsn, autocommit=True) as connection:
         connection.execute(FILL)
         connection.execute("VACUUM ANALYZE")
-        given = {"batch": 100, "turn_key": kept.vault._values.turn_key("1")}
+        given = {
+            "batch": 100,
+            "until": datetime.now(UTC),
+            "after": BEGINNING,
+            "turn_key": kept.vault._values.turn_key("1"),
+        }
         [[plan]] = connection.execute("EXPLAIN (FORMAT JSON) " + statement, given).fetchall()
     assert "Seq Scan" not in json.dumps(plan)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from discreet.api.ingress.headers import clean_headers
+from discreet.api.headers import clean_headers
 
 TRACE = f"20260101T000000000000Z{uuid.UUID(int=7)}"
 

@@ -17,6 +17,7 @@ from psycopg import (
     AsyncCopy,
     AsyncCursor,
     AsyncServerCursor,
+    AsyncTransaction,
     Error,
     IsolationLevel,
     OperationalError,
@@ -28,16 +29,30 @@ from psycopg.rows import Row, dict_row
 from psycopg.sql import SQL, Composable
 from psycopg.types import TypeInfo
 
+from discreet.access.actor import current_delegate
 from discreet.errors import UnsupportedServerError
 from discreet.leases import is_pooled, note_server_process
 from discreet.storage.database.connecting.names import Names
+from discreet.storage.database.connecting.row_security import Users, telling, telling_cluster, users_of
 from discreet.storage.database.connecting.target import Target, target_of
 from discreet.storage.database.connecting.times import UtcLoader
 
 _LOOK: LiteralString = """
 SELECT pg_backend_pid() AS process, n.nspname AS schema, t.typname AS name, t.oid, t.typarray AS array,
-       pg_type_is_visible(t.oid) AS visible
+       pg_type_is_visible(t.oid) AS visible,
+       row_security_active(u.oid) AS row_security,
+       EXISTS (
+           SELECT FROM pg_policy p
+           WHERE p.polrelid = u.oid AND p.polname IN ('owner', 'worker')
+             AND EXISTS (SELECT FROM unnest(p.polroles) AS r (oid) WHERE pg_has_role(r.oid, 'USAGE'))
+       ) AS sees_everybody,
+       EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS cluster,
+       (
+           SELECT r.rolname::text FROM pg_policy p JOIN pg_roles r ON r.oid = ANY (p.polroles)
+           WHERE p.polrelid = u.oid AND p.polname = 'several' AND pg_has_role(r.oid, 'MEMBER')
+       ) AS several_role
 FROM (VALUES (1)) AS one
+LEFT JOIN pg_class u ON u.relname = 'users' AND u.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)
 LEFT JOIN pg_extension e ON e.extname = 'vector'
 LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
 LEFT JOIN pg_type t ON t.typnamespace = e.extnamespace AND t.typname IN ('vector', 'halfvec', 'sparsevec')
@@ -50,14 +65,20 @@ CANCEL_SECONDS = 1.0
 _REGISTER = {"vector": register_vector_info, "halfvec": register_halfvec_info, "sparsevec": register_sparsevec_info}
 
 
-class _TranslatingCursor(AsyncCursor[Row]):
-    """Says every statement as the database of its connection wants it."""
+class _StorageCursor(AsyncCursor[Row]):
+    """Says every statement as the database of its connection wants it, and tells for whom it is."""
 
     async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
-        return await super().execute(_said(self, query), params, **options)
+        said = _said(self, query)
+        async with _connection_of(self).told(users_of(params)):
+            return await super().execute(said, params, **options)
 
     async def executemany(self, query: Query, params_seq: Iterable[Params], *, returning: bool = False) -> None:
-        await super().executemany(_said(self, query), params_seq, returning=returning)
+        given = list(params_seq)
+        users = {users for params in given if (users := users_of(params)) is not None}
+        assert len(users) <= 1, "statements of several users go out one by one"
+        async with _connection_of(self).told(next(iter(users), None)):
+            await super().executemany(_said(self, query), given, returning=returning)
 
     @asynccontextmanager
     async def copy(self, statement: Query, params: Params | None = None, **options: Any) -> AsyncIterator[AsyncCopy]:
@@ -65,18 +86,23 @@ class _TranslatingCursor(AsyncCursor[Row]):
             yield copy
 
 
-class _TranslatingServerCursor(AsyncServerCursor[Row]):
+class _StorageServerCursor(AsyncServerCursor[Row]):
     """Does the same for a statement whose rows stay on the server."""
 
     async def execute(self, query: Query, params: Params | None = None, **options: Any) -> Self:
+        async with _connection_of(self).told(users_of(params)):
+            pass  # it is no pipeline that DECLARE goes into: its transaction has been begun, and knows them now
         return await super().execute(_said(self, query), params, **options)
+
+
+def _connection_of(cursor: AsyncCursor[Any] | AsyncServerCursor[Any]) -> StorageConnection[Any]:
+    return cast("StorageConnection[Any]", cursor.connection)
 
 
 def _said(cursor: AsyncCursor[Any] | AsyncServerCursor[Any], query: Query) -> Any:
     if isinstance(query, Composable):
         query = query.as_bytes(cursor)
-    names = cast("StorageConnection[Any]", cursor.connection).names
-    return names.translate(query) if isinstance(query, (str, bytes)) else query
+    return _connection_of(cursor).names.translate(query) if isinstance(query, (str, bytes)) else query
 
 
 class StorageConnection(AsyncConnection[Row]):
@@ -84,6 +110,24 @@ class StorageConnection(AsyncConnection[Row]):
 
     names: Names = Names()
     """How the database calls things."""
+
+    row_security: bool = False
+    """Whether policies apply to this role. It says for whom each statement is then, and copies nothing into tables of users."""
+
+    sees_everybody: bool = True
+    """Whether it may read and change the rows of all users."""
+
+    is_cluster: bool = False
+    """Whether it is the coordinator of a Citus cluster."""
+
+    several_role: str | None = None
+    """The role that may read rows of several users at once, of which this one is a member."""
+
+    _depth: int = 0
+    """How many transactions, one within the other, go on."""
+
+    _told: Users | None = None
+    """Of whom the transaction that goes on was told."""
 
     last_words: Error | None = None
     """Why the server or a pooler ended it, where nobody waited for an answer; libpq makes a notice of that."""
@@ -124,6 +168,52 @@ class StorageConnection(AsyncConnection[Row]):
             return self.last_words
         return error if isinstance(error, OperationalError) else OperationalError("server conn crashed?")
 
+    @asynccontextmanager
+    async def transaction(
+        self,
+        savepoint_name: str | None = None,
+        force_rollback: bool = False,  # psycopg's signature
+    ) -> AsyncIterator[AsyncTransaction]:
+        """Begin a transaction, or a savepoint of one: what was told in it ends with it."""
+        self._depth += 1
+        try:
+            async with super().transaction(savepoint_name, force_rollback) as begun:
+                yield begun
+        finally:
+            self._depth -= 1
+            self._told = None
+
+    @asynccontextmanager
+    async def told(self, users: Users | None) -> AsyncIterator[None]:
+        """Have the database know that what the block executes is for `users`, in one round trip with it."""
+        if not self.row_security or users is None or users == self._told:
+            yield
+            return
+        before = self._told
+        if self._depth:
+            async with self.pipeline():
+                await self._tell(users, before)
+                yield
+            self._told = users
+        elif self.is_cluster:
+            async with self.pipeline(), self.transaction():
+                await self._tell(users, before)
+                yield
+        else:
+            async with self.pipeline():  # without a transaction of its own it is one by itself
+                await self._tell(users, before)
+                yield
+
+    async def _tell(self, users: Users, before: Users | None) -> None:
+        delegate = current_delegate()
+        if self.is_cluster:
+            messages = telling_cluster(users, before, self.several_role, delegate)
+        else:
+            messages = [telling(users, before, self.several_role, delegate)]
+        for message in messages:
+            query = self.names.translate(message.query) if isinstance(message.query, str) else message.query
+            await AsyncCursor(self).execute(query, message.params)
+
     def _listen(self, notice: Diagnostic) -> None:
         """Remember why it ends: the first says it, a pooler's follows."""
         if notice.severity_nonlocalized == "FATAL" and notice.sqlstate is not None and self.last_words is None:
@@ -146,7 +236,7 @@ class StorageConnection(AsyncConnection[Row]):
             UnsupportedServerError: pgvector is in a schema whose name can't be written into statements.
         """
         cursor = AsyncCursor(self, row_factory=dict_row)
-        rows = await (await cursor.execute(_LOOK, prepare=False)).fetchall()
+        rows = await (await cursor.execute(_LOOK, {"schema": target.schema}, prepare=False)).fetchall()
         pooled = note_server_process(self, rows[0]["process"], target.pooler)
         await self.set_isolation_level(IsolationLevel.READ_COMMITTED)  # of transactions, whatever the role says
         types_found = [row for row in rows if row["oid"] is not None]
@@ -159,8 +249,11 @@ class StorageConnection(AsyncConnection[Row]):
         # Behind a pooler search_path may be one that another client has set.
         apart = types_found and (pooled or not all(row["visible"] for row in types_found))
         self.names = Names(target.schema, _plain(rows[0]["schema"]) if apart else None)
-        if self.names != Names():
-            self.cursor_factory, self.server_cursor_factory = _TranslatingCursor, _TranslatingServerCursor
+        self.row_security = bool(rows[0]["row_security"])
+        self.sees_everybody = not self.row_security or rows[0]["sees_everybody"]
+        self.is_cluster, self.several_role = rows[0]["cluster"], rows[0]["several_role"]
+        if self.names != Names() or self.row_security:
+            self.cursor_factory, self.server_cursor_factory = _StorageCursor, _StorageServerCursor
 
     async def set_session(self, **parameters: str) -> None:
         """Set parameters of the server for this session; nothing behind a pooler, where others would get them."""

@@ -115,8 +115,8 @@ class Pool(QueuedPool[Connection]):
         return self.failure is not None and not isinstance(explain(self.failure), TooManyConnectionsError)
 
 
-def make_pool(dsn: str | Target, *, max_size: int) -> Pool:
-    """Return a closed pool of at most `max_size` connections.
+def make_pool(dsn: str | Target, *, max_size: int, min_size: int = 1) -> Pool:
+    """Return a closed pool of `min_size` to `max_size` connections.
 
     `AsyncPostgresSaver` and `AsyncPostgresStore` need autocommit and rows as dicts, and so do we.
     """
@@ -140,7 +140,7 @@ def make_pool(dsn: str | Target, *, max_size: int) -> Pool:
         target,
         connection_class=StorageConnection,
         kwargs=options,
-        min_size=1,
+        min_size=min_size,
         max_size=max_size,
         timeout=WAIT_SECONDS,
         configure=configure,
@@ -148,6 +148,12 @@ def make_pool(dsn: str | Target, *, max_size: int) -> Pool:
         open=False,
         name="discreet",
     )
+
+
+async def sees_everybody(pool: Pool) -> bool:
+    """Return whether the pool's role may read and change the rows of all users."""
+    async with pool.connection() as conn:
+        return not isinstance(conn, StorageConnection) or conn.sees_everybody
 
 
 async def reads_only(pool: Pool) -> bool:

@@ -45,16 +45,19 @@ GROUPS: Final = (
             "memory_proposal",
             "rolling_summary",
             "store_item",
+            "delegation",
             "short_term_session",
             "short_term_round",
             "short_term_work",
+            "audit_chain",
+            "audit_entry",
         ),
         key="user_key",
     ),
     Group(tables=("vault_turn", "vault_value"), key="turn_key"),
 )
-"""What is in none of them stays on the coordinator: settings and their history, batch jobs and workers, the sums of token counts, which migrations
-were applied. It is small, and no statement reads it together with what is spread."""
+"""What is in none of them stays on the coordinator: settings and their history, batch jobs and workers, seals of the audit trail, the sums of token counts, which migrations
+were applied. No statement reads it together with what is spread."""
 
 _HAS_CITUS: LiteralString = "SELECT FROM pg_extension WHERE extname = 'citus'"
 _IS_COORDINATOR: LiteralString = "SELECT FROM pg_dist_local_group WHERE groupid = 0"
@@ -72,6 +75,10 @@ FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n O
 WHERE k.contype = 'f' AND n.nspname = ANY (%s)
 ORDER BY 1, 2, 3
 """
+
+
+_TRIGGERS: LiteralString = "SELECT tgname::text FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal"
+"""Citus takes no table that has some. Those of ours guard against mistakes; what may be deleted, the rights of roles say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +200,8 @@ async def _spread_all(
 async def _spread(conn: StorageConnection[TupleRow], step: _Step) -> int:
     """Spread one table and its rows, and leave none where they were: what is erased later must be gone. Return how many."""
     name = step.table.as_string()
+    for (trigger,) in await (await conn.execute(_TRIGGERS, (name,))).fetchall():
+        await conn.execute(sql.SQL("DROP TRIGGER {} ON {}").format(sql.Identifier(trigger), step.table))
     [(rows,)] = await (await conn.execute(sql.SQL("SELECT count(*) FROM {}").format(step.table))).fetchall()
     if step.key is None:
         await conn.execute("SELECT create_reference_table(%s)", (name,))

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from discreet.errors import UserBusyError
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.users.epochs import began_under
 from discreet.storage.database.users.users import Cursor, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
 
@@ -46,9 +47,15 @@ class UserLocks:
 
     @asynccontextmanager
     async def locked(
-        self, user_keys: Iterable[UUID], *, epoch: int | None = None, wait_seconds: float = WAIT_SECONDS
+        self,
+        user_keys: Iterable[UUID],
+        *,
+        epoch: int | Mapping[UUID, int] | None = None,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> AsyncIterator[Locked]:
         """Yield a transaction that has these users locked.
+
+        `epoch`: under which the work began, for all of them or by user; else that of the turn which this is done in, if it is.
 
         Raises:
             UserBusyError: `MAX_WAITING` wait for one of them already, those before took `LINE_SECONDS`, or another process
@@ -56,10 +63,12 @@ class UserLocks:
             UserErasedError: One was erased after the work of `epoch` began.
         """
         in_order = sorted(set(user_keys))  # so that two batches never wait for each other
+        given = epoch if isinstance(epoch, Mapping) else dict.fromkeys(in_order, epoch)
+        epochs = {user_key: await began_under(self._pool, user_key, given.get(user_key)) for user_key in in_order}
         async with AsyncExitStack() as held:
             for user_key in in_order:
                 await held.enter_async_context(self._line(user_key))
-            yield await self._lock(held, in_order, epoch, wait_seconds)
+            yield await self._lock(held, in_order, epochs, wait_seconds)
 
     @asynccontextmanager
     async def _line(self, user_key: UUID) -> AsyncIterator[None]:
@@ -84,15 +93,17 @@ class UserLocks:
                 del self._present[user_key], self._lines[user_key]
 
     async def _lock(
-        self, held: AsyncExitStack, user_keys: Sequence[UUID], epoch: int | None, wait_seconds: float
+        self, held: AsyncExitStack, user_keys: Sequence[UUID], epochs: Mapping[UUID, int | None], wait_seconds: float
     ) -> Locked:
         """Take the locks of the rows, in a transaction that `held` ends."""
         async for _ in attempts(wait_seconds):
-            if (locked := await self._try(held, user_keys, epoch)) is not None:
+            if (locked := await self._try(held, user_keys, epochs)) is not None:
                 return locked
         raise UserBusyError(max(self._present[user_key] for user_key in user_keys) - 1)
 
-    async def _try(self, held: AsyncExitStack, user_keys: Sequence[UUID], epoch: int | None) -> Locked | None:
+    async def _try(
+        self, held: AsyncExitStack, user_keys: Sequence[UUID], epochs: Mapping[UUID, int | None]
+    ) -> Locked | None:
         """Lock all of them, those who are new once they are made; None, and no connection kept, if that can't be now."""
         async with AsyncExitStack() as opened:
             conn = await opened.enter_async_context(self._pool.connection())
@@ -102,7 +113,7 @@ class UserLocks:
                 async with AsyncExitStack() as begun:
                     await begun.enter_async_context(conn.transaction())
                     for user_key in user_keys:
-                        if (found := await lock_user(cursor, user_key, epoch=epoch)) is None:
+                        if (found := await lock_user(cursor, user_key, epoch=epochs[user_key])) is None:
                             break
                         memories[user_key] = found
                     else:
@@ -110,5 +121,5 @@ class UserLocks:
                         await held.enter_async_context(opened.pop_all())
                         return Locked(cursor, memories)
                 for user_key in user_keys[len(memories) :] if may_be_new else ():
-                    await make_user(cursor, user_key, epoch=epoch)
+                    await make_user(cursor, user_key, epoch=epochs[user_key])
         return None

@@ -8,16 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
-from discreet.driver_errors import storage_errors
+from discreet.ports import LiveSettings
 from discreet.state.context import check_user_id
-from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.expiry import Expiry, delete_expired
 from discreet.storage.database.keys import digest
-
-BATCH = 100
-"""Users deleted by one statement, with all that is theirs."""
-
-EXPIRED = Expiry(table="users", key=("user_key",), due="expires_at")
 
 
 @dataclass(frozen=True)
@@ -25,7 +18,7 @@ class Owners:
     """Finds the owner of a thread's rows."""
 
     keys: UserKeys
-    anonymous_days: int
+    memory_settings: LiveSettings
     """How long what was said without a user is kept."""
 
     def of(self, user_id: str | None, thread_id: str) -> dict[str, Any]:
@@ -36,7 +29,8 @@ class Owners:
         """
         if user_id is not None:
             check_user_id(user_id)
-        expires_at = None if user_id is not None else datetime.now(UTC) + timedelta(days=self.anonymous_days)
+        days = self.memory_settings.live.retention_anonymous_days
+        expires_at = None if user_id is not None else datetime.now(UTC) + timedelta(days=days)
         return {
             "user_key": self.keys.of(user_id, thread_id),
             "thread_key": digest(thread_id),
@@ -53,13 +47,3 @@ class OneOwner:
     def of(self, user_id: str | None, thread_id: str) -> dict[str, Any]:  # noqa: ARG002  # as `Owners`
         """Return the keys, whatever user is named."""
         return {"user_key": self.user_key, "thread_key": digest(thread_id), "expires_at": None}
-
-
-async def delete_expired_users(pool: Pool) -> int:
-    """Delete all that is kept of those who spoke without a user_id and whose time is over; return how many.
-
-    Raises:
-        StorageError: The database failed. What was deleted before stays so.
-    """
-    with storage_errors():
-        return await delete_expired(pool, EXPIRED, batch=BATCH)

@@ -15,14 +15,12 @@ from psycopg import AsyncCursor
 
 from discreet.errors import UserBusyError, UserErasedError
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.users.epochs import FIRST_EPOCH, began_under
 from discreet.storage.database.users.waiting import attempts
-
-FIRST_EPOCH = 1
-"""Of users who were never erased."""
 
 OWNER: LiteralString = """
 owner AS MATERIALIZED (
-    SELECT user_key FROM discreet.users
+    SELECT user_key, epoch FROM discreet.users
     WHERE user_key = %(user_key)s AND (%(epoch)s::bigint IS NULL OR epoch = %(epoch)s)
     FOR SHARE SKIP LOCKED
 )
@@ -91,13 +89,14 @@ async def make_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None)
 async def write_for_user(pool: Pool, statement: LiteralString, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run a statement that holds `OWNER` and returns a row that says whether there `is_owner`; return that row.
 
-    `given` has user_key, and may have epoch and expires_at: until when one who is new is kept. Users who are new are made.
+    `given` has user_key, and may have epoch and expires_at: until when one who is new is kept. Users who are new are made. An
+    epoch that is not given is that under which the turn began which this is done in, if it is done in one.
 
     Raises:
         UserErasedError: Theirs was erased after the work of that epoch began. Nothing was stored.
         UserBusyError: They are being erased, and that takes long. Nothing was stored.
     """
-    given = {"epoch": None, "expires_at": None, **given}
+    given = {"expires_at": None, **given, "epoch": await began_under(pool, given["user_key"], given.get("epoch"))}
     async for _ in attempts():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
             for _ in range(2):

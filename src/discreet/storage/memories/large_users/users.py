@@ -13,6 +13,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from discreet.driver_errors import storage_errors
+from discreet.erased import Erased, on_erasure
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.target import Target
@@ -48,6 +49,10 @@ class LargeUsers:
         self._space = space
         self._limit = limit
         self._known: dict[UUID, User] = {}
+        on_erasure(self._forget)
+
+    def _forget(self, erased: Erased) -> None:
+        self._known.pop(erased.user_key, None)
 
     def find(self, user_key: UUID) -> User | None:
         """Return a user who has both indexes; None for everybody else."""

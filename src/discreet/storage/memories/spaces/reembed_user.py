@@ -14,7 +14,8 @@ FIRST_ID = UUID(int=0)
 """No id is smaller."""
 
 _NEXT: LiteralString = """
-SELECT user_key, entry_id, text, sealed_text
+SELECT user_key, entry_id, text, sealed_text,
+    (SELECT epoch FROM discreet.users WHERE user_key = %(user_key)s) AS epoch
 FROM discreet.memory
 WHERE user_key = %(user_key)s AND space_key <> %(space_key)s AND entry_id >= %(first)s
 ORDER BY entry_id
@@ -40,7 +41,7 @@ WHERE user_key = %(user_key)s
 async def rows_to_move(
     pool: Pool, user_keys: Sequence[UUID], *, first: UUID, space_key: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return at most `limit` rows of other spaces with user_key, entry_id, text and sealed_text.
+    """Return at most `limit` rows of other spaces with user_key, entry_id, text, sealed_text, and the epoch of their user.
 
     They come in the order of `user_keys`, those of the first user from the id `first` on.
     """
@@ -61,9 +62,12 @@ async def move_rows(
     """Give rows of one user their new vectors in one transaction; return how many were still as they were read.
 
     Takes the lock of savers first, so that neither sees half of what the other does.
+
+    Raises:
+        UserErasedError: The user was erased since they were read.
     """
     updates = [{**row, **vector_columns(vector), "space_key": space_key} for row, vector in moved]
-    async with locks.locked([user_key]) as locked:
+    async with locks.locked([user_key], epoch=min((row["epoch"] for row, _ in moved), default=None)) as locked:
         await locked.cursor.executemany(_MOVE, updates)
         return locked.cursor.rowcount
 

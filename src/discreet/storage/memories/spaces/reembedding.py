@@ -16,7 +16,7 @@ from uuid import UUID
 from psycopg import AsyncConnection
 
 from discreet.driver_errors import storage_errors
-from discreet.errors import EncryptionError
+from discreet.errors import EncryptionError, UserErasedError
 from discreet.metrics import reembedded_rows, reembedding_failures, reembedding_rows_left
 from discreet.ports import EmbeddingProvider
 from discreet.storage.database.connecting.pool import Pool
@@ -166,7 +166,10 @@ class Reembedding:
                 [checked] = self._space.checked([vector])
                 embedded[row["user_key"]].append((row, checked))
         for user_key, pairs in embedded.items():
-            rows_moved = await move_rows(self._locks, user_key, pairs, space_key=self._space.key)
+            try:
+                rows_moved = await move_rows(self._locks, user_key, pairs, space_key=self._space.key)
+            except UserErasedError:  # there is nothing to move any more
+                continue
             moved.rows += rows_moved
             reembedded_rows.inc(rows_moved)
             reembedding_rows_left.dec(rows_moved)

@@ -77,7 +77,7 @@ CREATE TYPE discreet.memory_type AS ENUM (
 -- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, `context` those of words that only
 -- the turns right before and after have; together at most 180.
 -- `valid_to` in the past means superseded: kept, and found as of then only.
--- With a key, text and feedback are in `sealed_text` and `sealed_feedback` (AES-256-GCM, bound to user and entry).
+-- With a key, text, feedback and provenance are in `sealed_text` and its like (AES-256-GCM, bound to column, user and entry).
 -- `reasoning`: how an entry was arrived at, where a caller posts that; redacted, sealed likewise, and not searched.
 -- The text of an item of the store has the item's key as thread_key, and as position which of the item's texts it is.
 CREATE TABLE discreet.memory (
@@ -112,6 +112,7 @@ CREATE TABLE discreet.memory (
     sealed_feedback bytea,
     reasoning text,
     sealed_reasoning bytea,
+    sealed_provenance bytea,
     CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
     CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
     CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
@@ -156,6 +157,12 @@ CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE leng
 -- 50,000 entries took 50 to 110 ms instead of 0.1.
 CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
 CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;
+
+-- What is kept for a time, and important moments, which keep what they were said in.
+CREATE INDEX memory_turn_age ON discreet.memory (created_at) WHERE type = 'turn';
+CREATE INDEX memory_reasoning_age ON discreet.memory (created_at)
+    WHERE type = 'reasoning' OR reasoning IS NOT NULL OR sealed_reasoning IS NOT NULL;
+CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important_moment';
 
 -- The tokens that a memory is found by, own ones and those of its neighbours, as a GIN index takes them: pgvector has no
 -- way to read the places of a sparsevec but its text, {place:weight,...}/dims. Users of many memories have such an
@@ -249,7 +256,7 @@ CREATE TABLE discreet.session_record (
 CREATE INDEX session_record_pending ON discreet.session_record (pending_since, user_key, thread_key)
     WHERE pending_since IS NOT NULL;
 
--- The turns, redacted, and sealed if there is a key. A request of a user is logged once. answer_id: id of the message that ends
+-- The turns, redacted, and sealed if there is a key, with what is known of their media and provenance. A request of a user is logged once. answer_id: id of the message that ends
 -- the answer, by which rolling summaries say how far they go. extraction_key: the request of a batch that has taken the turn.
 CREATE TABLE discreet.conversation_log (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
@@ -268,15 +275,19 @@ CREATE TABLE discreet.conversation_log (
     ended_at timestamptz NOT NULL,
     sealed_input bytea,
     sealed_output bytea,
+    sealed_media bytea,
+    sealed_provenance bytea,
     answer_id text,
     extraction_key uuid,
     PRIMARY KEY (user_key, request_id),
     CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
-    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL)),
+    CONSTRAINT conversation_log_media_is_plain_or_sealed CHECK (media IS NULL OR sealed_media IS NULL)
 );
 
 CREATE INDEX conversation_log_session ON discreet.conversation_log (user_key, thread_key, started_at);
 CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+CREATE INDEX conversation_log_age ON discreet.conversation_log (ended_at);
 
 -- Rounds that their user had forgotten: no prompt tells them any more, though log and checkpoints still have them. Nothing here
 -- says what they were about. They stay as long as their user does: a thread may outlive the log.
@@ -292,7 +303,8 @@ CREATE TABLE discreet.forgotten_round (
 -- provider's, NULL until it is known that there is one; told its own word for the state; error a code. A worker holds a job until
 -- lease_until; lease_token grows with each holder, and who has an older one changes nothing any more. failures: calls of the
 -- provider that failed in a row. figures: what came of it, numbers only. On a cluster these rows are the coordinator's: what
--- is spread can't be claimed with SKIP LOCKED.
+-- is spread can't be claimed with SKIP LOCKED. is_withdrawn: the provider's copy is to go, as somebody whose prompts are in it was erased;
+-- what of it is others' is handed in anew.
 CREATE TABLE discreet.batch_jobs (
     job_key uuid PRIMARY KEY,
     provider text NOT NULL,
@@ -303,10 +315,10 @@ CREATE TABLE discreet.batch_jobs (
     error text,
     requests integer NOT NULL DEFAULT 0,
     is_cancelled boolean NOT NULL DEFAULT false,
+    is_withdrawn boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL,
     submitted_at timestamptz,
     done_at timestamptz,
-    expires_at timestamptz,
     due_at timestamptz NOT NULL,
     failures integer NOT NULL DEFAULT 0,
     lease_token bigint NOT NULL DEFAULT 0,
@@ -318,7 +330,7 @@ CREATE TABLE discreet.batch_jobs (
 
 CREATE INDEX batch_jobs_due ON discreet.batch_jobs (due_at) WHERE done_at IS NULL;
 CREATE INDEX batch_jobs_time ON discreet.batch_jobs (created_at, job_key);
-CREATE INDEX batch_jobs_expires ON discreet.batch_jobs (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX batch_jobs_done ON discreet.batch_jobs (done_at) WHERE done_at IS NOT NULL;
 
 -- What a trigger took of one user's session: the turns, by their request_ids in their order, and never their text, which is read
 -- from the log when it is handed in. request_key is random, and all that a provider learns of whose it is. A result is
@@ -341,7 +353,6 @@ CREATE TABLE discreet.batch_requests (
     created_at timestamptz NOT NULL,
     due_at timestamptz NOT NULL,
     done_at timestamptz,
-    expires_at timestamptz,
     input_tokens integer NOT NULL DEFAULT 0,
     output_tokens integer NOT NULL DEFAULT 0,
     outcome jsonb NOT NULL DEFAULT '{}',
@@ -354,7 +365,8 @@ CREATE TABLE discreet.batch_requests (
 
 CREATE INDEX batch_requests_pending ON discreet.batch_requests (due_at) WHERE state = 'pending';
 CREATE INDEX batch_requests_job ON discreet.batch_requests (job_key) WHERE job_key IS NOT NULL;
-CREATE INDEX batch_requests_expires ON discreet.batch_requests (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX batch_requests_done ON discreet.batch_requests (done_at) WHERE done_at IS NOT NULL;
+CREATE INDEX batch_requests_old ON discreet.batch_requests (created_at) WHERE state = 'pending';
 
 -- What a session came to: summary, topics and key facts as JSON, redacted, and sealed if there is a key.
 CREATE TABLE discreet.session_summary (
@@ -548,3 +560,150 @@ $$;
 CREATE TRIGGER setting_change_is_only_added_to
 BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
 FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+-- Erasures of what is kept of users: docs/erasure.md. A process that finds one that nobody works on (lease_until) goes on with it.
+-- plan: what is to go, sealed under a key that is not in the database; NULL when all is done. threads, turns: digests of what goes, by
+-- which other processes know it in their memory; they look for rows that were asked for, or done, a moment ago. asked_by: pseudonym.
+-- counts: by place and kind. receipt: signed, with no content. No foreign key: they outlive their user.
+CREATE TABLE discreet.erasure (
+    erasure_key uuid PRIMARY KEY,
+    user_key uuid NOT NULL,
+    scope text NOT NULL,
+    asked_at timestamptz NOT NULL,
+    asked_by text,
+    done_at timestamptz,
+    lease_until timestamptz NOT NULL,
+    plan bytea,
+    threads uuid[] NOT NULL DEFAULT '{}',
+    turns text[] NOT NULL DEFAULT '{}',
+    counts jsonb NOT NULL DEFAULT '{}',
+    receipt jsonb,
+    CONSTRAINT erasure_scope_is_known CHECK (scope IN ('all', 'recent', 'memory', 'thread', 'said'))
+);
+
+CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
+CREATE INDEX erasure_done ON discreet.erasure (done_at);
+CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
+
+-- Row-level security (docs/roles.md has the policies, which `discreet roles` makes). For whom a transaction works: the application names
+-- them in the parameter discreet.user_key. Nobody named is an error, since a policy that matches nothing would make a deletion
+-- of nothing look like a success.
+CREATE FUNCTION discreet.mine() RETURNS uuid[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN string_to_array(named, ',')::uuid[];
+END
+$$;
+
+-- The same where it is one user.
+CREATE FUNCTION discreet.me() RETURNS uuid
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN named::uuid;
+END
+$$;
+
+-- The audit trail: who did what to whose data (docs/audit.md). Rows survive the erasure of whom they are about, so nothing refers to
+-- discreet.users; they name nobody, and hold nothing that was said. user_key of zeros: nobody in particular.
+-- One chain of entries a person, and this is its head: whoever adds an entry locks it. last_hash: of the last entry.
+-- Entries before first_number were kept as long as they are kept; hash_before: of the last of them, or a constant; beginning: a
+-- keyed digest which says that they went that way, NULL while none did. first_at: of the first entry there is, NULL if
+-- there is none. is_sealed: whether a seal covers the last entry; a note for who seals next, which proves nothing.
+CREATE TABLE discreet.audit_chain (
+    user_key uuid PRIMARY KEY,
+    last_number bigint NOT NULL,
+    last_hash bytea NOT NULL,
+    first_number bigint NOT NULL,
+    hash_before bytea NOT NULL,
+    beginning bytea,
+    first_at timestamptz,
+    is_sealed boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 70);
+
+CREATE INDEX audit_chain_unsealed ON discreet.audit_chain (user_key) WHERE NOT is_sealed;
+CREATE INDEX audit_chain_first ON discreet.audit_chain (first_at, user_key);
+
+-- An entry. hash: SHA-256 of the hash before it, its number, and a keyed digest of all else, which is stored nowhere.
+CREATE TABLE discreet.audit_entry (
+    user_key uuid NOT NULL,
+    number bigint NOT NULL,
+    at timestamptz NOT NULL,
+    actor_kind text NOT NULL,
+    actor text, -- pseudonym
+    action text NOT NULL,
+    success boolean NOT NULL,
+    data text NOT NULL,
+    counts jsonb NOT NULL,
+    request_id text,
+    ip_address text,
+    user_agent text,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_key, number)
+);
+
+-- Now and then the heads that have changed are sealed together: hash is a keyed digest of them and of previous_hash, that of
+-- the seal before. Seals are the coordinator's on a cluster.
+CREATE TABLE discreet.audit_seal (
+    seal_number bigint PRIMARY KEY,
+    at timestamptz NOT NULL,
+    heads integer NOT NULL,
+    previous_hash bytea NOT NULL,
+    hash bytea NOT NULL
+);
+
+CREATE INDEX audit_seal_time ON discreet.audit_seal (at);
+
+CREATE TABLE discreet.audit_sealed_head (
+    user_key uuid NOT NULL,
+    seal_number bigint NOT NULL,
+    number bigint NOT NULL,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_key, seal_number)
+);
+
+CREATE INDEX audit_sealed_head_seal ON discreet.audit_sealed_head (seal_number, user_key);
+
+-- Against mistakes; against those who mean it there are the digests. Entries and seals that were kept as long as they are kept go with
+-- discreet_audit.trimming on. Tables that a cluster spreads have no such triggers.
+CREATE TRIGGER audit_entry_is_only_added_to
+BEFORE UPDATE OR TRUNCATE ON discreet.audit_entry
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_entry_is_not_deleted
+BEFORE DELETE ON discreet.audit_entry
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_seal_is_only_added_to
+BEFORE UPDATE OR TRUNCATE ON discreet.audit_seal
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_seal_is_not_deleted
+BEFORE DELETE ON discreet.audit_seal
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+-- Who may read what is a user's, until when; docs/access.md. Rows that have ended stay a while, to be shown.
+CREATE TABLE discreet.delegation (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    delegate_key uuid NOT NULL,
+    granted_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    granted_by text NOT NULL, -- pseudonym
+    revoked_at timestamptz,
+    PRIMARY KEY (user_key, delegate_key)
+);

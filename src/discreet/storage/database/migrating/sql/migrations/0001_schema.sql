@@ -82,6 +82,7 @@ CREATE TABLE discreet.memory (
     sealed_feedback bytea,
     reasoning text,
     sealed_reasoning bytea,
+    sealed_provenance bytea,
     CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
     CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
     CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
@@ -116,6 +117,11 @@ CREATE INDEX memory_request ON discreet.memory (user_key, request_id) WHERE leng
 
 CREATE INDEX memory_time ON discreet.memory (user_key, created_at, entry_id);
 CREATE INDEX memory_session ON discreet.memory (user_key, thread_key, created_at, entry_id) WHERE thread_key IS NOT NULL;
+
+CREATE INDEX memory_turn_age ON discreet.memory (created_at) WHERE type = 'turn';
+CREATE INDEX memory_reasoning_age ON discreet.memory (created_at)
+    WHERE type = 'reasoning' OR reasoning IS NOT NULL OR sealed_reasoning IS NOT NULL;
+CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important_moment';
 
 CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -208,15 +214,19 @@ CREATE TABLE discreet.conversation_log (
     ended_at timestamptz NOT NULL,
     sealed_input bytea,
     sealed_output bytea,
+    sealed_media bytea,
+    sealed_provenance bytea,
     answer_id text,
     extraction_key uuid,
     PRIMARY KEY (user_key, request_id),
     CONSTRAINT conversation_log_input_is_plain_or_sealed CHECK ((input_text IS NULL) <> (sealed_input IS NULL)),
-    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL))
+    CONSTRAINT conversation_log_output_is_plain_or_sealed CHECK ((output_text IS NULL) <> (sealed_output IS NULL)),
+    CONSTRAINT conversation_log_media_is_plain_or_sealed CHECK (media IS NULL OR sealed_media IS NULL)
 );
 
 CREATE INDEX conversation_log_session ON discreet.conversation_log (user_key, thread_key, started_at);
 CREATE INDEX conversation_log_user ON discreet.conversation_log (user_key, started_at);
+CREATE INDEX conversation_log_age ON discreet.conversation_log (ended_at);
 
 CREATE TABLE discreet.forgotten_round (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
@@ -236,10 +246,10 @@ CREATE TABLE discreet.batch_jobs (
     error text,
     requests integer NOT NULL DEFAULT 0,
     is_cancelled boolean NOT NULL DEFAULT false,
+    is_withdrawn boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL,
     submitted_at timestamptz,
     done_at timestamptz,
-    expires_at timestamptz,
     due_at timestamptz NOT NULL,
     failures integer NOT NULL DEFAULT 0,
     lease_token bigint NOT NULL DEFAULT 0,
@@ -251,7 +261,7 @@ CREATE TABLE discreet.batch_jobs (
 
 CREATE INDEX batch_jobs_due ON discreet.batch_jobs (due_at) WHERE done_at IS NULL;
 CREATE INDEX batch_jobs_time ON discreet.batch_jobs (created_at, job_key);
-CREATE INDEX batch_jobs_expires ON discreet.batch_jobs (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX batch_jobs_done ON discreet.batch_jobs (done_at) WHERE done_at IS NOT NULL;
 
 CREATE TABLE discreet.batch_requests (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
@@ -270,7 +280,6 @@ CREATE TABLE discreet.batch_requests (
     created_at timestamptz NOT NULL,
     due_at timestamptz NOT NULL,
     done_at timestamptz,
-    expires_at timestamptz,
     input_tokens integer NOT NULL DEFAULT 0,
     output_tokens integer NOT NULL DEFAULT 0,
     outcome jsonb NOT NULL DEFAULT '{}',
@@ -283,7 +292,8 @@ CREATE TABLE discreet.batch_requests (
 
 CREATE INDEX batch_requests_pending ON discreet.batch_requests (due_at) WHERE state = 'pending';
 CREATE INDEX batch_requests_job ON discreet.batch_requests (job_key) WHERE job_key IS NOT NULL;
-CREATE INDEX batch_requests_expires ON discreet.batch_requests (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX batch_requests_done ON discreet.batch_requests (done_at) WHERE done_at IS NOT NULL;
+CREATE INDEX batch_requests_old ON discreet.batch_requests (created_at) WHERE state = 'pending';
 
 CREATE TABLE discreet.session_summary (
     user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
@@ -449,3 +459,134 @@ $$;
 CREATE TRIGGER setting_change_is_only_added_to
 BEFORE UPDATE OR DELETE OR TRUNCATE ON discreet.setting_change
 FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TABLE discreet.erasure (
+    erasure_key uuid PRIMARY KEY,
+    user_key uuid NOT NULL,
+    scope text NOT NULL,
+    asked_at timestamptz NOT NULL,
+    asked_by text,
+    done_at timestamptz,
+    lease_until timestamptz NOT NULL,
+    plan bytea,
+    threads uuid[] NOT NULL DEFAULT '{}',
+    turns text[] NOT NULL DEFAULT '{}',
+    counts jsonb NOT NULL DEFAULT '{}',
+    receipt jsonb,
+    CONSTRAINT erasure_scope_is_known CHECK (scope IN ('all', 'recent', 'memory', 'thread', 'said'))
+);
+
+CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
+CREATE INDEX erasure_done ON discreet.erasure (done_at);
+CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
+
+-- Row-level security (docs/roles.md has the policies, which `discreet roles` makes). For whom a transaction works: the application names
+-- them in the parameter discreet.user_key. Nobody named is an error, since a policy that matches nothing would make a deletion
+-- of nothing look like a success.
+CREATE FUNCTION discreet.mine() RETURNS uuid[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN string_to_array(named, ',')::uuid[];
+END
+$$;
+
+-- The same where it is one user.
+CREATE FUNCTION discreet.me() RETURNS uuid
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN named::uuid;
+END
+$$;
+
+CREATE TABLE discreet.audit_chain (
+    user_key uuid PRIMARY KEY,
+    last_number bigint NOT NULL,
+    last_hash bytea NOT NULL,
+    first_number bigint NOT NULL,
+    hash_before bytea NOT NULL,
+    beginning bytea,
+    first_at timestamptz,
+    is_sealed boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 70);
+
+CREATE INDEX audit_chain_unsealed ON discreet.audit_chain (user_key) WHERE NOT is_sealed;
+CREATE INDEX audit_chain_first ON discreet.audit_chain (first_at, user_key);
+
+CREATE TABLE discreet.audit_entry (
+    user_key uuid NOT NULL,
+    number bigint NOT NULL,
+    at timestamptz NOT NULL,
+    actor_kind text NOT NULL,
+    actor text,
+    action text NOT NULL,
+    success boolean NOT NULL,
+    data text NOT NULL,
+    counts jsonb NOT NULL,
+    request_id text,
+    ip_address text,
+    user_agent text,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_key, number)
+);
+
+CREATE TABLE discreet.audit_seal (
+    seal_number bigint PRIMARY KEY,
+    at timestamptz NOT NULL,
+    heads integer NOT NULL,
+    previous_hash bytea NOT NULL,
+    hash bytea NOT NULL
+);
+
+CREATE INDEX audit_seal_time ON discreet.audit_seal (at);
+
+CREATE TABLE discreet.audit_sealed_head (
+    user_key uuid NOT NULL,
+    seal_number bigint NOT NULL,
+    number bigint NOT NULL,
+    hash bytea NOT NULL,
+    PRIMARY KEY (user_key, seal_number)
+);
+
+CREATE INDEX audit_sealed_head_seal ON discreet.audit_sealed_head (seal_number, user_key);
+
+CREATE TRIGGER audit_entry_is_only_added_to
+BEFORE UPDATE OR TRUNCATE ON discreet.audit_entry
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_entry_is_not_deleted
+BEFORE DELETE ON discreet.audit_entry
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_seal_is_only_added_to
+BEFORE UPDATE OR TRUNCATE ON discreet.audit_seal
+FOR EACH STATEMENT EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TRIGGER audit_seal_is_not_deleted
+BEFORE DELETE ON discreet.audit_seal
+FOR EACH STATEMENT
+WHEN (current_setting('discreet_audit.trimming', true) IS DISTINCT FROM 'on')
+EXECUTE FUNCTION discreet.refuse_to_rewrite();
+
+CREATE TABLE discreet.delegation (
+    user_key uuid NOT NULL REFERENCES discreet.users ON DELETE CASCADE,
+    delegate_key uuid NOT NULL,
+    granted_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    granted_by text NOT NULL,
+    revoked_at timestamptz,
+    PRIMARY KEY (user_key, delegate_key)
+);

@@ -1,0 +1,20 @@
+"""Erasing, for the API and for the admin page."""
+
+from __future__ import annotations
+
+from discreet.api.server_rows import ServerRows
+from discreet.api.services import Services
+from discreet.errors import StorageUnavailableError
+from discreet.rights.erasure import Elsewhere, Erasures
+
+
+def erasures_of(services: Services) -> Erasures:
+    """Return what erases in the open storage, and in the LangGraph server if that runs us.
+
+    Raises:
+        StorageUnavailableError: The storage is not open.
+    """
+    if services.storage is None:
+        raise StorageUnavailableError
+    elsewhere: list[Elsewhere] = [ServerRows()] if ServerRows.are_there() else []
+    return Erasures(services.storage(), settings=services.settings, elsewhere=elsewhere)

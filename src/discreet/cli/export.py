@@ -1,0 +1,110 @@
+"""`discreet export`: everything that is kept of a user, as a folder of JSON lines or as one stream."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from discreet.access.actor import acting
+from discreet.access.identity import load_identities
+from discreet.cli.session import operator
+from discreet.errors import ExportError
+from discreet.rights.exporting import Manifest, begin, export_to_folder, lines
+from discreet.rights.exporting.folder import Told
+from discreet.settings import load_settings
+from discreet.storage import open_storage
+
+STDOUT = "-"
+
+
+def run_export(
+    dsn: str | None,
+    user: str,
+    *,
+    subject: bool,
+    out: str | None,
+    resume: bool,
+    namespaces: Sequence[str],
+    checkpoint_schema: str | None,
+    vectors: bool,
+    as_json: bool,
+) -> int:
+    """Export and print what there was; return 1 if something could not be read, else 0.
+
+    Raises:
+        ExportError: The folder can't be used.
+        InvalidUserError: `user` can't be used.
+        InvalidNamespaceError: A namespace can't be one.
+        StorageError: The database failed. What was written stays, for --resume.
+    """
+    settings = load_settings()
+    user_id = load_identities(settings).of(user) if subject else user
+    labels = [namespace.split(".") for namespace in namespaces]
+
+    async def export() -> Manifest | None:
+        async with open_storage(dsn, settings=settings, maintained=False) as storage:
+            begun = begin(storage, user_id, namespaces=labels, checkpoint_schema=checkpoint_schema, vectors=vectors)
+            if out == STDOUT:
+                async with aclosing(lines(begun)) as stream:
+                    async for piece in stream:
+                        sys.stdout.buffer.write(piece)
+                        sys.stdout.buffer.flush()
+                return None
+            folder = Path(out or f"discreet-export-{begun.user}")
+            try:
+                with _counts() as told:
+                    manifest = await export_to_folder(folder, begun, resume=resume, told=told)
+            except OSError as error:
+                raise ExportError(f"{folder} can't be written ({type(error).__name__}).") from None
+        if not as_json:
+            _print(folder, manifest)
+        return manifest
+
+    with acting(operator(settings)):
+        manifest = asyncio.run(export())
+    if manifest is None:
+        return 0
+    if as_json:
+        print(manifest.model_dump_json())
+    return 1 if manifest.unreadable else 0
+
+
+@contextmanager
+def _counts() -> Iterator[Told]:
+    """Yield what shows how many rows there are; on standard error, and on a terminal only."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Exporting", total=None)
+
+        def told(rows: Mapping[str, int]) -> None:
+            kind = next(reversed([*rows]), "")
+            progress.update(task, description=f"Exporting {kind.replace('_', ' ')}: {sum(rows.values()):,} rows")
+
+        yield told
+
+
+def _print(folder: Path, manifest: Manifest) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("file")
+    for name in ("rows", "bytes"):
+        table.add_column(name, justify="right")
+    for part in manifest.parts:
+        if part.rows:
+            table.add_row(part.file, f"{part.rows:,}", f"{part.bytes:,}")
+    Console(highlight=False).print(table)
+    print(f"{sum(part.rows for part in manifest.parts):,} rows in {folder}.")
+    if not any(part.rows for part in manifest.parts if part.kind != "audit"):
+        print("Nothing is kept of this user but the audit trail. Callers of a server are found with --subject.")
+    if manifest.unreadable:
+        named = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in sorted(manifest.unreadable.items()))
+        print(f"Not readable: {named}. unreadable.jsonl names each; see DISCREET_ENCRYPTION_KEYS.")
+    if manifest.erased_meanwhile:
+        print("All of this user's was erased while it was exported.")

@@ -1,0 +1,138 @@
+"""`discreet rekey`: seal what is plain and bring everything under the newest key, while servers go on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import asdict
+
+from rich.box import HORIZONTALS
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+from discreet.access.actor import acting
+from discreet.cli.session import operator
+from discreet.encryption import MAKE_ONE, keys_from_settings
+from discreet.errors import ConfigurationError
+from discreet.ports import KeyProvider
+from discreet.settings import load_settings
+from discreet.storage import Storage, open_storage
+from discreet.storage.database.connecting.pool import sees_everybody
+from discreet.storage.memories.spaces.reindex import rebuild_search_index
+from discreet.storage.rekeying import KeyCount, Rekeyed, Rekeying
+
+
+def run_rekey(dsn: str | None, *, dry_run: bool, as_json: bool, reindex: bool) -> int:
+    """Move everything to the current key, or count what there is; return 1 if something is lost or left, else 0.
+
+    Raises:
+        ConfigurationError: There is no key.
+        StorageError: The database failed. What was moved stays so; run it again.
+    """
+    keys = keys_from_settings()
+    if keys is None:
+        raise ConfigurationError(
+            f"There is no key to seal with. Set DISCREET_ENCRYPTION_KEYS or another source of keys (docs/keys.md). {MAKE_ONE}"
+        )
+    with acting(operator(load_settings())):
+        if dry_run:
+            rows, counts = asyncio.run(_count(dsn, keys))
+            _print_counts(rows, counts, keys.current().id, as_json=as_json)
+            return 0 if all(count.is_known for count in counts) else 1
+        start = time.perf_counter()
+        came = asyncio.run(_move(dsn, keys, reindex=reindex))
+    _print(came, round(time.perf_counter() - start, 1), as_json=as_json)
+    return 0 if came.finished and not any(came.lost.values()) else 1
+
+
+async def _count(dsn: str | None, keys: KeyProvider) -> tuple[dict[str, int], list[KeyCount]]:
+    async with _opened(dsn, keys) as (_, rekeying):
+        return await rekeying.left(), await rekeying.counts()
+
+
+async def _move(dsn: str | None, keys: KeyProvider, *, reindex: bool) -> Rekeyed:
+    async with _opened(dsn, keys) as (storage, rekeying):
+        with _bar(sum((await rekeying.left()).values())) as advance:
+            came = await rekeying.run(advance)
+        if reindex:
+            await rebuild_search_index(storage.access.owner)
+    return came
+
+
+@asynccontextmanager
+async def _opened(dsn: str | None, keys: KeyProvider) -> AsyncIterator[tuple[Storage, Rekeying]]:
+    """Yield a storage beside which nothing else goes on.
+
+    Raises:
+        ConfigurationError: No role that is named sees the rows of all users.
+    """
+    async with open_storage(dsn, settings=load_settings(), keys=keys, maintained=False) as storage:
+        if not await sees_everybody(storage.works_pool):
+            raise ConfigurationError(
+                "This role sees the rows of one user at a time. Name the worker's in DISCREET_POSTGRES_WORKER_DSN (docs/roles.md)."
+            )
+        yield storage, Rekeying(storage.works_pool, keys=keys, audit=storage.audit)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield what shows how many rows are through; on standard error, and on a terminal only."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Rekeying", total=total)
+        yield lambda rows: progress.update(task, completed=rows, total=max(rows, total))
+
+
+def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *, as_json: bool) -> None:
+    by_table: defaultdict[str, list[KeyCount]] = defaultdict(list)
+    for count in counts:
+        by_table[count.table].append(count)
+    if as_json:
+        tables = {
+            name: {
+                "rows": number,
+                "plain": sum(count.values for count in by_table[name] if count.key_id is None),
+                "keys": {count.key_id: count.values for count in by_table[name] if count.key_id is not None},
+                "lost": sum(count.values for count in by_table[name] if not count.is_known),
+            }
+            for name, number in rows.items()
+        }
+        print(json.dumps({"dry_run": True, "key": current, "tables": tables}))
+        return
+    table = Table(
+        "table", Column("rows to move", justify="right"), Column("values, by key", overflow="fold"), box=HORIZONTALS
+    )
+    for name, number in rows.items():
+        table.add_row(name, f"{number:,}", ", ".join(_told(count, current) for count in by_table[name]) or "-")
+    Console(highlight=False).print(table)
+
+
+def _told(count: KeyCount, current: str) -> str:
+    if count.key_id is None:
+        return f"{count.values:,} plain"
+    note = " (current)" if count.key_id == current else "" if count.is_known else " (lost: no such key)"
+    return f"{count.values:,} under {count.key_id}{note}"
+
+
+def _print(came: Rekeyed, seconds: float, *, as_json: bool) -> None:
+    until = came.until and came.until.isoformat(timespec="seconds")
+    if as_json:
+        print(json.dumps({"dry_run": False, **asdict(came), "until": until, "seconds": seconds}))
+        return
+    print(f"{sum(came.rows.values()):,} rows moved to the key {came.key_id} in {seconds:.1f} s.")
+    if lost := sum(came.lost.values()):
+        print(f"{lost:,} rows have something that can't be opened, and stay as they are. The log names them.")
+    if not came.finished:
+        print(
+            "Rows are still written under another key, or kept locked: let all processes have the new key first, and run it again."
+        )
+    if came.expiring:
+        print(
+            f"{came.expiring:,} values of running conversations are under older keys, and expire by {until}: keep those keys until then."
+        )

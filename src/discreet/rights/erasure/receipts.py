@@ -1,0 +1,111 @@
+"""What an erasure leaves: a signed receipt of what went and what could not be reached, without a word of it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final, Literal, Self
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from discreet.access.user_keys import UserKeys
+from discreet.checkpoint.postgres.threads import LIFE
+from discreet.errors import ReceiptError
+from discreet.rights.erasure.scopes import ScopeName
+from discreet.settings import Settings
+
+Counts = dict[str, dict[str, int]]
+"""How many went, by place and kind."""
+
+VERSION: Final = 1
+
+
+class Unreached(BaseModel):
+    """A place that an erasure does not reach."""
+
+    model_config = ConfigDict(frozen=True)
+
+    place: str
+    until: AwareDatetime | None
+    """By then what is there is gone; None: nobody here can say."""
+    what: str
+
+
+class Receipt(BaseModel):
+    """One erasure that is done."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = VERSION
+    erasure_key: UUID
+    user_key: UUID
+    """Pseudonym of whose data it was."""
+    scope: ScopeName
+    asked_at: AwareDatetime
+    done_at: AwareDatetime
+    asked_by: str | None
+    """Pseudonym; None: the user themselves, or somebody at the command line."""
+    counts: Counts
+    threads: Sequence[UUID]
+    """Keyed digests of the ids of threads that went, whole or in part."""
+    unreached: Sequence[Unreached]
+    signature: str = ""
+    """HMAC-SHA-256 of all the rest, under a key that is derived from the identity key."""
+
+    def signed(self, keys: UserKeys) -> Self:
+        """Return it with its signature."""
+        return self.model_copy(update={"signature": self._signature(keys)})
+
+    def check(self, keys: UserKeys) -> None:
+        """See that nothing of it was changed.
+
+        Raises:
+            ReceiptError: Something was, or it was signed under another identity key.
+        """
+        if not hmac.compare_digest(self.signature, self._signature(keys)):
+            raise ReceiptError("The receipt was changed, or is of a database with another DISCREET_IDENTITY_KEY.")
+
+    @classmethod
+    def read(cls, text: str | bytes) -> Self:
+        """Return the receipt of a JSON text.
+
+        Raises:
+            ReceiptError: It is none.
+        """
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            raise ReceiptError("This is no receipt of an erasure: give the JSON that the erasure returned.") from None
+
+    def _signature(self, keys: UserKeys) -> str:
+        said = json.dumps(self.model_dump(mode="json", exclude={"signature"}), sort_keys=True)
+        return hmac.digest(keys.receipt_key, said.encode(), hashlib.sha256).hex()
+
+
+def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, more: Mapping[str, str]) -> list[Unreached]:
+    """Return what an erasure that is done now has not reached. `more`: other places by name, and what is there."""
+    places: list[tuple[str, timedelta | None, str]] = [
+        ("backups", timedelta(days=settings.backup_days), "dumps and base backups of the database made before"),
+        ("write-ahead log", timedelta(days=settings.wal_days), "its archive, and what the server still keeps of it"),
+        (
+            "database files",
+            None,
+            "space of deleted rows, until VACUUM FULL or new rows take it; read replicas follow in seconds",
+        ),
+        ("tombstones", LIFE, "ids of deleted threads, which keep late writes out"),
+        ("turn vault", timedelta(seconds=settings.vault_seconds), "sealed values of requests that were under way"),
+        ("model providers", timedelta(days=settings.provider_days), "what they keep of prompts by their own rules"),
+    ]
+    if batches:
+        places.append(
+            ("batches", timedelta(days=settings.provider_days), f"{batches} that a worker has their provider delete")
+        )
+    places += [(place, None, what) for place, what in more.items()]
+    return [
+        Unreached(place=place, what=what, until=None if stays is None else done_at + stays)
+        for place, stays, what in places
+    ]

@@ -1,0 +1,221 @@
+"""Look whether an erasure has left anything: in every column of every table, in Redis, in files and logs."""
+
+from __future__ import annotations
+
+import asyncio
+import mmap
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, LiteralString
+from urllib.parse import quote
+
+from psycopg.sql import SQL, Identifier
+
+from discreet.access.user_keys import UserKeys
+from discreet.driver_errors import storage_errors
+from discreet.errors import ReceiptError
+from discreet.rights.erasure.receipts import Receipt
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.database.users.users import Cursor
+
+PSEUDONYMS: Final[Mapping[str, str]] = {
+    "users": "the epoch that refuses late writes",
+    "erasure": "what was erased, with its receipt",
+    "audit_entry": "the audit trail",
+    "audit_chain": "the audit trail",
+    "audit_sealed_head": "the audit trail",
+    "checkpoint_threads": "tombstones that keep late writes out, for a day",
+}
+"""Tables where the pseudonym of a user who was erased stays, or ids of their threads, and as what."""
+
+LEAST_ID: Final = 8
+"""Characters of a user_id that is looked for in texts."""
+
+_READ: Final[Mapping[bytes, Sequence[str | int]]] = {
+    b"string": ("GET",),
+    b"hash": ("HGETALL",),
+    b"set": ("SMEMBERS",),
+    b"list": ("LRANGE", 0, -1),
+}
+"""How each type of Redis is read whole."""
+
+_COLUMNS: LiteralString = """
+SELECT n.nspname::text AS schema, c.relname::text AS name,
+    array_agg(a.attname::text ORDER BY a.attnum) AS columns, bool_or(a.attname = 'thread_id') AS has_threads
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^(pg_|information_schema$|citus|columnar)' AND NOT c.relispartition
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+_SEARCH: LiteralString = """
+SELECT count(*) FILTER (WHERE said ILIKE ANY (%(keys)s)) AS keys, count(*) FILTER (WHERE said ILIKE ANY (%(canaries)s)) AS canaries
+FROM (SELECT concat_ws(' ', {columns}) AS said FROM {table}) t
+"""
+
+_THREADS: LiteralString = "SELECT DISTINCT thread_id::text AS thread_id FROM {table}"
+
+_INDEXES: LiteralString = (
+    "SELECT relname::text AS name FROM pg_class WHERE relkind IN ('i', 'I') AND relname LIKE %(key)s"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is still there."""
+
+    place: str
+    what: str
+    """`key` of the user, `thread` of theirs, or `canary`."""
+    times: int
+    stays_as: str = ""
+    """Why it is meant to be there; empty: it is not."""
+
+
+@dataclass
+class Report:
+    """What was looked through, and what was found."""
+
+    looked: Counter[str] = field(default_factory=Counter)
+    """How many tables, keys of Redis, files."""
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def left(self) -> list[Finding]:
+        """What should not be there."""
+        return [finding for finding in self.findings if not finding.stays_as]
+
+
+async def verify(
+    receipt: Receipt,
+    *,
+    works: Pool,
+    keys: UserKeys,
+    user_id: str | None = None,
+    canaries: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    redis_url: str | None = None,
+) -> Report:
+    """Look for the keys of whom a receipt is about, for ids of their threads, and for `canaries`: words that they said.
+
+    `user_id` finds their keys in Redis, which have it in the clear. `files`: logs, and folders with all below them.
+
+    Raises:
+        ReceiptError: The receipt was changed, or a file can't be read.
+        StorageError: The database or Redis failed.
+    """
+    receipt.check(keys)
+    is_whole = receipt.scope == "all"
+    long_id = [user_id] if user_id and len(user_id) >= LEAST_ID else []  # a short one is in many words
+    names = [str(receipt.user_key), receipt.user_key.hex, *long_id] if is_whole else []
+    report = Report()
+    looks = _Looks(receipt=receipt, keys=keys, names=names, canaries=canaries)
+    with storage_errors():
+        async with works.connection() as conn, conn.cursor(binary=True) as cursor:
+            await looks.in_tables(report, cursor)
+    if redis_url is not None:
+        await _look_in_redis(report, redis_url, names + ([f":{quote(user_id, safe='')}"] if user_id else []), canaries)
+    for path in files:
+        for file in _files(path):
+            report.looked["files"] += 1
+            for what, words in (("key", names), ("canary", canaries)):
+                times = await asyncio.to_thread(_times, file, words)
+                _note(report, f"file {file}", what, times)
+    return report
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Looks:
+    """What is looked for."""
+
+    receipt: Receipt
+    keys: UserKeys
+    names: Sequence[str]
+    """By which the user is known; none where not all of theirs went."""
+    canaries: Sequence[str]
+
+    async def in_tables(self, report: Report, cursor: Cursor) -> None:
+        """Look in every column of every table, and at the names of indexes."""
+        for table in await (await cursor.execute(_COLUMNS)).fetchall():
+            report.looked["tables"] += 1
+            await self._in_table(report, cursor, table)
+        if self.names:
+            named = await (await cursor.execute(_INDEXES, {"key": _like(self.receipt.user_key.hex)})).fetchall()
+            _note(report, "indexes", "key", len(named))
+
+    async def _in_table(self, report: Report, cursor: Cursor, table: Mapping[str, Any]) -> None:
+        place, stays = f"{table['schema']}.{table['name']}", PSEUDONYMS.get(table["name"], "")
+        identifier = Identifier(table["schema"], table["name"])
+        columns = SQL(", ").join(SQL("{}::text").format(Identifier(name)) for name in table["columns"])
+        said = [*self.canaries, *(text.encode().hex() for text in self.canaries)]  # in columns of text, and of bytes
+        given = {"keys": [*map(_like, self.names)], "canaries": [*map(_like, said)]}
+        [row] = await (await cursor.execute(SQL(_SEARCH).format(columns=columns, table=identifier), given)).fetchall()
+        _note(report, place, "key", row["keys"], stays)
+        _note(report, place, "canary", row["canaries"])
+        if self.names and table["has_threads"]:
+            rows = await (await cursor.execute(SQL(_THREADS).format(table=identifier))).fetchall()
+            gone = {self.keys.of_thread(each["thread_id"]) for each in rows if each["thread_id"]}
+            _note(report, place, "thread", len(gone.intersection(self.receipt.threads)), stays)
+
+
+async def _look_in_redis(report: Report, url: str, names: Sequence[str], canaries: Sequence[str]) -> None:
+    client = RedisClient(url)
+    try:
+        async for key, value in _values(client):
+            report.looked["keys of Redis"] += 1
+            said = key.encode() + b" " + value
+            for what, words in (("key", names), ("canary", canaries)):
+                _note(report, "redis", what, sum(word.encode() in said for word in words))
+    finally:
+        await client.close()
+
+
+async def _values(client: RedisClient) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield each key with what it holds."""
+    async for found in client.scan("*"):
+        for key in found:
+            reading = _READ.get(await client.command("TYPE", key))
+            held = b"" if reading is None else await client.command(reading[0], key, *reading[1:])
+            parts = held.items() if isinstance(held, dict) else [held] if isinstance(held, bytes) else held or ()
+            yield key, b" ".join(b" ".join(each) if isinstance(each, tuple) else each for each in parts)
+
+
+def _note(report: Report, place: str, what: str, times: int, stays_as: str = "") -> None:
+    if times:
+        report.findings.append(Finding(place, what, times, stays_as if what != "canary" else ""))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file, or those below a folder; not the database's own, which have freed space that nothing overwrites yet."""
+    if not path.is_dir():
+        yield path
+    for folder, inner, names in os.walk(path):
+        if "PG_VERSION" in names:
+            inner.clear()
+            continue
+        yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
+
+
+def _times(file: Path, words: Sequence[str]) -> int:
+    """Return how many of `words` are in a file.
+
+    Raises:
+        ReceiptError: It can't be read.
+    """
+    try:
+        if not words or not file.stat().st_size:
+            return 0
+        with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as held:
+            return sum(held.find(word.encode()) != -1 for word in words)
+    except OSError as error:
+        raise ReceiptError(f"{file} can't be looked through ({type(error).__name__}).") from None
+
+
+def _like(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"

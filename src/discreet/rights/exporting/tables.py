@@ -1,0 +1,262 @@
+"""Kinds of which each record is a row of a table: read by their keys, page by page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.driver_errors import storage_errors
+from discreet.rights.exporting.format import (
+    AuditRow,
+    BatchRequestRow,
+    DelegationRow,
+    ExportRecord,
+    ForgottenRoundRow,
+    MemoryRow,
+    ProposalRow,
+    RollingSummaryRow,
+    SessionRow,
+    SessionSummaryRow,
+    SettingChangeRow,
+    TurnRow,
+)
+from discreet.rights.exporting.source import Key, KeyPart, Opened, Reading, opened
+from discreet.storage.background.summaries import summary_from
+from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
+from discreet.storage.database.sealed_columns import PROPOSAL, ROLLING_SUMMARY, SESSION_INTENT
+from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.memories.rows import RECORD_COLUMNS, record_from
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One kind. No statement passes over rows: each page begins after a key, which no write changes."""
+
+    kind: str
+    rows: LiteralString
+    """SELECT … FROM … WHERE … of all rows of a user."""
+    key: Mapping[LiteralString, tuple[LiteralString, type]]
+    """Columns that a row is found by, beside its user's; the database's type of each, and ours."""
+    record: Callable[[Row, FieldSealer], ExportRecord | None]
+    """Makes the record; None, or `EncryptionError`: it is sealed under a key that is not known."""
+
+    @property
+    def key_types(self) -> Sequence[type]:
+        """Of what the key's columns hold."""
+        return [kind for _, kind in self.key.values()]
+
+    async def page(self, reading: Reading, after: Key | None, limit: int) -> Opened:
+        """Return at most `limit` records after a key."""
+        given = reading.parameters | {"limit": limit}
+        if after is not None:
+            given |= {f"after_{number}": part for number, part in enumerate(after)}
+        statement = self.statement(begins=after is None)
+        with storage_errors():
+            async with reading.pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                rows = await (await cursor.execute(statement, given)).fetchall()
+        records = [opened(self.kind, self._key_of(row), partial(self.record, row, reading.sealer)) for row in rows]
+        return records, self._key_of(rows[-1]) if len(rows) == limit else None
+
+    def statement(self, *, begins: bool) -> LiteralString:
+        """Return the statement of a page: of the first, or of one after a key."""
+        columns: LiteralString = ", ".join(self.key)
+        marks: LiteralString = ", ".join(
+            f"%(after_{number})s::{kind}" for number, (kind, _) in zip(_NUMBERS, self.key.values(), strict=False)
+        )
+        after: LiteralString = "" if begins else f"AND ({columns}) > ({marks})"
+        return f"{self.rows} {after} ORDER BY {columns} LIMIT %(limit)s"
+
+    def _key_of(self, row: Row) -> Key:
+        return tuple(_plain(row[column.rpartition(".")[2]]) for column in self.key)
+
+
+_NUMBERS: Sequence[LiteralString] = ("0", "1", "2", "3")
+_UUID: tuple[LiteralString, type] = ("uuid", UUID)
+_TEXT: tuple[LiteralString, type] = ("text", str)
+_NUMBER: tuple[LiteralString, type] = ("bigint", int)
+
+
+def _plain(part: UUID | str | int) -> KeyPart:
+    return str(part) if isinstance(part, UUID) else part
+
+
+def _same(model: type[ExportRecord], row: Row, **more: Any) -> Any:
+    """Return the record whose fields are columns of `row`, but for what is given."""
+    return model.model_validate({name: row[name] for name in model.model_fields if name in row} | more)
+
+
+def _memory(row: Row, sealer: FieldSealer) -> MemoryRow:
+    record = record_from(row, sealer)
+    said = {name: getattr(record, name) for name in ("text", "reasoning", "feedback")}
+    vector = None if row["vector"] is None else [float(number) for number in row["vector"].to_list()]
+    provenance = record.provenance.model_dump(exclude_none=True)
+    found: MemoryRow = _same(MemoryRow, row, **said, provenance=provenance, vector=vector)
+    return found
+
+
+def _turn(row: Row, sealer: FieldSealer) -> TurnRow | None:
+    turns = turns_from([{**row, "thread_id": row["thread_id"] or ""}], sealer)
+    if not turns:
+        return None
+    said = turns[0].model_dump(mode="json", include={"media", "input_text", "output_text"})
+    provenance = turns[0].provenance.model_dump(exclude_none=True)
+    found: TurnRow = _same(TurnRow, row, **said, provenance=provenance)
+    return found
+
+
+def _session(row: Row, sealer: FieldSealer) -> SessionRow:
+    sealed, key = row["sealed_intent"], (row["user_key"], row["thread_key"])
+    intent = row["intent"] if sealed is None else sealer.join(None, sealed, SESSION_INTENT, *key)
+    found: SessionRow = _same(SessionRow, row, intent=intent)
+    return found
+
+
+def _session_summary(row: Row, sealer: FieldSealer) -> SessionSummaryRow | None:
+    summary = summary_from(row, sealer)
+    if summary is None:
+        return None
+    return SessionSummaryRow(thread_id=row["thread_id"], app_name=row["app_name"], **summary.model_dump())
+
+
+def _rolling_summary(row: Row, sealer: FieldSealer) -> RollingSummaryRow:
+    text = sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, row["user_key"], row["thread_key"])
+    found: RollingSummaryRow = _same(RollingSummaryRow, row, text=text)
+    return found
+
+
+def _proposal(row: Row, sealer: FieldSealer) -> ProposalRow:
+    record = sealer.join(row["record"], row["sealed_record"], PROPOSAL, row["user_key"], row["proposal_key"])
+    found: ProposalRow = _same(ProposalRow, row, record=json.loads(record))
+    return found
+
+
+def _plain_row(model: type[ExportRecord]) -> Callable[[Row, FieldSealer], ExportRecord]:
+    def record(row: Row, _sealer: FieldSealer) -> ExportRecord:
+        found: ExportRecord = _same(model, row)
+        return found
+
+    return record
+
+
+MEMORIES = Table(
+    kind="memories",
+    rows=f"""
+SELECT {RECORD_COLUMNS},
+    CASE WHEN %(vectors)s THEN coalesce(m.embedding, m.wide_embedding) END AS vector,
+    CASE WHEN %(vectors)s THEN e.name END AS space,
+    coalesce(s.hits, 0) AS hits, s.last_hit,
+    ARRAY(
+        SELECT c.newer FROM discreet.memory_conflict c
+        WHERE c.user_key = %(user_key)s AND c.older = m.entry_id ORDER BY c.newer
+    ) AS contradicted_by
+FROM discreet.memory m
+JOIN discreet.embedding_space e ON e.space_key = m.space_key
+LEFT JOIN discreet.memory_stats s ON s.user_key = %(user_key)s AND s.entry_id = m.entry_id
+WHERE m.user_key = %(user_key)s
+""",  # noqa: S608  # constants of ours
+    key={"m.entry_id": _UUID},
+    record=_memory,
+)
+
+TABLES: Sequence[Table] = (
+    MEMORIES,
+    Table(
+        kind="turns",
+        rows=f"""
+SELECT s.thread_id, l.thread_key, l.extraction_key, {TURN_COLUMNS}
+FROM discreet.conversation_log l
+LEFT JOIN discreet.session_record s ON s.user_key = %(user_key)s AND s.thread_key = l.thread_key
+WHERE l.user_key = %(user_key)s
+""",  # noqa: S608  # as above
+        key={"l.request_id": _TEXT},
+        record=_turn,
+    ),
+    Table(
+        kind="forgotten_rounds",
+        rows="""
+SELECT thread_key, request_id, forgotten_at FROM discreet.forgotten_round WHERE user_key = %(user_key)s
+""",
+        key={"thread_key": _UUID, "request_id": _TEXT},
+        record=_plain_row(ForgottenRoundRow),
+    ),
+    Table(
+        kind="sessions",
+        rows="""
+SELECT user_key, thread_key, thread_id, locale, intent, sealed_intent, started_at, ended_at, rounds, app_name, closed_at,
+    pending_since, taken_at, taken_rounds, compacted_rounds
+FROM discreet.session_record WHERE user_key = %(user_key)s
+""",
+        key={"thread_key": _UUID},
+        record=_session,
+    ),
+    Table(
+        kind="session_summaries",
+        rows="""
+SELECT user_key, thread_key, thread_id, app_name, said, sealed_said, event_count, started_at, ended_at
+FROM discreet.session_summary WHERE user_key = %(user_key)s
+""",
+        key={"thread_key": _UUID},
+        record=_session_summary,
+    ),
+    Table(
+        kind="rolling_summaries",
+        rows="""
+SELECT user_key, thread_key, thread_id, text, sealed_text, rounds, last_message_id, updated_at
+FROM discreet.rolling_summary WHERE user_key = %(user_key)s
+""",
+        key={"thread_key": _UUID},
+        record=_rolling_summary,
+    ),
+    Table(
+        kind="proposals",
+        rows="""
+SELECT user_key, proposal_key, created_at, request_ids, record, sealed_record
+FROM discreet.memory_proposal WHERE user_key = %(user_key)s
+""",
+        key={"proposal_key": _UUID},
+        record=_proposal,
+    ),
+    Table(
+        kind="batch_requests",
+        rows="""
+SELECT request_key, kind, thread_id, app_name, trigger, request_ids, state, attempts, created_at, done_at, input_tokens,
+    output_tokens, outcome, error
+FROM discreet.batch_requests WHERE user_key = %(user_key)s
+""",
+        key={"request_key": _UUID},
+        record=_plain_row(BatchRequestRow),
+    ),
+    Table(
+        kind="delegations",
+        rows="""
+SELECT delegate_key, granted_at, expires_at, granted_by, revoked_at
+FROM discreet.delegation WHERE user_key = %(user_key)s
+""",
+        key={"delegate_key": _UUID},
+        record=_plain_row(DelegationRow),
+    ),
+    Table(
+        kind="setting_changes",
+        rows="""
+SELECT change_id, name, old, new, changed_at FROM discreet.setting_change WHERE changed_by = %(pseudonym)s
+""",
+        key={"change_id": _NUMBER},
+        record=_plain_row(SettingChangeRow),
+    ),
+    Table(
+        kind="audit",
+        rows="""
+SELECT number, at, actor_kind, actor, action, success, data, counts, request_id, ip_address, user_agent
+FROM discreet.audit_entry WHERE user_key = %(user_key)s
+""",
+        key={"number": _NUMBER},
+        record=_plain_row(AuditRow),
+    ),
+)
+"""In no order that matters: `KINDS` has it."""

@@ -1,0 +1,304 @@
+"""Verify the trail: that every entry, every head and every seal is as it was written, and that none is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.driver_errors import storage_errors
+from discreet.ports import NOBODY
+from discreet.storage.audit.chains import ENTRY_COLUMNS, HEAD_COLUMNS, ChainWalk, Finding, Kind, begins_rightly
+from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_heads
+from discreet.storage.audit.trimming import FIRST_SEAL, TRIM
+from discreet.storage.database.connecting.pool import Pool
+
+PAGE = 2_000
+"""Entries read by one statement. No statement is long, and none is open while nobody reads."""
+
+SEALS = 20
+"""Seals read at a time, each with its heads."""
+
+MAX_FINDINGS = 1_000
+"""That a report lists; all are counted."""
+
+_ENTRIES: LiteralString = f"""
+SELECT {ENTRY_COLUMNS}, {HEAD_COLUMNS}
+FROM discreet.audit_entry e
+LEFT JOIN discreet.audit_chain c ON c.user_key = e.user_key
+WHERE {{which}}
+ORDER BY e.user_key, e.number
+LIMIT %(limit)s
+"""  # noqa: S608  # constants of ours
+
+_HEADS: LiteralString = f"""
+SELECT c.user_key, {HEAD_COLUMNS}, c.is_sealed
+FROM discreet.audit_chain c
+WHERE {{which}}
+ORDER BY c.user_key
+LIMIT %(limit)s
+"""  # noqa: S608  # as above
+
+_SEALS: LiteralString = """
+SELECT seal_number, extract(epoch FROM at)::text AS at, heads, previous_hash, hash
+FROM discreet.audit_seal
+WHERE seal_number >= %(first)s
+ORDER BY seal_number
+LIMIT %(limit)s
+"""
+
+_SEALED: LiteralString = """
+SELECT seal_number, user_key, number, hash
+FROM discreet.audit_sealed_head
+WHERE seal_number = ANY (%(seals)s)
+ORDER BY seal_number, user_key
+"""
+
+_ORPHANS: LiteralString = """
+SELECT h.user_key, h.seal_number
+FROM discreet.audit_sealed_head h
+WHERE NOT EXISTS (SELECT FROM discreet.audit_seal s WHERE s.seal_number = h.seal_number)
+ORDER BY h.seal_number, h.user_key
+LIMIT %(limit)s
+"""
+
+_HASHES: LiteralString = """
+SELECT user_key, number, hash
+FROM discreet.{table}
+WHERE user_key = ANY (%(user_keys)s)
+  AND (user_key, number) IN (SELECT k, n FROM unnest(%(keys)s::uuid[], %(numbers)s::bigint[]) AS sealed (k, n))
+"""
+
+_BEGINNINGS: LiteralString = """
+SELECT c.user_key, c.first_number, c.hash_before, c.beginning FROM discreet.audit_chain c WHERE c.user_key = ANY (%(user_keys)s)
+"""
+
+_WHO_HAS_SOME: LiteralString = "SELECT DISTINCT user_key FROM discreet.audit_entry WHERE user_key = ANY (%(user_keys)s)"
+
+_TOTAL: LiteralString = """
+SELECT coalesce(sum(last_number - first_number + 1), 0)::bigint AS entries, count(*) FILTER (WHERE NOT is_sealed) AS unsealed
+FROM discreet.audit_chain
+"""
+
+_FIRST_NUMBER = -(2**63)
+
+
+@dataclass(kw_only=True)
+class Report:
+    """What came of it."""
+
+    chains: int = 0
+    entries: int = 0
+    seals: int = 0
+    anchors: int = 0
+    unsealed: int = 0
+    """Chains whose last entries no seal covers yet: of them alone the end could be missing."""
+    found: int = 0
+    """What is not as it was written."""
+    findings: list[Finding] = field(default_factory=list)
+    """The first `MAX_FINDINGS` of it."""
+
+
+async def entries_there_are(works: Pool) -> int:
+    """Return how many entries there are by the heads of the chains, for who shows how far a verification is.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    with storage_errors():
+        [row] = await _fetch(works, _TOTAL, {})
+    return int(row["entries"])
+
+
+async def verify(
+    works: Pool,
+    *,
+    key: bytes,
+    user_key: UUID | None = None,
+    anchors: Iterable[tuple[int, bytes]] = (),
+    advance: Callable[[int], None] = lambda _: None,
+    page: int = PAGE,
+) -> Report:
+    """Verify all chains, or one person's and that of nobody, and all seals. Writers go on meanwhile.
+
+    Args:
+        works: A pool whose role sees all chains.
+        key: The `audit_key` of `UserKeys`.
+        user_key: Whose chain.
+        anchors: Number and hash of seals that were kept elsewhere.
+        advance: Told how many entries are verified.
+        page: Entries read by one statement.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    verification = _Verification(works, AuditKey(key), None if user_key is None else {NOBODY, user_key}, page)
+    with storage_errors():
+        await verification.seals(dict(anchors))
+        await verification.entries(advance)
+        await verification.heads()
+        verification.first_seal()
+        [total] = await _fetch(works, _TOTAL, {})
+    verification.report.unsealed = total["unsealed"]
+    return verification.report
+
+
+class _Verification:
+    def __init__(self, works: Pool, key: AuditKey, users: set[UUID] | None, page: int) -> None:
+        self._works = works
+        self._key = key
+        self._users = users
+        self._page = page
+        self._first_seal: int | None = None
+        self._trimmed_to: set[int] = {1}
+        self.report = Report()
+
+    async def seals(self, anchors: Mapping[int, bytes]) -> None:
+        """Verify the seals, that what they cover is in the chains, and that those that were anchored are there."""
+        before, expected, missing = BEFORE_FIRST, 1, dict(anchors)
+        async for row, heads in self._sealed():
+            number = row["seal_number"]
+            if self._first_seal is None:
+                self._first_seal = expected = number
+                before = BEFORE_FIRST if number == 1 else row["previous_hash"]
+            if number != expected:
+                self._tell("seal", f"Seals {expected} to {number - 1} are missing.", number=number)
+                before = row["previous_hash"]
+            covered = digest_of_heads((head["user_key"], head["number"], head["hash"]) for head in heads)
+            made = self._key.of_seal(number, row["at"], len(heads), covered, before)
+            if row["previous_hash"] != before or row["hash"] != made or row["heads"] != len(heads):
+                self._tell("seal", "The seal, or a head that it covers, was changed.", number=number)
+            if missing.pop(number, row["hash"]) != row["hash"]:
+                self._tell("anchor", "The seal is another than the one that was anchored.", number=number)
+            before, expected = row["hash"], number + 1
+            self.report.seals += 1
+            await self._covered(heads)
+        for number in sorted(number for number in missing if number >= (self._first_seal or 0)):
+            self._tell("anchor", "The seal was anchored and is missing, with all that came after it.", number=number)
+        self.report.anchors = len(anchors)
+        for row in await _fetch(self._works, _ORPHANS, {"limit": MAX_FINDINGS}):
+            self._tell("seal", "There are heads of a seal that is missing.", number=row["seal_number"])
+
+    async def entries(self, advance: Callable[[int], None]) -> None:
+        """Verify the chains that have entries."""
+        walk = ChainWalk(self._key)
+        async for rows in self._pages():
+            for row in rows:
+                self._add(walk.step(row))
+                if walk.is_sound and row["user_key"] == NOBODY and row["action"] == TRIM:
+                    self._trimmed_to.add(json.loads(row["counts"])[FIRST_SEAL])
+            self.report.entries += len(rows)
+            advance(self.report.entries)
+        self._add(walk.end())
+        self.report.chains = walk.chains
+
+    async def heads(self) -> None:
+        """Verify the heads of chains without entries, and that those are sealed that say so."""
+        async for rows in self._pages_of_heads():
+            there = await self._hashes("audit_entry", [(row["user_key"], row["last_number"]) for row in rows])
+            said = [row for row in rows if row["is_sealed"] and (row["user_key"], row["last_number"]) in there]
+            sealed = await self._hashes("audit_sealed_head", [(row["user_key"], row["last_number"]) for row in said])
+            for row in said:
+                if row["last_hash"] not in sealed.get((row["user_key"], row["last_number"]), ()):
+                    self._tell("head", "The head is said to be sealed, and no seal covers it.", row["user_key"])
+            await self._ended([row["user_key"] for row in rows if (row["user_key"], row["last_number"]) not in there])
+
+    async def _ended(self, user_keys: list[UUID]) -> None:
+        """Verify that chains without their last entry have none, because all of them were trimmed."""
+        if not user_keys:
+            return
+        asked: dict[str, Any] = {"user_keys": user_keys, "limit": len(user_keys)}
+        begun = {row["user_key"] for row in await _fetch(self._works, _WHO_HAS_SOME, asked)}
+        for row in await _fetch(self._works, _HEADS.format(which="c.user_key = ANY (%(user_keys)s)"), asked):
+            if row["user_key"] in begun:
+                continue  # the walk along it has told of its end
+            ended = (row["last_number"], row["last_hash"], row["first_at"])
+            is_trimmed = row["beginning"] is not None and begins_rightly(row, self._key)
+            if not is_trimmed or ended != (row["first_number"] - 1, row["hash_before"], None):
+                self._tell("missing", "All entries are missing.", row["user_key"])
+            self.report.chains += 1
+
+    def first_seal(self) -> None:
+        """Verify that seals begin with the first, or where they were trimmed."""
+        if self._first_seal is not None and self._first_seal not in self._trimmed_to:
+            self._tell("seal", "Seals before this one are missing.", number=self._first_seal)
+
+    async def _covered(self, heads: Iterable[Mapping[str, Any]]) -> None:
+        """Verify that the chains have the entries that a seal covers."""
+        heads = [head for head in heads if self._users is None or head["user_key"] in self._users]
+        there = await self._hashes("audit_entry", [(head["user_key"], head["number"]) for head in heads])
+        gone = []
+        for head in heads:
+            place = head["user_key"], head["number"]
+            if place not in there:
+                gone.append(head)
+            elif head["hash"] not in there[place]:
+                self._tell("entry", "The entry is another than the one that was sealed.", *place)
+        if gone:
+            asked = {"user_keys": [head["user_key"] for head in gone]}
+            beginnings = {row["user_key"]: row for row in await _fetch(self._works, _BEGINNINGS, asked)}
+            for head in gone:
+                beginning = beginnings.get(head["user_key"])
+                first = beginning["first_number"] if beginning and begins_rightly(beginning, self._key) else 1
+                if head["number"] >= first:
+                    problem = "The entry was sealed and is missing, with all that came after it."
+                    self._tell("end", problem, head["user_key"], head["number"])
+
+    async def _hashes(self, table: LiteralString, places: list[tuple[UUID, int]]) -> dict[tuple[UUID, int], set[bytes]]:
+        if not places:
+            return {}
+        keys, numbers = map(list, zip(*places, strict=True))
+        asked = {"user_keys": list(set(keys)), "keys": keys, "numbers": numbers}
+        found: dict[tuple[UUID, int], set[bytes]] = {}
+        for row in await _fetch(self._works, _HASHES.format(table=table), asked):
+            found.setdefault((row["user_key"], row["number"]), set()).add(row["hash"])
+        return found
+
+    async def _sealed(self) -> AsyncIterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+        """Yield each seal with the heads that it covers."""
+        first = _FIRST_NUMBER
+        while rows := await _fetch(self._works, _SEALS, {"first": first, "limit": SEALS}):
+            heads: dict[int, list[Mapping[str, Any]]] = {row["seal_number"]: [] for row in rows}
+            for head in await _fetch(self._works, _SEALED, {"seals": list(heads)}):
+                heads[head["seal_number"]].append(head)
+            for row in rows:
+                yield row, heads[row["seal_number"]]
+            first = rows[-1]["seal_number"] + 1
+
+    async def _pages(self) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield the entries in order, a page at a time."""
+        for user_key in [None] if self._users is None else sorted(self._users):
+            of_one: LiteralString = "true" if user_key is None else "e.user_key = %(user_key)s"
+            asked: dict[str, Any] = {"limit": self._page} | ({} if user_key is None else {"user_key": user_key})
+            which = of_one
+            while rows := await _fetch(self._works, _ENTRIES.format(which=which), asked):
+                yield rows
+                which = f"{of_one} AND (e.user_key, e.number) > (%(after)s, %(number)s)"
+                asked |= {"after": rows[-1]["user_key"], "number": rows[-1]["number"]}
+
+    async def _pages_of_heads(self) -> AsyncIterator[list[dict[str, Any]]]:
+        which: LiteralString = "true" if self._users is None else "c.user_key = ANY (%(user_keys)s)"
+        asked: dict[str, Any] = {"limit": self._page}
+        if self._users is not None:
+            asked["user_keys"] = list(self._users)
+        statement = _HEADS.format(which=which)
+        while rows := await _fetch(self._works, statement, asked):
+            yield rows
+            statement = _HEADS.format(which=f"{which} AND c.user_key > %(after)s")
+            asked["after"] = rows[-1]["user_key"]
+
+    def _tell(self, kind: Kind, problem: str, user_key: UUID | None = None, number: int | None = None) -> None:
+        self._add([Finding(kind=kind, problem=problem, user_key=user_key, number=number)])
+
+    def _add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self.report.found += 1
+            if len(self.report.findings) < MAX_FINDINGS:
+                self.report.findings.append(finding)
+
+
+async def _fetch(pool: Pool, statement: LiteralString, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
+        return await (await cursor.execute(statement, asked)).fetchall()

@@ -1,0 +1,175 @@
+"""Grants by which one user may read what is another's, until a time or until they are taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, LiteralString
+from uuid import UUID
+
+from discreet.access.user_keys import UserKeys
+from discreet.driver_errors import storage_errors
+from discreet.errors import DelegationError
+from discreet.ports import AuditLog
+from discreet.state.context import check_user_id
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
+
+MAX_DELEGATES = 100
+"""Of one user, at a time: a household and a ward, not a directory."""
+
+MAX_ENDED = 100
+"""Grants that have ended, of one user, which are still shown: the newest. The audit trail has all."""
+
+_HOLDS: LiteralString = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)"
+
+_GRANT: LiteralString = f"""
+WITH {OWNER},
+others AS (
+    SELECT count(*) AS delegates FROM discreet.delegation
+    WHERE user_key = %(user_key)s AND delegate_key <> %(delegate_key)s AND {_HOLDS}
+),
+granted AS (
+    INSERT INTO discreet.delegation (user_key, delegate_key, granted_at, expires_at, granted_by, revoked_at)
+    SELECT owner.user_key, %(delegate_key)s, %(now)s, %(until)s, %(granted_by)s, NULL
+    FROM owner CROSS JOIN others
+    WHERE others.delegates < {MAX_DELEGATES}
+    ON CONFLICT (user_key, delegate_key) DO UPDATE SET
+        granted_at = excluded.granted_at, expires_at = excluded.expires_at, granted_by = excluded.granted_by, revoked_at = NULL
+    RETURNING delegate_key
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM granted) AS is_granted
+"""  # noqa: S608  # constants of ours
+
+_REVOKE: LiteralString = f"""
+WITH {OWNER},
+revoked AS (
+    UPDATE discreet.delegation d SET revoked_at = %(now)s
+    FROM owner
+    WHERE d.user_key = %(user_key)s AND d.user_key = owner.user_key AND d.delegate_key = %(delegate_key)s
+      AND d.revoked_at IS NULL
+    RETURNING d.delegate_key
+)
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM revoked) AS is_revoked
+"""  # noqa: S608  # as above
+
+_TRIM: LiteralString = f"""
+DELETE FROM discreet.delegation
+WHERE user_key = %(user_key)s AND delegate_key IN (
+    SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND NOT ({_HOLDS})
+    ORDER BY granted_at DESC, delegate_key OFFSET {MAX_ENDED}
+)
+"""  # noqa: S608  # as above
+
+_LIST: LiteralString = """
+SELECT delegate_key, granted_at, expires_at, granted_by, revoked_at FROM discreet.delegation
+WHERE user_key = %(user_key)s
+ORDER BY granted_at DESC, delegate_key
+"""
+
+_MAY_READ: LiteralString = f"""
+SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND delegate_key = %(delegate_key)s AND {_HOLDS}
+"""  # noqa: S608  # as above
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delegation:
+    """Somebody who may read what is a user's, or might."""
+
+    delegate_key: UUID
+    """What the database calls them."""
+    granted_at: datetime
+    expires_at: datetime | None
+    """None: it holds until it is taken back."""
+    granted_by: str
+    """Pseudonym: the user, or an administrator."""
+    revoked_at: datetime | None
+
+    def holds(self, now: datetime) -> bool:
+        """Tell whether they may read at this moment."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class PostgresDelegations:
+    """Who may read whose memories.
+
+    Raises, from every method:
+        InvalidUserError: An id can't be used.
+        StorageError: The database failed; nothing was changed.
+
+    Example:
+        >>> from discreet.storage import open_storage
+        >>> async def may_carl_read(dsn: str) -> bool:
+        ...     async with open_storage(dsn) as storage:
+        ...         await storage.delegations.grant("ann", "carl", by="ann")
+        ...         return await storage.delegations.may_read("carl", "ann") is not None
+    """
+
+    def __init__(self, pool: Pool, *, keys: UserKeys, audit: AuditLog, clock: Callable[[], datetime] = _now) -> None:
+        """Use `pool`, whose owner closes it; `clock` says what has expired."""
+        self._pool = pool
+        self._keys = keys
+        self._audit = audit
+        self._clock = clock
+
+    async def grant(self, user_id: str, delegate_id: str, *, by: str, expires_at: datetime | None = None) -> Delegation:
+        """Let a delegate read what is a user's, from now on and until `expires_at`; `by` is the pseudonym of who says so.
+
+        A grant that is there already, or has ended, is replaced.
+
+        Raises:
+            DelegationError: They are one and the same, the end has come already, or the user has as many delegates as one can.
+        """
+        now, given = self._clock(), self._pair(user_id, delegate_id)
+        if given["user_key"] == given["delegate_key"]:
+            raise DelegationError("Nobody is their own delegate: they may read what is theirs anyway.")
+        if expires_at is not None and expires_at <= now:
+            raise DelegationError(
+                "A delegation can't end before it begins. Give an expires_at that is still to come, or none."
+            )
+        given |= {"now": now, "until": expires_at, "granted_by": by}
+        with storage_errors():
+            row = await write_for_user(self._pool, _GRANT, given)
+            if not row["is_granted"]:
+                raise DelegationError(f"A user has {MAX_DELEGATES} delegates at most. Revoke a delegation first.")
+            async with self._pool.connection() as conn:
+                await conn.execute(_TRIM, given)
+        await self._audit.record("delegation.grant", user_key=given["user_key"], data="delegation")
+        return Delegation(
+            delegate_key=given["delegate_key"], granted_at=now, expires_at=expires_at, granted_by=by, revoked_at=None
+        )
+
+    async def revoke(self, user_id: str, delegate: str | UUID) -> bool:
+        """Take a delegate's right back, whom their id or their key names; False if there is none, or it was taken back."""
+        given = {**self._pair(user_id, delegate), "now": self._clock()}
+        with storage_errors():
+            row = await change_for_user(self._pool, _REVOKE, given)
+        revoked = bool(row.get("is_revoked"))
+        if revoked:
+            await self._audit.record("delegation.revoke", user_key=given["user_key"], data="delegation")
+        return revoked
+
+    async def list(self, user_id: str) -> Sequence[Delegation]:
+        """Return a user's delegations, newest first: those that hold, and the last `MAX_ENDED` that have ended."""
+        rows = await self._fetch(_LIST, {"user_key": self._keys.of_user(check_user_id(user_id))})
+        return [Delegation(**row) for row in rows]
+
+    async def may_read(self, delegate_id: str, user_id: str) -> UUID | None:
+        """Return the key of a delegate who may read what is a user's at this moment, for `read_as_delegate`; None if they may not."""
+        given = self._pair(user_id, delegate_id)
+        rows = await self._fetch(_MAY_READ, {**given, "now": self._clock()})
+        return rows[0]["delegate_key"] if rows else None
+
+    def _pair(self, user_id: str, delegate: str | UUID) -> dict[str, Any]:
+        delegate_key = delegate if isinstance(delegate, UUID) else self._keys.of_user(check_user_id(delegate))
+        return {"user_key": self._keys.of_user(check_user_id(user_id)), "delegate_key": delegate_key}
+
+    async def _fetch(self, statement: LiteralString, given: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+        with storage_errors():
+            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (await cursor.execute(statement, given)).fetchall()

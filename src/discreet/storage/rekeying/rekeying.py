@@ -1,0 +1,225 @@
+"""Seal what is plain and move what is sealed under other keys to the current one, while everybody goes on working.
+
+Nothing is noted: what is to be done is seen in the rows, so that it can be broken off anywhere and any number may be at it. Rows
+are looked at in the order of their keys, time and again, until there is nothing left to move. A row that somebody changes
+meanwhile, or has locked, is left to the next time. So whoever writes is never waited for and never overwritten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from discreet.driver_errors import storage_errors
+from discreet.encryption import key_header, key_id_of, seal, unseal
+from discreet.errors import EncryptionError
+from discreet.ports import AuditLog, KeyProvider, NoAudit
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.sealed_columns import SEALED_TABLES, SealedTable
+from discreet.storage.database.sealing import report_unreadable
+from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, count_keys, look, read, spilled, write
+
+LOOK_ROWS = 2_000
+"""Rows looked at by one statement: of each, a few bytes of what is sealed are read."""
+
+MOVE_ROWS = 50
+"""Rows of a user moved by one transaction: some milliseconds, and values of the store may be large."""
+
+MAX_PASSES = 5
+"""Times that all rows are looked at. If there is something to move each time, some process still seals under another key."""
+
+REST_SECONDS = 0.2
+"""Before all rows are looked at again because of some that were locked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyCount:
+    """How many values a table has under one key."""
+
+    table: str
+    key_id: str | None
+    """None: under none, they are plain."""
+    values: int
+    is_known: bool
+    """Whether there is such a key; what is under another one is lost."""
+
+
+@dataclass(kw_only=True)
+class Rekeyed:
+    """What came of it."""
+
+    key_id: str
+    """The current key."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """That were moved, by table."""
+    lost: dict[str, int] = field(default_factory=dict)
+    """Of which something can't be opened, by table: it stays as it is. The log has their ids."""
+    finished: bool = False
+    """Whether there was nothing left to move at the end."""
+    expiring: int = 0
+    """Values of sessions, claims, running and paused turns under older keys, which nobody moves: they expire."""
+    until: datetime | None = None
+    """When the last of those does; then the older keys can go."""
+
+
+@dataclass
+class _Pass:
+    moved: int = 0
+    missed: int = 0
+    """Rows that somebody had locked, or changed."""
+
+
+class Rekeying:
+    """Looks at all tables with sealed columns of a database."""
+
+    def __init__(self, works: Pool, *, keys: KeyProvider, audit: AuditLog | None = None) -> None:
+        """Use `works`, whose role sees the rows of all users."""
+        self._works = works
+        self._keys = keys
+        self._audit = audit or NoAudit()
+
+    async def left(self) -> dict[str, int]:
+        """Return how many rows have something to be moved, by table.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        header = key_header(self._keys.current().id)
+        found = {table.name: await self._fetch(count(table), {"header": header}) for table in SEALED_TABLES}
+        return {name: rows[0]["rows"] for name, rows in found.items()}
+
+    async def counts(self) -> list[KeyCount]:
+        """Return how many values are under which key.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        return [
+            KeyCount(table=table.name, key_id=key_id, values=row["number"], is_known=is_known)
+            for table in SEALED_TABLES
+            for row in await self._fetch(count_keys(table), {})
+            for key_id, is_known in [self._known(row["header"])]
+        ]
+
+    async def run(self, done: Callable[[int], None] = lambda _: None) -> Rekeyed:
+        """Move everything that can be moved; `done` is told how many rows were, time and again.
+
+        Raises:
+            StorageError: The database failed. What was moved stays so; run it again.
+        """
+        none = dict.fromkeys((table.name for table in SEALED_TABLES), 0)
+        came = Rekeyed(key_id=self._keys.current().id, rows=dict(none))
+        for number in range(MAX_PASSES):
+            passed = _Pass()
+            came.lost = dict(none)
+            for table in SEALED_TABLES:
+                await self._pass(table, came, passed, done, tell=number == 0)
+            if not passed.moved and not passed.missed:
+                came.finished = True
+                break
+            if not passed.moved:
+                await asyncio.sleep(REST_SECONDS)
+        came.expiring, came.until = await self._expiring()
+        counts = {"rows": sum(came.rows.values()), "lost": sum(came.lost.values())}
+        await self._audit.record("key.rotate", user_key=None, data="key", success=not counts["lost"], counts=counts)
+        return came
+
+    async def _pass(
+        self, table: SealedTable, came: Rekeyed, passed: _Pass, done: Callable[[int], None], *, tell: bool
+    ) -> None:
+        """Look at all rows of a table once; `tell` says whether the log is to name what is lost."""
+        header = key_header(self._keys.current().id)
+        given = {"header": header, "limit": LOOK_ROWS}
+        after: dict[str, Any] = {
+            "after_user": UUID(int=0),
+            "after_key": UUID(int=0) if table.key_type == "uuid" else "",
+        }
+        while rows := await self._fetch(look(table), {**given, **after}):
+            after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["key"]}
+            for user_key, keys in _chunks(rows):
+                moved, lost, missed = await self._move(table, user_key, keys, header)
+                came.rows[table.name] += moved
+                came.lost[table.name] += len(lost)
+                passed.moved += moved
+                passed.missed += missed
+                if tell:
+                    report_unreadable(table.name, lost)
+            done(sum(came.rows.values()))
+
+    async def _move(
+        self, table: SealedTable, user_key: UUID, keys: Sequence[Any], header: bytes
+    ) -> tuple[int, list[Any], int]:
+        """Move some of a user's rows; return how many were, the keys of those with something lost, and how many were missed."""
+        rows = await self._fetch(read(table), {"user_key": user_key, "keys": keys})
+        moving, lost = await asyncio.to_thread(self._resealed, table, user_key, rows, header)
+        if not moving:
+            return 0, lost, 0
+        with storage_errors():
+            async with self._works.connection() as conn, conn.cursor() as cursor:
+                await cursor.executemany(write(table), moving)
+                moved = cursor.rowcount
+        return moved, lost, len(moving) - moved
+
+    async def _expiring(self) -> tuple[int, datetime | None]:
+        """Return how many values that expire are under other keys, and when the last of them does."""
+        given = {"header": key_header(self._keys.current().id)}
+        found = await self._fetch(SHORT_LIVED, given)
+        for row in await self._fetch(SPILLS, {}):
+            found += await self._fetch(spilled(row["schema"]), given)
+        return sum(row["number"] for row in found), max((row["until"] for row in found if row["until"]), default=None)
+
+    def _resealed(
+        self, table: SealedTable, user_key: UUID, rows: Sequence[Mapping[str, Any]], header: bytes
+    ) -> tuple[list[dict[str, Any]], list[Any]]:
+        """Return the parameters of `write` for the rows of which something can be moved, and the keys of those with something lost."""
+        moving, lost = [], []
+        for row in rows:
+            new, is_lost = self._new(table, user_key, row, header)
+            if is_lost:
+                lost.append(row["key"])
+            if any(new.values()):
+                moving.append({**row, **new, "user_key": user_key})
+        return moving, lost
+
+    def _new(
+        self, table: SealedTable, user_key: UUID, row: Mapping[str, Any], header: bytes
+    ) -> tuple[dict[str, bytes | None], bool]:
+        """Return the new values of a row, None for what stays, and whether one can't be opened."""
+        new: dict[str, bytes | None] = {}
+        is_lost = False
+        for n, column in enumerate(table.columns):
+            plain, sealed = row[f"plain_{n}"], row[f"sealed_{n}"]
+            aad = column.of(user_key, row["key"])
+            new[f"new_{n}"] = None
+            if sealed is None and plain != column.empty:
+                new[f"new_{n}"] = seal(plain.encode(), aad, self._keys)
+            elif sealed is not None and not sealed.startswith(header):
+                try:
+                    new[f"new_{n}"] = seal(unseal(sealed, aad, self._keys), aad, self._keys)
+                except EncryptionError:
+                    is_lost = True
+        return new, is_lost
+
+    def _known(self, header: bytes) -> tuple[str | None, bool]:
+        """Return the id of the key that values with this header are under, and whether it is known."""
+        key_id = key_id_of(header) if header else None
+        return key_id, key_id is None or self._keys.find(key_id) is not None
+
+    async def _fetch(self, statement: Any, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with storage_errors():
+            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await (await cursor.execute(statement, given)).fetchall()
+
+
+def _chunks(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[UUID, list[Any]]]:
+    """Yield the users of rows that have something to be moved, each with the keys of some of them."""
+    pending = (row for row in rows if row["is_pending"])
+    for user_key, of_user in groupby(pending, lambda row: row["user_key"]):
+        keys = [row["key"] for row in of_user]
+        for start in range(0, len(keys), MOVE_ROWS):
+            yield user_key, keys[start : start + MOVE_ROWS]

@@ -1,0 +1,97 @@
+"""What sweeps one kind or a few: the interface that the loop takes, and what tables need of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString, Protocol
+
+from discreet.state.memory_settings import MemorySettings
+from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.expiry import Expiry, delete_expired
+from discreet.storage.retention.table import BY_NAME
+
+Gone = Mapping[str, int]
+"""How much went, by kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class At:
+    """When a sweep is made, and by which settings."""
+
+    now: datetime
+    settings: MemorySettings
+
+    def until(self, kind: str | None) -> datetime:
+        """Return the time before which what is of a kind goes; now, where each row says itself until when it stays."""
+        kept = None if kind is None else BY_NAME[kind].kept(self.settings)
+        return self.now if kept is None else self.now - kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """What of a kind would go."""
+
+    kind: str
+    rows: int
+    oldest: datetime | None = None
+    """Since when the oldest is there, or was to go where it says itself until when it stays."""
+
+
+class Sweeper(Protocol):
+    """Sweeps some kinds."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Their names."""
+        ...
+
+    def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
+        """Delete what is due, at most `batch` rows in a transaction; yield what went after each, with no connection in hand."""
+        ...
+
+    async def due(self, at: At) -> list[Due]:
+        """Return what `sweep` would delete. Nothing is changed."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSweeper:
+    """Sweeps a kind whose rows go by a time that they have."""
+
+    works: Pool
+    kind: str
+    expiries: Sequence[tuple[Expiry, str | None]]
+    """What goes, and the kind whose time decides; None: the rows say themselves until when they stay."""
+    batch: int | None = None
+    """Rows in a transaction where each takes many others along; else what the sweep says."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The one."""
+        return (self.kind,)
+
+    async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
+        """Delete what is due."""
+        for expiry, deciding in self.expiries:
+            deleting = delete_expired(self.works, expiry, until=at.until(deciding), batch=self.batch or batch)
+            async for rows in deleting:
+                yield {self.kind: rows}
+
+    async def due(self, at: At) -> list[Due]:
+        """Return how many rows are."""
+        found = [await count(self.works, expiry.count, until=at.until(kind)) for expiry, kind in self.expiries]
+        return [merged(self.kind, found)]
+
+
+async def count(works: Pool, statement: LiteralString, **given: Any) -> Mapping[str, Any]:
+    """Return the row of a statement that says how many `rows` there are, and of when the `oldest` is."""
+    async with works.connection() as conn, conn.cursor(binary=True) as cursor:
+        return await (await cursor.execute(statement, given)).fetchone() or {"rows": 0, "oldest": None}
+
+
+def merged(kind: str, found: Sequence[Mapping[str, Any]]) -> Due:
+    """Return several of such rows as one."""
+    oldest = min((row["oldest"] for row in found if row["oldest"] is not None), default=None)
+    return Due(kind=kind, rows=sum(row["rows"] for row in found), oldest=oldest)

@@ -1,0 +1,158 @@
+"""What is left of an erasure is found, wherever it is; and the commands say so."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+from testkit.erasing import PLAIN, a_house
+from testkit.keys import USER_KEYS
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.errors import ReceiptError
+from discreet.rights.erasure import Receipt, Scope
+from discreet.rights.erasure.verifying import verify
+from discreet.settings import Settings
+from discreet.state.records import MemoryRecord
+
+ANN = USER_KEYS.of_user("ann")
+
+
+@pytest.fixture
+async def receipt(house):
+    """Return the receipt of an erasure of all of Ann's."""
+    await house.say("remember: I own a zebrafinch", thread="anns-talk")
+    return await house.erasures.erase("ann", Scope.everything())
+
+
+async def look(house, receipt, **options):
+    """Return what is left, by place and what it is."""
+    found = await verify(receipt, works=house.storage.works_pool, keys=USER_KEYS, **options)
+    assert found.looked["tables"] > 20
+    return {(finding.place, finding.what) for finding in found.left}
+
+
+async def test_nothing_is_found_where_nothing_is_left(house, receipt):
+    assert await look(house, receipt, canaries=["zebrafinch"]) == set()
+
+
+PLANTED = {
+    "a text": (
+        "INSERT INTO discreet.setting VALUES ('x', '\"a zebrafinch\"', now(), 'me')",
+        ("discreet.setting", "canary"),
+    ),
+    "bytes": (
+        """INSERT INTO discreet.vault_turn VALUES (gen_random_uuid(), now());
+        INSERT INTO discreet.vault_value SELECT turn_key, gen_random_uuid(), 'zebrafinch'::bytea FROM discreet.vault_turn""",
+        ("discreet.vault_value", "canary"),
+    ),
+    "their key": (f"INSERT INTO discreet.user_memories VALUES ('{ANN}')", ("discreet.user_memories", "key")),
+    "a thread of theirs": (
+        "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES ('anns-talk', 'c', '{}')",
+        (".checkpoints", "thread"),
+    ),
+    "an index": (f"CREATE INDEX memory_large_{ANN.hex}_words ON discreet.memory (entry_id)", ("indexes", "key")),
+    "a table of others": (
+        "CREATE TABLE public.notes (said jsonb); INSERT INTO notes VALUES ('[\"Zebrafinch\"]')",
+        ("public.notes", "canary"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+async def test_what_is_left_is_found(house, receipt, database, name):
+    statements, where = PLANTED[name]
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in statements.split(";"):
+            connection.execute(statement)
+    left = await look(house, receipt, canaries=["zebrafinch"])
+    assert [(place, what) for place, what in left if place.endswith(where[0]) and what == where[1]]
+
+
+async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path):
+    import redis
+
+    (tmp_path / "logs" / "deep").mkdir(parents=True)
+    (tmp_path / "logs" / "deep" / "app.log").write_text("INFO a zebrafinch came\n")
+    (tmp_path / "logs" / "empty.log").touch()
+    (tmp_path / "logs" / "pgdata").mkdir()
+    (tmp_path / "logs" / "pgdata" / "PG_VERSION").write_text("18 zebrafinch")
+    async with a_house(database, settings=Settings(**PLAIN, redis_url=redis_url)) as house:
+        receipt = await house.erasures.erase("ann", Scope.everything())
+        with redis.Redis.from_url(redis_url) as client:
+            client.set("session:ann:t:state", "ACTIVE")
+            client.rpush("list", "a zebrafinch")
+            client.hset("hash", "field", "a zebrafinch")
+        left = await look(
+            house, receipt, user_id="ann", canaries=["zebrafinch"], files=[tmp_path / "logs"], redis_url=redis_url
+        )
+    assert left == {("redis", "key"), ("redis", "canary"), (f"file {tmp_path / 'logs' / 'deep' / 'app.log'}", "canary")}
+
+
+async def test_a_receipt_of_another_identity_key_is_refused(house, receipt):
+    with pytest.raises(ReceiptError, match="changed"):
+        await look(house, receipt.model_copy(update={"user_key": USER_KEYS.of_user("bob")}))
+    with pytest.raises(ReceiptError, match="no receipt"):
+        Receipt.read("{}")
+
+
+def run(*arguments, **options):
+    """Run a command and return its code and output."""
+    done = CliRunner().invoke(app, [*arguments], **options)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def said(database, monkeypatch):
+    """Return a database in which Ann has said something."""
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
+    monkeypatch.setenv("DISCREET_EMBEDDING_MODEL", "none")
+    import asyncio
+
+    from discreet.storage import open_storage
+
+    async def save():
+        async with open_storage(database) as storage:
+            await storage.memories.save("ann", [MemoryRecord(text="I own a zebrafinch")])
+            await storage.memories.save("ann", [MemoryRecord(text="It sang", type="important_moment")])
+
+    asyncio.run(save())
+    return database
+
+
+def test_the_commands_erase_check_and_list_moments(said, tmp_path):
+    code, output = run("erase", "--user", "ann", "--dry-run", "--json")
+    assert code == 0
+    assert json.loads(output)["database"]["memory"] == 2
+    code, output = run("erase", "--user", "ann", input="n\n")
+    assert code == 1, "nobody said yes"
+    file = tmp_path / "receipt.json"
+    code, output = run("erase", "--user", "ann", "--yes", "--receipt", str(file))
+    assert code == 0, output
+    assert "moments" in output
+    code, output = run("verify-erasure", str(file), "--canary", "zebrafinch")
+    assert (code, "Nothing is left" in output) == (0, True), output
+    assert "backups" in output
+    code, output = run("moments", "--json")
+    [moment] = json.loads(output)
+    assert moment["text"] == "It sang"
+    assert run("moments", "--delete", moment["entry_id"])[0] == 0
+    assert json.loads(run("moments", "--json")[1]) == []
+    with psycopg.connect(said, autocommit=True) as connection:
+        connection.execute("INSERT INTO discreet.setting VALUES ('x', '\"a zebrafinch\"', now(), 'me')")
+    code, output = run("verify-erasure", str(file), "--canary", "zebrafinch", "--json")
+    assert (code, json.loads(output)["left"]) == (1, 1)
+
+
+def test_the_command_refuses_what_is_not_clear(said):
+    done = CliRunner().invoke(app, ["erase", "--user", "ann", "--recent", "--thread", "t", "--yes"])
+    assert type(done.exception).__name__ == "UnclearErasureError"
+
+
+def test_the_command_takes_words_from_standard_input(said):
+    code, output = run("erase", "--user", "ann", "--said", "-", "--yes", "--json", input="I own a zebrafinch")
+    assert code == 0, output
+    assert json.loads(output)["scope"] == "said"

@@ -1,0 +1,412 @@
+"""The database itself keeps users apart: a program that forgets to ask for one user's rows gets no other's."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, nullcontext
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from testkit.roles import Logins, logins
+from typer.testing import CliRunner
+
+from discreet.access.actor import read_as_delegate
+from discreet.checkpoint.migrating import migrate_checkpoints
+from discreet.cli import app as commands
+from discreet.errors import StorageError
+from discreet.ports import Round
+from discreet.state.records import MemoryFilters, MemoryRecord
+from discreet.storage import Storage, open_storage
+from discreet.storage.database.connecting import connection
+from discreet.storage.database.roles.policies import SHARED
+from discreet.testing import StubEmbeddings
+
+DIMS = 64
+
+_FILTER = re.compile(r"\b(?:\w+\.)?user_key = (?:%\((user_key)\)s|ANY \(%\((user_keys)\)s(?:::uuid\[\])?\))")
+"""Where a statement says whose rows it is about."""
+
+
+@pytest.fixture
+def roles(database: str, monkeypatch: pytest.MonkeyPatch) -> Logins:
+    """Return the roles of a database with all tables, as the settings name them."""
+    asyncio.run(migrate_checkpoints(database))
+    named = logins(database)
+    named.name_them(monkeypatch)
+    return named
+
+
+@asynccontextmanager
+async def opened(dsn: str) -> AsyncIterator[Storage]:
+    async with open_storage(dsn, embeddings=StubEmbeddings(dims=DIMS)) as storage:
+        yield storage
+
+
+class Forgetful:
+    """Leaves out of every statement whose rows it is about, while it is on."""
+
+    def __init__(self) -> None:
+        self.on = True
+        self.left_out: set[str] = set()
+        """Statements of which something was."""
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Forgetful:
+    said, found = connection._said, Forgetful()  # the one place that all statements pass
+
+    def without_filters(cursor: Any, query: Any) -> Any:
+        statement = said(cursor, query)
+        if not found.on or not isinstance(statement, str) or "user_key" not in statement:
+            return statement
+        left = _FILTER.sub(lambda match: _always(match[1] or match[2]), statement)
+        if left != statement:
+            found.left_out.add(statement)
+        return left
+
+    monkeypatch.setattr(connection, "_said", without_filters)
+    return found
+
+
+def _always(name: str) -> str:
+    """Return a condition that holds, and takes the parameter all the same."""
+    return f"(%({name})s::uuid{'[]' if name == 'user_keys' else ''} IS NOT NULL)"
+
+
+async def remember(storage: Storage, user: str, word: str) -> None:
+    """Store something of each kind for a user."""
+    records = [
+        MemoryRecord(text=f"Keeps a {word} at home", thread_id=f"thread-{user}", position=1),
+        MemoryRecord(text=f"Reads about {word}", type="preference"),
+    ]
+    await storage.memories.save(user, records)
+    await storage.store.aput(("notes", f"of-{user}"), "one", {"text": f"about {word}"})
+    await storage.short_term.touch(user, f"thread-{user}")
+    said = Round(request_id=f"request-{user}", input_text=word, output_text=word, said_at=datetime.now(UTC))
+    await storage.short_term.append_round(user, f"thread-{user}", said)
+
+
+def rows_of(dsn: str) -> dict[str, set[str]]:
+    """Return all rows of tables with a user_key, by table, as the server writes them."""
+    with psycopg.connect(dsn) as conn:
+        tables = conn.execute(
+            "SELECT table_schema || '.' || table_name FROM information_schema.columns WHERE column_name = 'user_key'"
+            " AND table_schema NOT LIKE 'pg_%' AND (table_schema, table_name) NOT IN"
+            " (SELECT table_schema, table_name FROM information_schema.views)"
+        ).fetchall()
+        return {
+            name: {row[0] for row in conn.execute(f"SELECT t::text FROM {name} t")}  # type: ignore[call-overload]  # of the catalogue
+            for (name,) in tables
+        }
+
+
+def others(rows: dict[str, set[str]], user_key: str) -> dict[str, set[str]]:
+    return {table: {row for row in found if user_key not in row} for table, found in rows.items()}
+
+
+def key_of(storage: Storage, user: str) -> str:
+    return str(storage.background.key_of(user))
+
+
+@pytest.mark.one_server("what names no user is no statement that it can send to one node")
+async def test_without_any_filter_nothing_of_another_is_read_changed_or_deleted(roles, forgetful):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        await remember(storage, "bob", "tortoise")
+        await storage.memories.close()
+        before, ann = rows_of(roles.owner), key_of(storage, "ann")
+        found = await storage.memories.search("ann", "tortoise parrot", limit=50, threshold=0.0)
+        listed = await storage.memories.latest("ann", limit=50)
+        item = await storage.store.aget(("notes", "of-ann"), "one")
+        rounds = await storage.short_term.recent_rounds("ann", "thread-ann", limit=50)
+        said = " ".join(
+            [*(hit.record.text for hit in found), *(record.text for record in listed), str(item), str(rounds)]
+        )
+        assert "parrot" in said
+        assert "tortoise" not in said
+        await storage.memories.add_feedback("ann", listed[0].entry_id, {"rating": 1})
+        await storage.short_term.forget("ann")
+        assert await storage.memories.delete_many("ann", MemoryFilters()) == 2
+        await storage.memories.save("ann", [MemoryRecord(text="Keeps a cat now")])
+        await storage.memories.close()
+        namespace = str(storage.store._runner.rules.keys.of_namespace("\x1fnotes\x1fof-ann\x1f"))  # its key
+        left_before = others(others(before, ann), namespace)
+        left = others(others(rows_of(roles.owner), ann), namespace)
+        assert {table: left_before[table] - left[table] for table in left_before} == {
+            table: set() for table in left_before
+        }
+    assert len(forgetful.left_out) > 15  # or nothing was tried
+
+
+@pytest.mark.one_server("what names no user is no statement that it can send to one node")
+async def test_the_same_program_reads_everybodys_where_the_database_lets_it(roles, forgetful, monkeypatch):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", roles.worker)
+    async with opened(roles.worker) as storage:
+        forgetful.on = False
+        await remember(storage, "ann", "parrot")
+        await remember(storage, "bob", "tortoise")
+        forgetful.on = True
+        assert "tortoise" in " ".join(record.text for record in await storage.memories.latest("ann", limit=50))
+
+
+@pytest.mark.parametrize("named", [None, ""])
+@pytest.mark.parametrize("statement", ["SELECT count(*) FROM discreet.memory", "DELETE FROM discreet.users"])
+async def test_nobody_named_is_an_error(roles, named, statement):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        async with storage.pool.connection() as conn, conn.transaction():
+            if named is not None:
+                await conn.execute("SELECT set_config('discreet.user_key', %s, true)", (named,))
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="names no user"):
+                await conn.execute(statement)
+
+
+async def test_a_row_cannot_be_written_for_another(roles):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        bob = key_of(storage, "bob")
+        async with storage.pool.connection() as conn:
+            for statement in (
+                "INSERT INTO discreet.users (user_key) SELECT %(bob)s WHERE %(user_key)s::uuid IS NOT NULL",
+                "UPDATE discreet.memory SET user_key = %(bob)s WHERE user_key = %(user_key)s",
+            ):
+                with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported)):
+                    await conn.execute(statement, {"bob": bob, "user_key": key_of(storage, "ann")})
+
+
+STEPS = ("save", "search", "put", "round", "transaction")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_connection_carries_nobody_over(fuzzed, seed):
+    drawn = Random(seed)
+    steps = [(drawn.choice("abcd"), drawn.choice(STEPS)) for _ in range(60)]
+    storage, run = fuzzed
+
+    async def one(user: str, what: str) -> None:
+        if what == "save":
+            await storage.memories.save(user, [MemoryRecord(text=f"Keeps a {uuid4().hex} of {user}")], dedup=False)
+        elif what == "search":
+            assert all(
+                f"of {user}" in hit.record.text for hit in await storage.memories.search(user, "Keeps", threshold=0.0)
+            )
+        elif what == "put":
+            await storage.store.aput(("notes", user), uuid4().hex, {"text": "x"})
+        elif what == "round":
+            await storage.short_term.touch(user, "thread")
+        else:
+            user_key = storage.background.key_of(user)
+            async with storage.pool.connection() as conn, conn.transaction():
+                rows = await conn.execute(
+                    "SELECT user_key FROM discreet.memory, (SELECT %(user_key)s) k", {"user_key": user_key}
+                )
+                assert {row["user_key"] for row in await rows.fetchall()} <= {user_key}
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(one(user, what) for user, what in steps))
+        for _ in range(6):
+            async with storage.pool.connection() as conn:
+                row = await (
+                    await conn.execute(
+                        "SELECT current_setting('discreet.user_key', true) AS named, current_user AS is_"
+                    )
+                ).fetchone()
+                assert row in ({"named": "", "is_": conn.info.user}, {"named": None, "is_": conn.info.user})
+
+    run(all_at_once())
+
+
+@pytest.fixture(params=["direct", "pooled"])
+def fuzzed(
+    request: pytest.FixtureRequest, database: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Storage, Callable[[Any], Any]]]:
+    from testkit import pooler
+
+    named = logins(database)
+    with (
+        asyncio.Runner() as runner,
+        pooler.pooled(named.app) if request.param == "pooled" else nullcontext(named.app) as app,
+    ):
+        Logins(named.owner, app, named.worker, "", "", "").name_them(monkeypatch)
+        context = opened(app)
+        storage = runner.run(context.__aenter__())
+        yield storage, runner.run
+        runner.run(context.__aexit__(None, None, None))
+
+
+def test_every_table_of_users_forces_it_and_the_application_has_no_rights_but_those_listed(roles):
+    with psycopg.connect(roles.owner) as conn:
+        rows = conn.execute(
+            """
+            SELECT n.nspname, c.relname, c.relforcerowsecurity AND c.relrowsecurity,
+                EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'user_key' AND NOT attisdropped),
+                has_table_privilege('discreet_app', c.oid, 'SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER'),
+                has_table_privilege('discreet_app', c.oid, 'TRUNCATE,REFERENCES,TRIGGER')
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.relkind = 'r' AND n.nspname IN ('discreet', 'public')
+            """
+        ).fetchall()
+    assert len(rows) > 25
+    for schema, table, forced, of_users, may, may_more in rows:
+        assert forced == of_users, (schema, table)
+        assert not may_more, (schema, table)
+        if may and not of_users:
+            assert table in SHARED, (schema, table)
+
+
+async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        async with storage.pool.connection() as conn:
+            for statement in (
+                "CREATE TABLE discreet.mine (x int)",
+                "ALTER TABLE discreet.memory DISABLE ROW LEVEL SECURITY",
+                "DROP POLICY app ON discreet.memory",
+                "SET ROLE discreet_worker",
+                "UPDATE discreet.setting_change SET name = 'x'",
+            ):
+                with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.RestrictViolation)):
+                    await conn.execute(statement)
+
+
+async def test_without_a_worker_a_process_serves_users_and_leaves_the_rest(roles, monkeypatch):
+    monkeypatch.delenv("DISCREET_POSTGRES_WORKER_DSN")
+    monkeypatch.delenv("DISCREET_POSTGRES_OWNER_DSN")
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        assert await storage.memories.search("ann", "parrot")
+        with pytest.raises(StorageError):
+            await storage.background.sessions.pending(limit=5)
+
+
+async def test_a_delegate_reads_as_long_as_the_grant_holds_and_writes_nothing(roles):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        await storage.delegations.grant("ann", "carl", by="ann")
+        carl = await storage.delegations.may_read("carl", "ann")
+
+        async def as_carl(work: Callable[[], Any]) -> Any:
+            read_as_delegate(carl)
+            return await work()
+
+        read = asyncio.create_task(as_carl(lambda: storage.memories.latest("ann", limit=5)))
+        assert "parrot" in " ".join(record.text for record in await read)
+        with pytest.raises(StorageError):
+            await asyncio.create_task(as_carl(lambda: storage.memories.delete_many("ann", MemoryFilters())))
+        await storage.delegations.revoke("ann", "carl")
+        with pytest.raises(StorageError):
+            await asyncio.create_task(as_carl(lambda: storage.memories.latest("ann", limit=5)))
+        with pytest.raises(StorageError):
+            await asyncio.create_task(as_carl(lambda: storage.memories.latest("bob", limit=5)))
+        assert len(await storage.memories.latest("ann", limit=5)) == 2
+
+
+@pytest.mark.one_server("on a cluster a view has its owner's rights on the coordinator alone")
+def test_an_analyst_sees_counts_of_five_users_at_least(roles, monkeypatch):
+    async def fill() -> None:
+        async with opened(roles.app) as storage:
+            for user in ("ann", "bob", "cid", "dan", "eve"):
+                await storage.memories.save(user, [MemoryRecord(text=f"Keeps a parrot of {user}")])
+            await storage.memories.save("ann", [MemoryRecord(text="Likes tea", type="preference")])
+
+    asyncio.run(fill())
+    with psycopg.connect(roles.analyst, autocommit=True) as conn:
+        rows = conn.execute("SELECT type, memories, users FROM discreet.analysis_memories").fetchall()
+        assert rows == [("user_fact", 5, 5)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("SELECT text FROM discreet.memory")
+
+
+def test_an_auditor_reads_no_memory(roles):
+    with psycopg.connect(roles.auditor, autocommit=True) as conn:
+        conn.execute("SELECT count(*) FROM discreet.setting_change")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("SELECT text FROM discreet.memory")
+
+
+@pytest.mark.one_server("pg_dump of a cluster dumps the coordinator")
+def test_the_role_for_backups_dumps_everything(roles):
+    from discreet.storage.embedded.binaries import find_binaries
+
+    async def fill() -> None:
+        async with opened(roles.app) as storage:
+            await remember(storage, "ann", "parrot")
+
+    asyncio.run(fill())
+    given_ = conninfo_to_dict(roles.backup)
+    password = str(given_.pop("password"))
+    with psycopg.connect(roles.owner) as conn:
+        version = conn.info.server_version // 10_000
+    program = find_binaries(version) / "bin" / "pg_dump"
+    dumped = subprocess.run(
+        [program, "--enable-row-security", f"--dbname={make_conninfo('', **given_)}"],
+        env={"PGPASSWORD": password, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "Keeps a parrot at home" in dumped
+
+
+async def test_words_of_a_user_with_many_memories_are_found_by_their_index(roles):
+    async with opened(roles.app) as storage:
+        await remember(storage, "ann", "parrot")
+        user_key = storage.background.key_of("ann")
+        with psycopg.connect(roles.owner, autocommit=True) as conn:
+            conn.execute(
+                "INSERT INTO discreet.memory (user_key, entry_id, app_key, space_key, type, created_at, lexical, app_name, text,"
+                " importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback)"
+                " SELECT user_key, gen_random_uuid(), app_key, space_key, type, created_at, ('{' || n || ':1}/1000000')::sparsevec,"
+                " app_name, 'x', importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback"
+                " FROM (SELECT * FROM discreet.memory WHERE type = 'user_fact' LIMIT 1) m, generate_series(1, 5000) n"
+            )
+            conn.execute(
+                f"CREATE INDEX large ON discreet.memory USING gin (discreet.token_places(lexical, context)) WHERE user_key = '{user_key}'"
+            )
+            conn.execute("VACUUM ANALYZE discreet.memory")
+        async with storage.pool.connection() as conn:
+            plan = await conn.execute(
+                f"EXPLAIN SELECT entry_id FROM discreet.memory WHERE user_key = '{user_key}'"
+                " AND discreet.token_places(lexical, context) && ARRAY[11, 12] AND %(user_key)s::uuid IS NOT NULL",
+                {"user_key": user_key},
+            )
+            assert "Bitmap Index Scan on large" in " ".join(row["QUERY PLAN"] for row in await plan.fetchall())
+
+
+def test_applying_it_again_changes_nothing(roles, monkeypatch):
+    assert (
+        CliRunner().invoke(commands, ["roles", "--apply"]).stdout == "All roles and policies are as they are to be.\n"
+    )
+
+
+def test_the_sql_that_is_shown_is_the_sql_that_is_run(database):
+    shown = CliRunner().invoke(commands, ["roles", "--print", "--dsn", database]).stdout
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(shown)  # type: ignore[call-overload]  # our own
+    named = logins(database)
+
+    async def look() -> None:
+        async with await connection.connect(named.app) as conn:
+            assert conn.row_security
+            assert not conn.sees_everybody
+
+    asyncio.run(look())
+
+
+async def test_the_embedded_server_has_it_from_the_first_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_DATA_DIR", str(tmp_path / "data"))
+    async with open_storage(embeddings=StubEmbeddings(dims=DIMS)) as storage:
+        await remember(storage, "ann", "parrot")
+        async with storage.pool.connection() as conn:
+            row = await (await conn.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")).fetchone()
+            assert row == {"rolsuper": False}
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="names no user"):
+                await conn.execute("SELECT * FROM discreet.memory")
