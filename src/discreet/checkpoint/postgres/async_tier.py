@@ -166,7 +166,9 @@ class AsyncPostgresTier(AsyncPostgresSaver):
 
     async def alast_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
         """Return when these threads were last deleted, those that were not long ago."""
-        found = await self._run(partial(self._execute, deletions.last_deletions(thread_ids)))
+        found: list[DictRow] = []
+        for thread_id in thread_ids:  # one by one: on a cluster they are on different nodes
+            found += await self._run(partial(self._execute, deletions.last_deletions([thread_id])))
         return {row["thread_id"]: row["deleted_at"] for row in found}
 
     async def aget_delta_channel_history(

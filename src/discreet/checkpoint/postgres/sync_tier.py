@@ -140,7 +140,9 @@ class PostgresTier(PostgresSaver):
 
     def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
         """Return when these threads were last deleted, those that were not long ago."""
-        found = self._run(partial(self._execute, deletions.last_deletions(thread_ids)))
+        found: list[DictRow] = []
+        for thread_id in thread_ids:
+            found += self._run(partial(self._execute, deletions.last_deletions([thread_id])))
         return {row["thread_id"]: row["deleted_at"] for row in found}
 
     def get_delta_channel_history(
