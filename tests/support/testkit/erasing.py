@@ -50,7 +50,7 @@ class House:
     def __init__(self, storage, saver, tools=(), **options):
         self.storage, self.saver = storage, saver
         self.model = Says()
-        self.graph = build_graph(
+        self.built = build_graph(
             chat_model=self.model,
             memories=storage.memories,
             log=storage.log,
@@ -62,7 +62,8 @@ class House:
             preload=False,
             summarise="turn",
             **options,
-        ).compile(checkpointer=saver, store=storage.store)
+        )
+        self.graph = self.built.compile(checkpointer=saver, store=storage.store)
         self.erasures = Erasures(storage, settings=Settings(**PLAIN))
 
     async def say(self, text, *, user="ann", thread="t", **options):

@@ -46,7 +46,9 @@ class ErasurePages:
         try:
             scope = _scope_of(typed)
         except ValueError:
-            return self._show(visit, typed, status=422, error="Say what is meant: the days, the conversation, or the words.")
+            return self._show(
+                visit, typed, status=422, error="Say what is meant: the days, the conversation, or the words."
+            )
         user, erasures = self._browser(visit).user, erasures_of(self._services)
         if visit.form.get("seen") != "yes":
             return self._show(visit, typed, counts=await erasures.preview(user, scope))

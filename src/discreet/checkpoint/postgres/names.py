@@ -31,14 +31,16 @@ SELECT
     EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoints')
         AND EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoint_migrations') AS threads,
     EXISTS (SELECT FROM pg_class WHERE relnamespace = n.oid AND relname = 'checkpoint_spill') AS spill,
-    false AS by_role
+    false AS by_role,
+    s.number
 FROM unnest(current_schemas(false)) WITH ORDINALITY AS s(name, number)
 JOIN pg_namespace n ON n.nspname = s.name
 UNION ALL
-SELECT n.nspname::text, true, true, true
+SELECT n.nspname::text, true, true, true, NULL
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE p.proname = 'checkpoint_owner' AND n.nspname <> ALL (current_schemas(false))
     AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')
+ORDER BY number NULLS LAST
 """
 """The schemas of search_path in their order, and what is in them; then those in which `discreet roles` let this role use the tables:
 LangGraph may have made them in a schema that is named like their owner, which no other role has in its search_path."""

@@ -45,6 +45,7 @@ OVER = f"deleted_at <= now() - {_LIFE}"
 """Of a tombstone."""
 _LIVE = f"deleted_at > now() - {_LIFE}"
 
+
 def mark_of(user_key: UUID) -> str:
     """Return the thread_id of a tombstone that says when a user was erased last.
 

@@ -11,19 +11,24 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from testkit.boundaries import at_statement
 from testkit.conversations import ScriptedProvider, echo, talk
-from testkit.erasing import PLAIN, a_house, found
+from testkit.erasing import PLAIN, a_house, ask, found
 from testkit.keys import USER_KEYS
 
 from discreet.access.epochs import Beginning, begun
 from discreet.encryption import Keyring, make_key
 from discreet.errors import CheckpointError, InputError, UserErasedError
+from discreet.graph.middleware import MemoryMiddleware
+from discreet.graph.options import Options
 from discreet.ports import FixedSettings, RollingSummary, Round
 from discreet.redaction import Redactor
 from discreet.rights.erasure import Scope
 from discreet.settings import Settings
+from discreet.state.context import Context
 from discreet.state.memory_settings import MemorySettings
 from discreet.state.records import MemoryRecord, TurnRecord
 from discreet.storage.database.keys import digest
@@ -265,4 +270,22 @@ async def test_a_paused_turn_that_another_process_resumes_is_refused(database):
     async with a_house(database, keys=keys) as third:
         with suppress(*REFUSALS):
             await resumed(third, who)
+        assert found(database, who.word) == set()
+
+
+@pytest.mark.parametrize("graph", ["the template", "an agent"])
+async def test_a_turn_that_paused_under_another_checkpointer_is_refused_by_name(database, graph):
+    who = Who()
+    async with a_house(database) as house, a_house(database) as other:
+        house.graph = house.built.compile(checkpointer=InMemorySaver())
+        if graph == "an agent":
+            options = Options(memories=house.storage.memories, log=house.storage.log, preload=False)
+            middleware = [MemoryMiddleware(options, model=house.model)]
+            house.graph = create_agent(
+                house.model, [ask], middleware=middleware, checkpointer=InMemorySaver(), context_schema=Context
+            )
+        await pausing(house, who)
+        await other.erasures.erase(who.user, who.everything)
+        with pytest.raises(UserErasedError):
+            await resumed(house, who)
         assert found(database, who.word) == set()
