@@ -53,7 +53,8 @@ async def _run(dsn: str | None) -> None:
 
 async def _once(dsn: str | None, *, as_json: bool) -> int:
     settings = load_settings()
-    async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
+    opened = open_storage(dsn, settings=settings, maintained=False)  # what goes on beside it would do some of it unseen
+    async with opened as storage, make_worker(storage, settings) as worker:
         await Erasures(storage, settings=settings).resume()
         done = await worker.once()
         swept, unswept = await _swept(storage)
