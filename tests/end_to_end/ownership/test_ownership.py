@@ -15,7 +15,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
 from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
 from ownership_battery.sdk_calls import CALLS, ENDS
-from ownership_battery.things import begin_to_ask, end_a_run, make_things, part_of, post
+from ownership_battery.things import begin_to_ask, end_a_run, looks_at, make_things, part_of, post
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -110,6 +110,19 @@ async def test_an_export_is_whole_and_has_things_of_each_kind(ann, things):
     assert exported[-1]["data"]["unreadable"] == {}
     assert {line["kind"] for line in exported if things.word in str(line["data"])} >= {"memories", "items", "proposals"}
     assert {"threads", "delegations", "audit"} <= {line["kind"] for line in exported}
+
+
+async def test_an_erasure_leaves_nothing_of_hers_and_all_of_others(carol, untouched):
+    hers = await make_things(carol)
+    receipt = (await post(carol, "/memory/erasure", scope="all"))["receipt"]
+    assert receipt["counts"]["LangGraph server"] == {"assistants": 1, "crons": 2, "threads": 2}
+    for paths in looks_at(hers).values():
+        for path, body in paths:
+            answer = await (carol.get(path) if body is None else carol.post(path, json=body))
+            assert hers.word not in answer.text, path
+    exported = [json.loads(line) for line in (await carol.get("/memory/export")).text.splitlines()]
+    assert [line["kind"] for line in exported if hers.word in str(line["data"])] == []
+    await untouched.check()
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)

@@ -1,0 +1,55 @@
+"""Who is told of an erasure."""
+
+import logging
+from uuid import UUID
+
+from discreet.erased import Erased, on_erasure, tell
+
+ERASED = Erased(
+    user_key=UUID(int=7), threads=[UUID(int=1)], turns=[], key_of=lambda thread_id: UUID(int=int(thread_id))
+)
+
+
+class Listener:
+    """Notes what it hears."""
+
+    def __init__(self):
+        self.heard = []
+        on_erasure(self.hear)
+
+    def hear(self, erased):
+        """Hear at once."""
+        self.heard.append(erased)
+
+
+class Slow(Listener):
+    """Hears as a coroutine."""
+
+    async def hear(self, erased):
+        self.heard.append(erased)
+
+
+class Broken(Listener):
+    """Cannot hear."""
+
+    def hear(self, erased):
+        raise RuntimeError(f"{erased} is a secret")
+
+
+async def test_all_that_listen_are_told_though_one_fails(caplog):
+    caplog.set_level(logging.WARNING)
+    listeners = [Listener(), Broken(), Slow()]
+    await tell(ERASED)
+    assert [len(each.heard) for each in listeners] == [1, 0, 1]
+    assert [record.getMessage() for record in caplog.records] == ["erasure.not_heard cause=RuntimeError"]
+
+
+async def test_what_is_gone_is_not_told():
+    heard = Listener().heard
+    await tell(ERASED)
+    assert heard == []
+
+
+def test_a_thread_is_known_by_its_digest():
+    assert ERASED.has_thread("1")
+    assert not ERASED.has_thread("2")
