@@ -71,7 +71,8 @@ class Storage:
     """What a process needs of its database, while it is open."""
 
     pool: Pool
-    """Connections in autocommit with rows as dicts; LangGraph's own Postgres classes take it."""
+    """Connections in autocommit with rows as dicts. LangGraph's own Postgres classes take it where there is no row-level security
+    (docs/roles.md): they name no user, and make tables."""
     works_pool: Pool
     """The same as a role that sees all users; `pool` itself where one role does both, or none may."""
     read_pool: Pool | None = None
@@ -161,7 +162,9 @@ def wire(
     frequencies = TokenFrequencies(pool, keys=user_keys)
     everybody = works or pool  # a role that may not see all users is refused what is about them all
     reembedding = Reembedding(everybody, locks=locks, embeddings=embeddings, space=space, sealer=sealer)
-    large_users = LargeUsers(everybody, dsn=access.owner, space=space, limit=settings.large_user_memories)
+    large_users = LargeUsers(
+        everybody, dsn=access.owner, space=space, limit=settings.large_user_memories, searching=pool
+    )
     rules = SaveRules(space=space, memory_settings=memory_settings, sealer=sealer, keys=user_keys)
     memories = PostgresMemories(
         pool,

@@ -89,7 +89,9 @@ async def opened(dsn, dims=64, pool_size=4):
     async with open_storage(dsn, embeddings=StubEmbeddings(dims), settings=settings) as storage:
         await first_sum(storage)
         space = await register_space(storage.pool, StubEmbeddings(dims))
-        large_users = LargeUsers(storage.works_pool, dsn=storage.access.owner, space=space, limit=LIMIT)
+        large_users = LargeUsers(
+            storage.works_pool, dsn=storage.access.owner, space=space, limit=LIMIT, searching=storage.pool
+        )
         storage.memories._large_users = large_users
         yield storage, space, large_users
 

@@ -155,7 +155,7 @@ async def _applied(conn: AsyncConnection[Any], target: Target) -> str | None:
 
 
 def _left(there: Database) -> list[str]:
-    if there.may_mark_leakproof:
+    if there.may_mark_leakproof or not there.is_cluster:
         return []
     return [statement.as_string() for statement in leakproof(there.schema)]
 

@@ -15,9 +15,9 @@ from discreet.storage.database.roles.names import RoleNames
 NOBODY: Final = UUID(int=0)
 """Owner of what belongs to nobody: rows of a checkpointer that another saver stored, tombstones, entries about no user."""
 
-ALL = "SELECT, INSERT, UPDATE, DELETE"
+ALL: Final[LiteralString] = "SELECT, INSERT, UPDATE, DELETE"
 
-SHARED: Final[Mapping[str, str]] = {
+SHARED: Final[Mapping[str, LiteralString]] = {
     "migrations": "SELECT",
     "identity_key": "SELECT, INSERT",
     "embedding_space": "SELECT, INSERT, UPDATE",
@@ -98,7 +98,7 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     for table in there.tables:
         if table.of_users:
             yield Step(what=f"policies of {table.schema}.{table.name}", statements=[*_policies(table, there, names)])
-    if there.may_mark_leakproof:
+    if there.is_cluster and there.may_mark_leakproof:
         yield Step(what="indexes of words", statements=[*_leakproof(there)])
     yield Step(what="views", statements=[*_views(there, names)])
 
@@ -113,12 +113,8 @@ def _create(role: str) -> Composed:
     return SQL("CREATE ROLE {} NOLOGIN NOINHERIT").format(Identifier(role))
 
 
-def _grant(rights: str, table: Table, role: str) -> Composed:
-    return SQL("GRANT {} ON {} TO {}").format(SQL(_words(rights)), table.sql, Identifier(role))
-
-
-def _words(rights: str) -> LiteralString:
-    return rights
+def _grant(rights: LiteralString, table: Table, role: str) -> Composed:
+    return SQL("GRANT {} ON {} TO {}").format(SQL(rights), table.sql, Identifier(role))
 
 
 def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
@@ -178,15 +174,14 @@ def _policy(
 
 
 def _leakproof(there: Database) -> Iterator[SQL | Composed]:
-    """Let the indexes of words be used that users with many memories have.
+    """Let the indexes of words be used on a cluster, whose nodes can't look into them by a function of ours.
 
-    A condition that is not known to be free of side effects comes after the policy, one row after the other: from 0.3 to
-    168 ms of a search. Neither of these tells anything of the values that it is given.
+    A condition that is not known to be free of side effects comes after the policy, one row after the other. Neither of these tells
+    anything of the values that it is given.
     """
     for statement in leakproof(there.schema):
         yield statement
-        if there.is_cluster:
-            yield SQL("SELECT run_command_on_workers({})").format(Literal(statement.as_string()))
+        yield SQL("SELECT run_command_on_workers({})").format(Literal(statement.as_string()))
 
 
 def leakproof(schema: str) -> list[SQL | Composed]:
@@ -222,8 +217,8 @@ def _views(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
         yield SQL("CREATE OR REPLACE VIEW {} AS {}").format(view, SQL(query).format(schema=schema))
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.analyst))
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.backup))
-    if any(table.name == "delegation" for table in there.tables):
-        yield from _read_for(there.schema, names)
+    yield from _read_for(there.schema, names)
+    yield from _found_by_words(there.schema, names)
     for checkpoint_schema in sorted({table.schema for table in there.tables if table.name == "checkpoint_threads"}):
         yield from _owner_of_thread(checkpoint_schema, names)
 
@@ -242,6 +237,26 @@ RETURN coalesce(
     yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
     for role in (names.app, names.worker):
         yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(role))
+
+
+def _found_by_words(schema: str, names: RoleNames) -> Iterator[SQL | Composed]:
+    """Let the application look words of the user whom it names up in that user's index, see `large_users.search`."""
+    function = SQL("{}.found_by_words(integer[])").format(Identifier(schema))
+    yield SQL(
+        """
+CREATE OR REPLACE FUNCTION {schema}.found_by_words(places integer[]) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
+AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical, context) && $1',
+        {schema}.me()
+    ) USING places;
+END
+$$"""
+    ).format(schema=Identifier(schema))
+    yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
+    yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(names.app))
 
 
 def _read_for(schema: str, names: RoleNames) -> Iterator[SQL | Composed]:

@@ -44,6 +44,11 @@ memory takes 2 to 4 µs."""
 MAX_LIMIT = 50
 """Results that this can find: half of the nearest."""
 
+_HAS_WORDS: LiteralString = "discreet.token_places(m.lexical, m.context) && %(places)s::integer[]"
+_HAS_WORDS_APART: LiteralString = "m.entry_id IN (SELECT discreet.found_by_words(%(places)s::integer[]))"
+"""Where policies apply: they come before a condition that is not known to be free of side effects, which then uses no index
+(168 ms instead of 0.3). The function looks into the index as the owner, for the user whom the transaction names."""
+
 _CANDIDATES: LiteralString = """
 WITH tuned AS MATERIALIZED (
     SELECT set_config('hnsw.ef_search', '{visited}', true) AS ef_search
@@ -58,8 +63,7 @@ near AS MATERIALIZED (
 worded AS MATERIALIZED (
     SELECT m.user_key, m.entry_id, {scores}
     FROM discreet.memory m
-    WHERE m.user_key = {user_key}
-      AND discreet.token_places(m.lexical, m.context) && %(places)s::integer[]
+    WHERE m.user_key = {user_key} AND {has_words}
       AND (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
 {candidates} AS MATERIALIZED (
@@ -88,15 +92,18 @@ def build_large_search(
     space: EmbeddingSpace,
     fusion: Fusion,
     filters: MemoryFilters | None,
+    apart: bool = False,
 ) -> Search:
     """Return the search of the user with `user_key`, who has about so many `memories`; `filters` must be `servable`.
+
+    `apart`: whether row-level security applies to who searches.
 
     `parameters` are those of `build_search`, with a limit of at most `MAX_LIMIT`; `rarity` is that of the question's
     words, their inverse document frequency.
     """
     conditions, values = conditions_of(filters, held=False)
     given = {**parameters, **values, "places": rarest(rarity, memories), **FUSION_PARAMETERS}
-    return Search(statement=_statement(user_key, space, fusion, conditions), parameters=given)
+    return Search(statement=_statement(user_key, space, fusion, conditions, apart=apart), parameters=given)
 
 
 def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
@@ -120,7 +127,9 @@ def servable(filters: MemoryFilters | None) -> bool:
 
 
 @lru_cache(maxsize=200)
-def _statement(user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString) -> bytes:
+def _statement(
+    user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString, *, apart: bool
+) -> bytes:
     dims, covered = space.dims, space.covered
     cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
     literals = {
@@ -129,6 +138,7 @@ def _statement(user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions
         "nearest": NEAREST,
         "worded": MOST_WORDED,
         "conditions": conditions,
+        "has_words": _HAS_WORDS_APART if apart else _HAS_WORDS,
         "visited": VISITED_WITH_FILTER if conditions else NEAREST,
     }
     columns = {"scores": f"{cosine}, {BM25}"}

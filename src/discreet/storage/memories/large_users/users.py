@@ -14,7 +14,7 @@ from uuid import UUID
 
 from discreet.driver_errors import storage_errors
 from discreet.erased import Erased, on_erasure
-from discreet.storage.database.connecting.connection import connect
+from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.target import Target
 from discreet.storage.database.leases import LARGE_USERS, job_lease
@@ -42,9 +42,17 @@ save write into it."""
 class LargeUsers:
     """Knows who has indexes of their own, and keeps those in step with how many memories users have."""
 
-    def __init__(self, pool: Pool, *, dsn: str | Target, space: EmbeddingSpace, limit: int) -> None:
-        """Use `pool`, whose owner closes it after this; indexes are built on connections to `dsn` apart from it."""
+    def __init__(
+        self, pool: Pool, *, dsn: str | Target, space: EmbeddingSpace, limit: int, searching: Pool | None = None
+    ) -> None:
+        """Use `pool`, whose owner closes it after this; indexes are built on connections to `dsn` apart from it.
+
+        `searching` is the pool of those who search, if it is another.
+        """
         self._pool = pool
+        self._searching = searching or pool
+        self.apart = False
+        """Whether row-level security applies to those who search, on one server."""
         self._dsn = dsn
         self._space = space
         self._limit = limit
@@ -69,6 +77,8 @@ class LargeUsers:
             whole = {index for name, valid in found.items() if valid and (index := index_named(name)) is not None}
             keys = {i.user_key for i in whole if i.holds == "words" and Index(i.user_key, self._space.key) in whole}
             users = await self._users() if keys else []
+            async with self._searching.connection() as conn:
+                self.apart = isinstance(conn, StorageConnection) and conn.row_security and not conn.is_cluster
         self._known = {user.user_key: user for user in users if user.user_key in keys}
 
     async def keep(self) -> None:
