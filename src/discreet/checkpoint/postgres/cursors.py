@@ -13,7 +13,8 @@ from psycopg.sql import SQL, Literal
 
 from discreet.checkpoint.postgres.names import IN_SIGHT, RowSecurity, Tables, qualify, with_schema
 from discreet.checkpoint.postgres.routing import route
-from discreet.checkpoint.postgres.row_security import HAND_ON, IS_IN_FORCE, finding, telling, told_by
+from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, finding, telling, told_by
+from discreet.row_security import HAND_ON
 
 
 class AsyncTableCursor(AsyncCursor[Any]):

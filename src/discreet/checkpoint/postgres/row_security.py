@@ -12,22 +12,18 @@ from uuid import UUID
 
 from discreet.checkpoint.postgres.names import quoted
 from discreet.checkpoint.postgres.routing import OF_THREAD
+from discreet.row_security import SEES_EVERYBODY
 
-IS_IN_FORCE = """
-SELECT row_security_active(c.oid) AND NOT EXISTS (
-    SELECT FROM pg_policy p
-    WHERE p.polrelid = c.oid AND p.polname IN ('owner', 'worker')
-      AND EXISTS (SELECT FROM unnest(p.polroles) AS r (oid) WHERE pg_has_role(r.oid, 'USAGE'))
-) AS in_force, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS cluster
+IS_IN_FORCE = f"""
+SELECT
+    row_security_active(c.oid) AND NOT {SEES_EVERYBODY.format(table="c.oid")} AS in_force,
+    EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS cluster
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname = 'checkpoints'
-"""
+"""  # noqa: S608  # a constant
 """Whether policies apply to this role, and on what. No row while there are no tables."""
 
 _NAME = "SELECT set_config('discreet.user_key', array_to_string({schema}.checkpoint_owner(%(thread)s, %(otherwise)s) || %(also)s::uuid[], ','), true)"
-HAND_ON = "SET LOCAL citus.propagate_set_commands = 'local'"
-"""Has a cluster hand on to its nodes what SET LOCAL sets."""
-
 FIND = "SELECT array_to_string({schema}.checkpoint_owner(%(thread)s, %(otherwise)s) || %(also)s::uuid[], ',') AS users"
 """For a cluster, which hands on no parameter but one that is set by a statement of its own, SET LOCAL."""
 

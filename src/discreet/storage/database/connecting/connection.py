@@ -32,20 +32,17 @@ from psycopg.types import TypeInfo
 from discreet.access.actor import current_delegate
 from discreet.errors import UnsupportedServerError
 from discreet.leases import is_pooled, note_server_process
+from discreet.row_security import SEES_EVERYBODY
 from discreet.storage.database.connecting.names import Names
 from discreet.storage.database.connecting.row_security import Users, telling, telling_cluster, users_of
 from discreet.storage.database.connecting.target import Target, target_of
 from discreet.storage.database.connecting.times import UtcLoader
 
-_LOOK: LiteralString = """
+_LOOK: LiteralString = f"""
 SELECT pg_backend_pid() AS process, n.nspname AS schema, t.typname AS name, t.oid, t.typarray AS array,
        pg_type_is_visible(t.oid) AS visible,
        row_security_active(u.oid) AS row_security,
-       EXISTS (
-           SELECT FROM pg_policy p
-           WHERE p.polrelid = u.oid AND p.polname IN ('owner', 'worker')
-             AND EXISTS (SELECT FROM unnest(p.polroles) AS r (oid) WHERE pg_has_role(r.oid, 'USAGE'))
-       ) AS sees_everybody,
+       {SEES_EVERYBODY.format(table="u.oid")} AS sees_everybody,
        EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS cluster,
        (
            SELECT r.rolname::text FROM pg_policy p JOIN pg_roles r ON r.oid = ANY (p.polroles)
@@ -56,7 +53,7 @@ LEFT JOIN pg_class u ON u.relname = 'users' AND u.relnamespace = (SELECT oid FRO
 LEFT JOIN pg_extension e ON e.extname = 'vector'
 LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
 LEFT JOIN pg_type t ON t.typnamespace = e.extnamespace AND t.typname IN ('vector', 'halfvec', 'sparsevec')
-"""
+"""  # noqa: S608  # a constant of ours
 """One round trip, and the same whatever search_path is: one row a type of pgvector, one of NULLs where it is not made."""
 
 CANCEL_SECONDS = 1.0

@@ -14,6 +14,8 @@ from uuid import UUID
 
 from psycopg.sql import SQL, Composed, Literal
 
+from discreet.row_security import HAND_ON
+
 Users = frozenset[UUID]
 """Those whose rows a statement is about."""
 
@@ -21,9 +23,6 @@ _NAME_ONE: LiteralString = "SELECT set_config('discreet.user_key', %s, true)"
 _NAME_ONE_AGAIN: LiteralString = "SELECT set_config('role', 'none', true), set_config('discreet.user_key', %s, true)"
 _NAME_FOR_DELEGATE: LiteralString = "SELECT discreet.read_for(%s, %s)"
 _NAME_SEVERAL: LiteralString = "SELECT set_config('role', {role}, true), set_config('discreet.user_key', %s, true)"
-
-
-HAND_ON: LiteralString = "SET LOCAL citus.propagate_set_commands = 'local'"
 
 
 class Message(NamedTuple):
