@@ -211,7 +211,7 @@ class PostgresMemories:
         }
         filters = filters and redacted_filters(filters, self._redactor)
         large = self._large_users and self._large_users.find(user_key)
-        if large and servable(filters) and limit <= MAX_LIMIT:
+        if self._large_users and large and servable(filters) and limit <= MAX_LIMIT:
             return build_large_search(
                 parameters,
                 rarity,
@@ -220,6 +220,7 @@ class PostgresMemories:
                 space=space,
                 fusion=self._fusion,
                 filters=filters,
+                apart=self._large_users.apart,
             )
         return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters, few=few)
 
