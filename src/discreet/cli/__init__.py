@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
+from discreet.cli import audit_commands, retention_commands, rights_commands, settings_commands
+from discreet.cli.options import AS_JSON, DATABASE, SINCE
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -19,73 +19,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-SINCE = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
-
-
-audit_app = typer.Typer(
-    name="audit", help="Verify the audit trail, read it, and keep its seals elsewhere.", no_args_is_help=True
-)
-app.add_typer(audit_app)
-
-WHOSE = typer.Option(help="Of this person alone: the user_id that your application gives.", metavar="USER")
-WHOSE_KEY = typer.Option(help="Of this person alone: their key, as the trail has it.", metavar="UUID")
-IS_SUBJECT = typer.Option("--subject", help="USER is a caller of a server, as their tokens or API keys name them.")
-TRAIL_DSN = typer.Option(
-    help="Default: DISCREET_POSTGRES_WORKER_DSN, else DISCREET_POSTGRES_DSN, else the embedded server."
-)
-
-
-@audit_app.command("verify")
-def verify_audit(
-    *,
-    user: Annotated[str | None, WHOSE] = None,
-    user_key: Annotated[UUID | None, WHOSE_KEY] = None,
-    subject: Annotated[bool, IS_SUBJECT] = False,
-    anchor: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE", help="Seals that were kept elsewhere must be there; may be given for several files."
-        ),
-    ] = None,
-    dsn: Annotated[str | None, TRAIL_DSN] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Find what was changed, removed, put there or moved. Exit code 1 if something was."""
-    from discreet.cli.audit import run_verify
-
-    code = run_verify(dsn, user=user, user_key=user_key, subject=subject, anchors=anchor or (), as_json=as_json)
-    raise typer.Exit(code)
-
-
-@audit_app.command("export")
-def export_audit(
-    *,
-    user: Annotated[str | None, WHOSE] = None,
-    user_key: Annotated[UUID | None, WHOSE_KEY] = None,
-    subject: Annotated[bool, IS_SUBJECT] = False,
-    since: Annotated[datetime | None, typer.Option(help="From this day or time on (UTC).", formats=SINCE)] = None,
-    until: Annotated[datetime | None, typer.Option(help="Before this day or time (UTC).", formats=SINCE)] = None,
-    dsn: Annotated[str | None, TRAIL_DSN] = None,
-) -> None:
-    """Print entries as JSON Lines: who did what to whose data, when, by which request."""
-    from discreet.cli.audit import run_export
-
-    run_export(dsn, user=user, user_key=user_key, subject=subject, since=since, until=until)
-
-
-@audit_app.command("anchor")
-def anchor_audit(
-    file: Annotated[Path | None, typer.Option(help="Add a line to this file.")] = None,
-    url: Annotated[str | None, typer.Option(help="Post it as JSON to this address.")] = None,
-    dsn: Annotated[str | None, TRAIL_DSN] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Seal the trail as it is now and keep the seal elsewhere. Default: where the settings say."""
-    from discreet.cli.audit import run_anchor
-
-    run_anchor(dsn, file=file, url=url, as_json=as_json)
 
 
 @app.command()
@@ -128,144 +61,13 @@ def dev(
 
 @app.command()
 def doctor(
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    dsn: Annotated[str | None, DATABASE] = None,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Check the settings and what they name. Nothing is changed. Exit code 1 if something is wrong."""
     from discreet.cli.doctor import run_doctor
 
     raise typer.Exit(run_doctor(dsn, as_json=as_json))
-
-
-@app.command()
-def erase(
-    *,
-    user: Annotated[str | None, typer.Option(help="Whose: the user_id that your application gives.")] = None,
-    subject: Annotated[bool, IS_SUBJECT] = False,
-    recent: Annotated[bool, typer.Option("--recent", help="Only what is of the last days.")] = False,
-    days: Annotated[float, typer.Option(help="With --recent: how many.", min=0)] = 7,
-    thread: Annotated[
-        str | None, typer.Option(help="Only this thread and what came of it; without --user one that names no user.")
-    ] = None,
-    memory: Annotated[UUID | None, typer.Option(help="Only this memory and what tells it.")] = None,
-    said: Annotated[
-        str | None,
-        typer.Option(help="Only what tells this, with the turns that it was said in; - reads standard input."),
-    ] = None,
-    in_depth: Annotated[
-        bool, typer.Option("--in-depth", help="With --memory: the turns that it was said in, too.")
-    ] = False,
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LABELS", help="Of the store, theirs with all below: labels with periods; several times."),
-    ] = None,
-    checkpoint_schema: Annotated[str | None, typer.Option(metavar="NAME", help="schema= of the checkpointer.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count, by place and kind.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    receipt: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the receipt goes.")] = None,
-    dsn: Annotated[str | None, DATABASE] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Erase all that is kept of a user, or a part of it, and print a signed receipt. Exit code 1 if nobody said yes."""
-    from discreet.cli.erase import run_erase
-
-    code = run_erase(
-        dsn,
-        user,
-        subject=subject,
-        recent_days=days if recent else None,
-        thread=thread,
-        memory=memory,
-        said="" if in_depth and said is None else said,
-        namespaces=namespace or (),
-        checkpoint_schema=checkpoint_schema,
-        dry_run=dry_run,
-        yes=yes,
-        receipt_file=receipt,
-        as_json=as_json,
-    )
-    raise typer.Exit(code)
-
-
-@app.command("verify-erasure")
-def verify_erasure(
-    receipt: Annotated[Path, typer.Argument(help="As `discreet erase` or the API returned it.")],
-    *,
-    user: Annotated[str | None, typer.Option(help="Whose it was, to look for their keys in Redis too.")] = None,
-    subject: Annotated[bool, IS_SUBJECT] = False,
-    canary: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="A word that only they said; several times.")
-    ] = None,
-    log: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A log, or a folder to be looked through; several times.")
-    ] = None,
-    dsn: Annotated[str | None, DATABASE] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Check a receipt, and search all tables, Redis, files and logs for what should be gone. Exit code 1 if something is left."""
-    from discreet.cli.erase import run_verify_erasure
-
-    code = run_verify_erasure(
-        dsn, receipt, user=user, subject=subject, canaries=canary or (), files=log or (), as_json=as_json
-    )
-    raise typer.Exit(code)
-
-
-@app.command()
-def moments(
-    delete: Annotated[UUID | None, typer.Option(metavar="ENTRY_ID", help="Delete this one.")] = None,
-    dsn: Annotated[str | None, DATABASE] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List important moments that stay of people who were erased, without anything that says whose they were."""
-    from discreet.cli.erase import run_moments
-
-    raise typer.Exit(run_moments(dsn, delete=delete, as_json=as_json))
-
-
-@app.command()
-def export(
-    *,
-    user: Annotated[str, typer.Argument(help="Whose: the user_id that your application gives.", metavar="USER")],
-    subject: Annotated[
-        bool, typer.Option("--subject", help="USER is a caller of a server, as their tokens or API keys name them.")
-    ] = False,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR|-", help="A new folder, or - for one stream. Default: discreet-export-<pseudonym>."),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an export into DIR was broken off.")] = False,
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A.B", help="Items of the store below this namespace are theirs too; may be given for several."
-        ),
-    ] = None,
-    checkpoint_schema: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="schema= of the checkpointer. Default: where it finds its tables itself."),
-    ] = None,
-    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors of memories.")] = False,
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
-) -> None:
-    """Export everything that is kept of a user, as JSON lines. Exit code 1 if something of it can't be read."""
-    if out == "-" and (resume or as_json):
-        raise typer.BadParameter("--resume and --json go with a folder. A stream ends with its manifest.")
-    from discreet.cli.export import run_export
-
-    code = run_export(
-        dsn,
-        user,
-        subject=subject,
-        out=out,
-        resume=resume,
-        namespaces=namespace or (),
-        checkpoint_schema=checkpoint_schema,
-        vectors=vectors,
-        as_json=as_json,
-    )
-    raise typer.Exit(code)
 
 
 @app.command()
@@ -280,8 +82,8 @@ def extract(
     model: Annotated[
         str | None, typer.Option(help="Chat model as provider:model, or offline. Default: as the settings say.")
     ] = None,
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    dsn: Annotated[str | None, DATABASE] = None,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Extract facts from a user's conversations now. Exit code 1 if a prompt got no answer."""
     from discreet.cli.extract import run_extract
@@ -327,7 +129,7 @@ def migrate(
         bool,
         typer.Option("--distribute", help="Spread the tables over the nodes of a Citus cluster; DSN: its coordinator."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Bring all tables up to date: those of memory, LangGraph's, and the checkpointer's."""
     from discreet.cli.migrate import run_check, run_migrate
@@ -366,8 +168,8 @@ def redact(
 
 @app.command()
 def reembed(
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    dsn: Annotated[str | None, DATABASE] = None,
+    as_json: Annotated[bool, AS_JSON] = False,
     reindex: Annotated[bool, typer.Option("--reindex", help="Rebuild the search index afterwards.")] = False,
 ) -> None:
     """Embed all memories by the embedding model of the settings. Exit code 1 if some are left."""
@@ -378,12 +180,12 @@ def reembed(
 
 @app.command()
 def rekey(
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    dsn: Annotated[str | None, DATABASE] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what is under which key, and move nothing.")
     ] = False,
     reindex: Annotated[bool, typer.Option("--reindex", help="Rebuild the search index afterwards.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Seal what is plain and move what is sealed to the newest key. Exit code 1 if something is lost or left."""
     from discreet.cli.rekey import run_rekey
@@ -400,7 +202,7 @@ def roles(
     dsn: Annotated[
         str | None, typer.Option(help="Default: DISCREET_POSTGRES_OWNER_DSN, else DISCREET_POSTGRES_DSN.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Have the database keep users apart: roles with no more rights than they need, and row-level security."""
     from discreet.cli.roles import run_roles
@@ -408,111 +210,10 @@ def roles(
     run_roles(dsn, prefix=prefix, apply=apply, as_json=as_json)
 
 
-retention_app = typer.Typer(name="retention", help="See how long what is kept, and let go of what was kept so long.")
-app.add_typer(retention_app)
-
-
-@retention_app.callback(invoke_without_command=True)
-def retention(context: typer.Context) -> None:
-    """See how long what is kept, and let go of what was kept so long."""
-    if context.invoked_subcommand is None:
-        show_retention()
-
-
-@retention_app.command("show")
-def show_retention(
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show for how long each kind is kept, and whether the database, the environment or a default says so."""
-    from discreet.cli.retention import run_show
-
-    run_show(dsn, as_json=as_json)
-
-
-@retention_app.command("sweep")
-def sweep_retention(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go, and delete nothing.")] = False,
-    checkpoint_schema: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="schema= of the checkpointer. Default: where it finds its tables itself."),
-    ] = None,
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Delete now what servers and workers delete in the course of the next hours. It may be stopped and run again."""
-    from discreet.cli.retention import run_sweep
-
-    run_sweep(dsn, dry_run=dry_run, checkpoint_schema=checkpoint_schema, as_json=as_json)
-
-
-settings_app = typer.Typer(
-    name="settings", help="See and change settings of memory in the database, which servers follow while they run."
-)
-app.add_typer(settings_app)
-
-DATABASE = typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")
-
-
-@settings_app.callback(invoke_without_command=True)
-def settings(context: typer.Context) -> None:
-    """See and change settings of memory in the database, which servers follow while they run."""
-    if context.invoked_subcommand is None:
-        list_settings()
-
-
-@settings_app.command("list")
-def list_settings(
-    dsn: Annotated[str | None, DATABASE] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show what holds, and whether the database, the environment or a default says so."""
-    from discreet.cli.settings import run_list
-
-    run_list(dsn, as_json=as_json)
-
-
-@settings_app.command("set")
-def set_setting(
-    name: Annotated[str, typer.Argument(help="As `discreet settings list` shows it.")],
-    value: Annotated[str, typer.Argument(help="As JSON, or a text as it is.")],
-    dsn: Annotated[str | None, DATABASE] = None,
-) -> None:
-    """Set one. Servers follow within five seconds; an embedding model is taken when they start again."""
-    from discreet.cli.settings import run_set
-
-    run_set(dsn, name, value)
-
-
-@settings_app.command("unset")
-def unset_setting(
-    name: Annotated[str, typer.Argument(help="As `discreet settings list` shows it.")],
-    dsn: Annotated[str | None, DATABASE] = None,
-) -> None:
-    """Give one back to the environment."""
-    from discreet.cli.settings import run_unset
-
-    run_unset(dsn, name)
-
-
-@settings_app.command("history")
-def settings_history(
-    name: Annotated[str | None, typer.Option(help="Of this setting alone.")] = None,
-    limit: Annotated[int, typer.Option(help="Changes at most.", min=1)] = 50,
-    before: Annotated[int | None, typer.Option(help="Those before the change of this number.", min=1)] = None,
-    dsn: Annotated[str | None, DATABASE] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
-) -> None:
-    """Show who changed what when, newest first."""
-    from discreet.cli.settings import run_history
-
-    run_history(dsn, name=name, limit=limit, before=before, as_json=as_json)
-
-
 @app.command()
 def status(
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    dsn: Annotated[str | None, DATABASE] = None,
+    as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Show what background memory has to do: sessions that are due, batches, workers, proposals."""
     from discreet.cli.status import run_status
@@ -547,7 +248,7 @@ def upgrade(
 @app.command()
 def worker(
     once: Annotated[bool, typer.Option("--once", help="Do what can be done now, then end.")] = False,
-    dsn: Annotated[str | None, typer.Option(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    dsn: Annotated[str | None, DATABASE] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
 ) -> None:
     """Extract facts and summarise sessions in the background. Any number may run; Ctrl-C or SIGTERM stops one.
@@ -559,6 +260,14 @@ def worker(
     from discreet.cli.worker import run_worker
 
     raise typer.Exit(run_worker(dsn, once=once, as_json=as_json))
+
+
+for group in (audit_commands.audit_app, retention_commands.retention_app, settings_commands.settings_app):
+    app.add_typer(group)
+app.command()(rights_commands.erase)
+app.command("verify-erasure")(rights_commands.verify_erasure)
+app.command()(rights_commands.moments)
+app.command()(rights_commands.export)
 
 
 def main() -> None:
