@@ -420,7 +420,7 @@ class PostgresMemories:
     async def _locked(self, user_key: UUID, *, dry_run: bool = False) -> AsyncIterator[Cursor]:
         """Yield a cursor in a transaction that keeps other writers of the user waiting; with `dry_run` it is undone."""
         with storage_errors():
-            async with self._locks.locked([user_key]) as locked:
+            async with self._locks.locked([user_key], adds=False) as locked:
                 yield locked.cursor
                 if dry_run:
                     raise Rollback

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -15,7 +16,9 @@ from discreet.errors import ReceiptError
 from discreet.rights.erasure import Receipt, Scope
 from discreet.rights.erasure.verifying import verify
 from discreet.settings import Settings
-from discreet.state.records import MemoryRecord
+from discreet.state.records import MemoryFilters, MemoryRecord
+from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.memories.spaces.reembed_user import settle_user
 
 ANN = USER_KEYS.of_user("ann")
 
@@ -69,6 +72,23 @@ async def test_what_is_left_is_found(house, receipt, database, name):
             connection.execute(statement)
     left = await look(house, receipt, canaries=["zebrafinch"])
     assert [(place, what) for place, what in left if place.endswith(where[0]) and what == where[1]]
+
+
+LATE = {
+    "the end of a re-embedding": lambda storage: settle_user(UserLocks(storage.pool), ANN, space_key=1),
+    "a deletion": lambda storage: storage.memories.delete("ann", uuid4()),
+    "a deletion of many": lambda storage: storage.memories.delete_many("ann", MemoryFilters()),
+    "a memory forgotten": lambda storage: storage.memories.forget("ann", uuid4()),
+    "a text forgotten": lambda storage: storage.memories.forget("ann", "zebrafinch"),
+    "feedback": lambda storage: storage.memories.add_feedback("ann", uuid4(), {"helpful": True}),
+}
+"""Comes after the erasure, and adds nothing."""
+
+
+@pytest.mark.parametrize("work", LATE)
+async def test_what_adds_nothing_leaves_no_key(house, receipt, work):
+    await LATE[work](house.storage)
+    assert await look(house, receipt) == set()
 
 
 async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path):

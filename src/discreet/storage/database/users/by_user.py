@@ -36,7 +36,7 @@ async def delete_by_user(
             rows = await (await cursor.execute(find, {**given, "after": after, "batch": batch})).fetchall()
         for user_key in dict.fromkeys(row["user_key"] for row in rows):
             try:
-                async with locks.locked([user_key], wait_seconds=0) as locked:
+                async with locks.locked([user_key], adds=False, wait_seconds=0) as locked:
                     gone = await delete(locked.cursor, user_key)
             except UserBusyError:
                 logger.info("retention.user_not_swept cause=busy")

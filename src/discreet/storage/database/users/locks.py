@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,7 +12,7 @@ from uuid import UUID
 from discreet.errors import UserBusyError
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.epochs import began_under
-from discreet.storage.database.users.users import Cursor, lock_user, make_user
+from discreet.storage.database.users.users import Cursor, lock_known_user, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
 
 MAX_WAITING = 100
@@ -51,11 +51,13 @@ class UserLocks:
         user_keys: Iterable[UUID],
         *,
         epoch: int | Mapping[UUID, int] | None = None,
+        adds: bool = True,
         wait_seconds: float = WAIT_SECONDS,
     ) -> AsyncIterator[Locked]:
         """Yield a transaction that has these users locked.
 
         `epoch`: under which the work began, for all of them or by user; else that of the turn which this is done in, if it is.
+        Users who are new are made, unless the work `adds` nothing: of somebody who was erased that would leave a row.
 
         Raises:
             UserBusyError: `MAX_WAITING` wait for one of them already, those before took `LINE_SECONDS`, or another process
@@ -68,7 +70,12 @@ class UserLocks:
         async with AsyncExitStack() as held:
             for user_key in in_order:
                 await held.enter_async_context(self._line(user_key))
-            yield await self._lock(held, in_order, epochs, wait_seconds)
+            async for _ in attempts(wait_seconds):
+                if (locked := await self._try(held, epochs, adds=adds)) is not None:
+                    break
+            else:
+                raise UserBusyError(max(self._present[user_key] for user_key in in_order) - 1)
+            yield locked
 
     @asynccontextmanager
     async def _line(self, user_key: UUID) -> AsyncIterator[None]:
@@ -92,34 +99,28 @@ class UserLocks:
             if not self._present[user_key]:
                 del self._present[user_key], self._lines[user_key]
 
-    async def _lock(
-        self, held: AsyncExitStack, user_keys: Sequence[UUID], epochs: Mapping[UUID, int | None], wait_seconds: float
-    ) -> Locked:
-        """Take the locks of the rows, in a transaction that `held` ends."""
-        async for _ in attempts(wait_seconds):
-            if (locked := await self._try(held, user_keys, epochs)) is not None:
-                return locked
-        raise UserBusyError(max(self._present[user_key] for user_key in user_keys) - 1)
+    async def _try(self, held: AsyncExitStack, epochs: Mapping[UUID, int | None], *, adds: bool) -> Locked | None:
+        """Lock all of `epochs` in their order, in a transaction that `held` ends, those who are new once they are made.
 
-    async def _try(
-        self, held: AsyncExitStack, user_keys: Sequence[UUID], epochs: Mapping[UUID, int | None]
-    ) -> Locked | None:
-        """Lock all of them, those who are new once they are made; None, and no connection kept, if that can't be now."""
+        None, and no connection kept, if that can't be now.
+        """
+        lock = lock_user if adds else lock_known_user
         async with AsyncExitStack() as opened:
             conn = await opened.enter_async_context(self._pool.connection())
             cursor = await opened.enter_async_context(conn.cursor(binary=True))
-            for may_be_new in (True, False):
+            for may_be_new in (True, False) if adds else (False,):
                 memories: dict[UUID, int] = {}
                 async with AsyncExitStack() as begun:
                     await begun.enter_async_context(conn.transaction())
-                    for user_key in user_keys:
-                        if (found := await lock_user(cursor, user_key, epoch=epochs[user_key])) is None:
+                    for user_key, epoch in epochs.items():
+                        if (found := await lock(cursor, user_key, epoch=epoch)) is None:
                             break
                         memories[user_key] = found
                     else:
                         await opened.enter_async_context(begun.pop_all())
                         await held.enter_async_context(opened.pop_all())
                         return Locked(cursor, memories)
-                for user_key in user_keys[len(memories) :] if may_be_new else ():
-                    await make_user(cursor, user_key, epoch=epochs[user_key])
+                for user_key, epoch in epochs.items() if may_be_new else ():
+                    if user_key not in memories:
+                        await make_user(cursor, user_key, epoch=epoch)
         return None

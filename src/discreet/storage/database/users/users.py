@@ -63,6 +63,19 @@ FOR SHARE OF u SKIP LOCKED FOR NO KEY UPDATE OF m SKIP LOCKED
 """A statement of its own before all others: the next one's snapshot has what the previous holder committed. Without it 16
 writers of 5 equal facts made 40 rows. It doesn't wait, so that nobody does with a connection in hand."""
 
+_LOCK_EMPTY: LiteralString = """
+WITH held AS MATERIALIZED (
+    SELECT user_key FROM discreet.users WHERE user_key = %(user_key)s FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT u.epoch,
+    EXISTS (SELECT FROM held) AND NOT EXISTS (
+        SELECT FROM discreet.user_memories m WHERE m.user_key = %(user_key)s
+    ) AS is_held
+FROM discreet.users u
+WHERE u.user_key = %(user_key)s
+"""
+"""Lock somebody who has no memories by their own row, which whoever makes some holds FOR SHARE."""
+
 Cursor = AsyncCursor[dict[str, Any]]
 
 
@@ -73,6 +86,21 @@ async def lock_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None)
     """
     row = await (await cursor.execute(_LOCK, {"user_key": user_key, "epoch": epoch})).fetchone()
     return None if row is None else row["memories"]
+
+
+async def lock_known_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> int | None:
+    """Do as `lock_user` for work that adds nothing, and make nobody: who is new or was erased has no memories.
+
+    Raises:
+        UserErasedError: Theirs was erased after the work of `epoch` began.
+    """
+    if (found := await lock_user(cursor, user_key, epoch=epoch)) is not None:
+        return found
+    row = await (await cursor.execute(_LOCK_EMPTY, {"user_key": user_key})).fetchone()
+    if row is None:
+        return 0
+    _check_epoch(row["epoch"], epoch)
+    return 0 if row["is_held"] else None
 
 
 async def make_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> None:
@@ -132,5 +160,10 @@ async def _make(cursor: Cursor, given: Mapping[str, Any]) -> None:
         UserErasedError: They have another epoch.
     """
     found = await (await cursor.execute(_MAKE, given)).fetchone()
-    if found is not None and given["epoch"] not in (None, found["epoch"]):
+    if found is not None:
+        _check_epoch(found["epoch"], given["epoch"])
+
+
+def _check_epoch(epoch: int, began: int | None) -> None:
+    if began not in (None, epoch):
         raise UserErasedError

@@ -67,13 +67,14 @@ async def move_rows(
         UserErasedError: The user was erased since they were read.
     """
     updates = [{**row, **vector_columns(vector), "space_key": space_key} for row, vector in moved]
-    async with locks.locked([user_key], epoch=min((row["epoch"] for row, _ in moved), default=None)) as locked:
+    epoch = min((row["epoch"] for row, _ in moved), default=None)
+    async with locks.locked([user_key], epoch=epoch, adds=False) as locked:
         await locked.cursor.executemany(_MOVE, updates)
         return locked.cursor.rowcount
 
 
 async def settle_user(locks: UserLocks, user_key: UUID, *, space_key: int) -> bool:
     """Note that all memories of a user are in the space, if that is so."""
-    async with locks.locked([user_key]) as locked:
+    async with locks.locked([user_key], adds=False) as locked:
         await locked.cursor.execute(_SETTLE, {"user_key": user_key, "space_key": space_key})
         return locked.cursor.rowcount == 1
