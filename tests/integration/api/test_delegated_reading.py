@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -140,6 +141,21 @@ async def test_what_a_delegate_reads_is_in_the_audit_trail_and_what_one_reads_on
     read = [row["actor"] for row in rows if row["action"] == "memory.read"]
     assert read == [authenticator.identity("carl")] * 3
     assert [row["action"] for row in rows].count("delegation.grant") == 1
+
+
+async def test_what_a_delegate_finds_counts_as_no_hit(client_of, entry, storage, authenticator):
+    await client_of("ann").post("/memory/delegations", json={"delegate_id": "carl"})
+    for subject in ("carl", "ann", "carl"):
+        asked = client_of(subject).post("/memory/search", json={"q": WORD, "user_id": "ann"})
+        found = await asyncio.create_task(asked)  # each request in a context of its own, as on a server
+        assert str(entry.entry_id) in found.text
+    await storage.memories.close()  # which writes what was counted
+    given = {"user_key": storage.background.key_of(authenticator.identity("ann"))}
+    async with storage.pool.connection() as conn:
+        rows = await (
+            await conn.execute("SELECT hits FROM discreet.memory_stats WHERE user_key = %(user_key)s", given)
+        ).fetchall()
+    assert [row["hits"] for row in rows] == [1]
 
 
 async def test_a_delegate_writes_nothing_and_exports_nothing(client_of, entry, storage, authenticator):

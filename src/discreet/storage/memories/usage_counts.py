@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import LiteralString
 from uuid import UUID
 
-from discreet.access.actor import beside_reading
+from discreet.access.actor import beside_reading, current_delegate
 from discreet.driver_errors import storage_errors
 from discreet.erased import Erased, on_erasure
 from discreet.errors import StorageError, StorageUnavailableError
@@ -51,7 +51,12 @@ class UsageCounts:
         on_erasure(self._forget)
 
     def add(self, found: Iterable[tuple[UUID, UUID]]) -> None:
-        """Count memories, given by the keys of their user and entry. Must be called on the event loop of the pool."""
+        """Count memories, given by the keys of their user and entry. Must be called on the event loop of the pool.
+
+        What a delegate finds is not counted: their reading changes nothing, and so nothing of what is evicted.
+        """
+        if current_delegate() is not None:
+            return
         self._hits.update(found)
         if self._hits:
             self._deferred.request()
