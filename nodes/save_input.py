@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from langchain_core.messages import BaseMessage, HumanMessage, RemoveMessage
 
@@ -65,7 +65,7 @@ def make_save_input(
 
     Raises, when the node runs:
         InputError: The message is empty, too large or of a type that can't be taken; `code` says which.
-        UserErasedError: The user was erased between the run's beginning and this.
+        UserErasedError: The user was erased between the run's beginning and this, or while the turn waited that it answers.
     """
     mask = mask or TurnMask()
     check = InputCheck(max_chars, max_media_bytes, messages_key)
@@ -75,6 +75,10 @@ def make_save_input(
         messages: Sequence[BaseMessage] = read(state, messages_key, ())
         try:
             run = describe_run(default_user=default_user)
+            if begins is not None and not messages:  # LangGraph begins a thread anew whose paused turn is to be resumed
+                await begins.check_run(
+                    run.user_id, run.thread_id or "", datetime.now(UTC) - timedelta(seconds=mask.pause)
+                )
             new = await taking.newest(messages, read(state, request_key))
         except InputError:
             await note_refused(mask, messages)

@@ -289,3 +289,28 @@ async def test_a_turn_that_paused_under_another_checkpointer_is_refused_by_name(
         with pytest.raises(UserErasedError):
             await resumed(house, who)
         assert found(database, who.word) == set()
+
+
+@pytest.mark.parametrize("answered", ["there", "elsewhere"])
+@pytest.mark.parametrize("scope", ["all", "the thread"])
+async def test_an_answer_to_a_turn_whose_thread_is_gone_is_refused_by_name(database, answered, scope):
+    who, keys = Who(), Keyring([make_key()])
+    async with a_house(database, keys=keys) as house, a_house(database, keys=keys) as other:
+        await pausing(house, who)
+        await other.erasures.erase(
+            who.user, who.everything if scope == "all" else Scope(name="thread", thread_id=who.thread)
+        )
+        with pytest.raises(UserErasedError):
+            await resumed(house if answered == "there" else other, who)
+        with pytest.raises(UserErasedError):
+            await house.say(Command(resume={"0" * 32: "yes"}), user=who.user, thread=who.thread)
+        with pytest.raises(InputError) as refused:
+            await house.say(" ", user=who.user, thread=who.thread)
+        assert refused.value.code == "input_empty"
+
+
+async def test_an_answer_where_nothing_was_erased_is_no_message(database):
+    async with a_house(database) as house:
+        with pytest.raises(InputError) as refused:
+            await house.say(Command(resume="yes"), thread="never spoken in")
+        assert refused.value.code == "input_empty"
