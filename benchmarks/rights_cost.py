@@ -3,7 +3,9 @@
     python benchmarks/rights_cost.py [--rounds 200]
 
 The server is embedded, each variant has a database of its own, and all of them do each operation in turn. Users have 500 memories of
-384 dims, of some 120 characters. Medians in ms, and the ratio to plain. At the end: how fast everything is moved to a new key.
+384 dims, of some 120 characters. Medians in ms, and the ratio to plain. Then how fast the audit trail is verified, and everything
+moved to a new key. At the end a whole turn, that of benchmarks/turn.py, the model apart, with and without the audit trail: exit code
+1 if it takes more than 5 % longer with it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import asyncio
 import base64
 import os
+import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -25,13 +28,21 @@ from statistics import median
 from urllib.parse import urlsplit
 
 import psycopg
+from comparing.database import Database
+from langchain_core.runnables import RunnableConfig
 from psycopg import sql
 from pydantic import SecretStr
+from turning.ours import our_graph
+from turning.talk import USER, ConstantTimeEmbeddings, questions
 
+from discreet.access.user_keys import load_user_keys
+from discreet.graph import drain
 from discreet.ports import KeyProvider
-from discreet.settings import Settings
+from discreet.settings import Settings, load_settings
+from discreet.state.context import Context
 from discreet.state.records import MemoryRecord, Provenance, TurnRecord
 from discreet.storage import Storage, open_storage
+from discreet.storage.audit.verifying import verify
 from discreet.storage.database.connecting.target import target_of
 from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import RoleNames, apply_roles
@@ -41,8 +52,13 @@ from discreet.testing import InMemoryKeys, StubEmbeddings
 
 USERS = [f"user {n}" for n in range(8)]
 MEMORIES = 500
+TURNS = 130
+MOST = 1.05
+"""Of a turn with the audit trail to one without."""
 NOW = datetime.now(UTC)
 FROM = Provenance(source="extraction", model="a-model", turns=["r1", "r2"])
+Times = defaultdict[tuple[str, str], list[float]]
+"""Milliseconds, by operation and variant."""
 _SIZES = "SELECT pg_table_size('discreet.memory'), pg_indexes_size('discreet.memory')"
 
 
@@ -139,10 +155,17 @@ async def make_roles(owner: str) -> tuple[str, str]:
     return app, worker
 
 
+async def timed(times: list[float], work: Awaitable[object]) -> None:
+    """Add how long `work` takes."""
+    start = time.perf_counter()
+    await work
+    times.append(1_000 * (time.perf_counter() - start))
+
+
 async def measure(server: str, rounds: int) -> None:
-    """Print a line an operation, then what moving everything takes."""
+    """Print a line an operation, then what verifying and moving everything takes."""
     keys = InMemoryKeys()
-    times: dict[str, defaultdict[str, list[float]]] = {name: defaultdict(list) for name in VARIANTS}
+    times: Times = defaultdict(list)
     async with AsyncExitStack() as opened:
         storages = {
             name: await opened.enter_async_context(filled(server, f"v_{name}", variant, keys))
@@ -154,22 +177,52 @@ async def measure(server: str, rounds: int) -> None:
             work = {name: operations(storages[name], number) for name in order}
             for operation in work[order[0]]:
                 for name in order:
-                    start = time.perf_counter()
-                    await work[name][operation]
-                    times[name][operation].append(1_000 * (time.perf_counter() - start))
-        show(times, rounds)
+                    await timed(times[operation, name], work[name][operation])
+        show(times, list(VARIANTS))
+        await verify_trail(storages["audit"])
         keys.rotate()
         await rekey("a rotation", storages["sealed"], keys)
         await rekey("sealing what is plain", storages["plain"], keys)
 
 
-def show(times: dict[str, defaultdict[str, list[float]]], rounds: int) -> None:
-    """Print medians, and ratios to plain."""
-    print(f"{'median of ' + str(rounds):16}" + "".join(f"{name:>16}" for name in times))
-    for operation, plain in times["plain"].items():
-        base = median(plain)
-        cells = [f"{median(each[operation]):9.2f} {median(each[operation]) / base:5.2f}x" for each in times.values()]
-        print(f"{operation:16}" + "".join(f"{cell:>16}" for cell in cells))
+async def measure_turns(server: str) -> float:
+    """Hold the same conversation with the audit trail and without, print a line, and return the ratio."""
+    times: Times = defaultdict(list)
+    names, drawn = ["plain", "audit"], Random(1)
+    async with AsyncExitStack() as opened:
+        graphs = {}
+        for name in names:
+            os.environ["DISCREET_AUDIT"] = str(VARIANTS[name].audit)
+            dsn = opened.enter_context(Database(server)).dsn
+            graphs[name] = await opened.enter_async_context(our_graph(dsn, ConstantTimeEmbeddings()))
+        order = list(names)
+        for number, text in enumerate(questions(TURNS)):
+            drawn.shuffle(order)
+            config: RunnableConfig = {"configurable": {"thread_id": f"{number // 10}"}}
+            for name in order:
+                said = {"messages": [("user", text)]}
+                turn = graphs[name].ainvoke(said, config, context=Context(user_id=USER))
+                await timed(times["a turn", name], turn)
+        await drain()
+    show(times, names)
+    return median(times["a turn", "audit"]) / median(times["a turn", "plain"])
+
+
+def show(times: Times, names: list[str]) -> None:
+    """Print medians, and ratios to the first of the names."""
+    print(f"{'median, ms':16}" + "".join(f"{name:>16}" for name in names))
+    for operation in dict.fromkeys(operation for operation, _ in times):
+        medians = [median(times[operation, name]) for name in names]
+        cells = "".join(f"{each:9.2f} {each / medians[0]:5.2f}x" for each in medians)
+        print(f"{operation:16}{cells}")
+
+
+async def verify_trail(storage: Storage) -> None:
+    """Print how long that takes."""
+    start = time.perf_counter()
+    report = await verify(storage.works_pool, key=load_user_keys(load_settings()).audit_key)
+    assert not report.found
+    print(f"{report.entries:,} entries verified in {time.perf_counter() - start:.2f} s")
 
 
 async def rekey(what: str, storage: Storage, keys: KeyProvider) -> None:
@@ -203,6 +256,8 @@ def main() -> None:
     os.environ.setdefault("DISCREET_IDENTITY_KEY", base64.b64encode(bytes(32)).decode())
     with tempfile.TemporaryDirectory() as folder, lease_server(Path(folder) / "server") as server:
         asyncio.run(measure(server, rounds))
+        ratio = asyncio.run(measure_turns(server))
+    sys.exit(ratio > MOST)
 
 
 if __name__ == "__main__":
