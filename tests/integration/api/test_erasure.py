@@ -92,6 +92,10 @@ async def test_nobody_erases_what_is_somebody_elses_but_an_administrator(client_
         {"scope": "said"},
         {"scope": "said", "text": "x", "entry_id": str(uuid4())},
         {"scope": "recent", "days": 0},
+        {"scope": "recent", "session_id": "t"},
+        {"scope": "all", "session_id": "t"},
+        {"scope": "thread", "session_id": "t", "text": "x"},
+        {"scope": "memory", "entry_id": str(uuid4()), "session_id": "t"},
         {"scope": "all", "more": 1},
     ],
 )

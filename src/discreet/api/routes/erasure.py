@@ -48,9 +48,14 @@ class ErasureRequest(BaseModel):
         Raises:
             InvalidRequestError: It doesn't say what is meant, or says two things.
         """
+        said: dict[str, object] = {
+            "name": self.scope,
+            "thread_id": self.session_id,
+            "entry_id": self.entry_id,
+            "text": self.text,
+        }
         if self.scope == "recent":
-            return Scope.recent(self.days)
-        said = {"name": self.scope, "thread_id": self.session_id, "entry_id": self.entry_id, "text": self.text}
+            said["since"] = Scope.recent(self.days).since
         try:
             return Scope.model_validate(said)
         except ValidationError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -31,6 +31,9 @@ SPILL: Final = "checkpoint_spill"
 
 TABLES: Final = ("checkpoints", "checkpoint_messages", "checkpoint_writes", "checkpoint_blobs", SPILL)
 """What a thread has rows in."""
+
+PAGE: Final = 100
+"""Threads that are looked up at a time."""
 
 _THREADS: Final = """
 SELECT thread_id FROM checkpoint_threads
@@ -101,10 +104,13 @@ class ThreadEraser(AsyncPostgresTier):
         self._there = await self._run(self._look)
         return THREADS in self._there
 
-    async def threads(self, user_key: UUID, *, after: str = "", limit: int) -> list[str]:
-        """Return at most `limit` threads of a user that come after one."""
-        found = await self._rows_of(_THREADS, {"user_key": user_key, "after": after, "limit": limit})
-        return [row["thread_id"] for row in found]
+    async def threads(self, user_key: UUID) -> AsyncIterator[str]:
+        """Yield a user's threads in their order, also while those that were yielded are erased."""
+        given: dict[str, Any] = {"user_key": user_key, "after": "", "limit": PAGE}
+        while found := await self._rows_of(_THREADS, given):
+            for row in found:
+                yield row["thread_id"]
+            given["after"] = found[-1]["thread_id"]
 
     async def belongs(self, thread_id: str, user_key: UUID) -> bool:
         """Tell whether a thread is a user's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +19,9 @@ from discreet.encryption import Keyring, associate, seal, unseal
 from discreet.ports import AuditLog, Key
 from discreet.rights.erasure.receipts import Counts, Receipt
 from discreet.rights.erasure.scopes import Plan, ScopeName
+from discreet.storage.background.statements import run
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
 
@@ -100,9 +102,9 @@ class Job:
 
     def add(self, place: str, counts: Mapping[str, int]) -> None:
         """Count what went."""
-        of_place = self.counts.setdefault(place, {})
         for kind, number in counts.items():
             if number:
+                of_place = self.counts.setdefault(place, {})
                 of_place[kind] = of_place.get(kind, 0) + number
 
     @property
@@ -111,7 +113,7 @@ class Job:
         return {
             "erasure_key": self.erasure_key,
             "user_key": self.user_key,
-            "counts": Jsonb({place: counts for place, counts in self.counts.items() if counts}),
+            "counts": Jsonb(self.counts),
             "threads": sorted(self.threads),
             "turns": sorted(self.turns),
             "seconds": LEASE_SECONDS,
@@ -159,30 +161,21 @@ class Jobs:
 
     async def left(self) -> AsyncIterator[Job]:
         """Take one after the other that nobody is at."""
-        with storage_errors():
-            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                found = await (await cursor.execute(_LEFT)).fetchall()
-                await cursor.execute(_TIDY)
+        found = await fetch(self._works, _LEFT)
+        await run(self._works, _TIDY, {})
         for each in found:
-            with storage_errors():
-                async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                    row = await (await cursor.execute(_CLAIM, {**each, "seconds": LEASE_SECONDS})).fetchone()
-            if row is not None:
+            for row in await fetch(self._works, _CLAIM, {**each, "seconds": LEASE_SECONDS}):
                 yield self._job(row)
 
     async def save(self, job: Job) -> None:
         """Note how far it is, and hold it on."""
-        with storage_errors():
-            async with self._pool.connection() as conn:
-                await conn.execute(_SAVE, job.row)
+        await run(self._pool, _SAVE, job.row)
 
     async def now(self) -> datetime:
         """Return the database's time."""
-        with storage_errors():
-            async with self._pool.connection() as conn:
-                row = await (await conn.execute(_NOW)).fetchone()
-        assert row is not None  # always one
-        return row["now"]  # type: ignore[no-any-return]  # timestamptz
+        [row] = await fetch(self._pool, _NOW)
+        now: datetime = row["now"]
+        return now
 
     async def done(self, job: Job, receipt: Receipt) -> None:
         """Note that it is done, with its receipt, and write it down in the audit trail."""
@@ -195,16 +188,12 @@ class Jobs:
 
     async def receipt(self, user_key: UUID, erasure_key: UUID) -> Receipt | None:
         """Return a receipt; None if there is none of that user and key."""
-        given = {"user_key": user_key, "erasure_key": erasure_key}
-        with storage_errors():
-            async with self._pool.connection() as conn:
-                row = await (await conn.execute(_RECEIPT, given)).fetchone()
-        return None if row is None else Receipt.model_validate(row["receipt"])
+        found = await fetch(self._pool, _RECEIPT, {"user_key": user_key, "erasure_key": erasure_key})
+        return Receipt.model_validate(found[0]["receipt"]) if found else None
 
     def _job(self, row: Mapping[str, Any]) -> Job:
         plan = Plan.model_validate_json(unseal(row["plan"], self._place(row["erasure_key"]), self._sealing))
-        lists: dict[str, Iterable[Any]] = {name: set(row[name]) for name in ("threads", "turns")}
-        return Job(**{**row, "plan": plan, **lists})
+        return Job(**{**row, "plan": plan, "threads": set(row["threads"]), "turns": set(row["turns"])})
 
     @staticmethod
     def _place(erasure_key: UUID) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, Literal, Self
 from uuid import UUID
@@ -86,8 +86,8 @@ class Receipt(BaseModel):
         return hmac.digest(keys.receipt_key, said.encode(), hashlib.sha256).hex()
 
 
-def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, more: Mapping[str, str]) -> list[Unreached]:
-    """Return what an erasure that is done now has not reached. `more`: other places by name, and what is there."""
+def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, asked_elsewhere: bool) -> list[Unreached]:
+    """Return what an erasure that is done now has not reached. `asked_elsewhere`: whether other places were asked than the storage."""
     places: list[tuple[str, timedelta | None, str]] = [
         ("backups", timedelta(days=settings.backup_days), "dumps and base backups of the database made before"),
         ("write-ahead log", timedelta(days=settings.wal_days), "its archive, and what the server still keeps of it"),
@@ -104,7 +104,8 @@ def unreached(done_at: AwareDatetime, settings: Settings, *, batches: int, more:
         places.append(
             ("batches", timedelta(days=settings.provider_days), f"{batches} that a worker has their provider delete")
         )
-    places += [(place, None, what) for place, what in more.items()]
+    if not asked_elsewhere:
+        places.append(("LangGraph server", None, "its threads, runs and crons, unless this was asked of the server"))
     return [
         Unreached(place=place, what=what, until=None if stays is None else done_at + stays)
         for place, stays, what in places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, Self
 from uuid import UUID
@@ -12,6 +12,16 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 ScopeName = Literal["all", "recent", "memory", "thread", "said"]
 
 RECENT_DAYS: Final = 7
+
+
+_TOLD: Final[Mapping[ScopeName, Sequence[set[str]]]] = {
+    "all": [set()],
+    "recent": [{"since"}],
+    "memory": [{"entry_id"}],
+    "thread": [{"thread_id"}],
+    "said": [{"entry_id"}, {"text"}],
+}
+"""What a scope has to be told, and nothing beside."""
 
 
 class Scope(BaseModel):
@@ -35,14 +45,13 @@ class Scope(BaseModel):
 
     @model_validator(mode="after")
     def _is_clear(self) -> Self:
-        wanted = {
-            "all": self.name == "all",
-            "recent": self.since is not None,
-            "memory": self.entry_id is not None,
-            "thread": bool(self.thread_id),
-            "said": (self.entry_id is None) == bool(self.text.strip()),
+        told = {
+            "since": self.since is not None,
+            "thread_id": bool(self.thread_id),
+            "entry_id": self.entry_id is not None,
+            "text": bool(self.text.strip()),
         }
-        if not wanted[self.name]:
+        if {what for what, is_told in told.items() if is_told} not in _TOLD[self.name]:
             raise ValueError(f"The scope {self.name} needs to be told what is meant, and one thing alone.")
         return self
 
@@ -81,8 +90,13 @@ class Plan(BaseModel):
 
     @property
     def threads(self) -> list[str]:
-        """The threads that turns of are to go, each once."""
-        return list(dict.fromkeys(turn.thread_id for turn in self.turns))
+        """The threads that turns of are to go, or all of which is, each once."""
+        named = [self.scope.thread_id] if self.scope.thread_id else []
+        return list(dict.fromkeys([*named, *(turn.thread_id for turn in self.turns)]))
+
+    def turns_of(self, thread_id: str) -> list[Turn]:
+        """Return those of a thread."""
+        return [turn for turn in self.turns if turn.thread_id == thread_id]
 
     @property
     def is_whole(self) -> bool:

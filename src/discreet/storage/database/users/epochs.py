@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, LiteralString
+from typing import Final, LiteralString
 from uuid import UUID
 
 from discreet.access.epochs import NEVER_ERASED, Beginning, current_beginning
 from discreet.access.user_keys import UserKeys
-from discreet.driver_errors import storage_errors
 from discreet.errors import UserErasedError
 from discreet.state.context import check_user_id
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 
 FIRST_EPOCH: Final = NEVER_ERASED
 
@@ -28,7 +28,6 @@ _ERASED_SINCE: LiteralString = """
 SELECT FROM discreet.erasure WHERE user_key = %(user_key)s AND (asked_at > %(at)s OR done_at > %(at)s) LIMIT 1
 """
 
-
 _ASKED_SINCE: LiteralString = """
 SELECT FROM discreet.erasure WHERE user_key = %(user_key)s AND asked_at > %(at)s LIMIT 1
 """
@@ -36,16 +35,13 @@ SELECT FROM discreet.erasure WHERE user_key = %(user_key)s AND asked_at > %(at)s
 
 async def epoch_of(pool: Pool, user_key: UUID) -> int:
     """Return the epoch that a user has now."""
-    row = await _one(pool, _EPOCH, {"user_key": user_key})
-    return FIRST_EPOCH if row is None else row["epoch"]
+    found = await fetch(pool, _EPOCH, {"user_key": user_key})
+    return found[0]["epoch"] if found else FIRST_EPOCH
 
 
 async def epochs_of(pool: Pool, user_keys: Collection[UUID]) -> dict[UUID, int]:
     """Return the epoch that each of these users has now."""
-    rows: list[dict[str, Any]] = []
-    if user_keys:
-        async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            rows = await (await cursor.execute(_EPOCHS, {"user_keys": sorted(user_keys)})).fetchall()
+    rows = await fetch(pool, _EPOCHS, {"user_keys": sorted(user_keys)}) if user_keys else []
     return dict.fromkeys(user_keys, FIRST_EPOCH) | {row["user_key"]: row["epoch"] for row in rows}
 
 
@@ -63,7 +59,7 @@ async def began_under(pool: Pool, user_key: UUID, epoch: int | None = None) -> i
     if told.at is None:
         return told.epoch if told.user_key == user_key else None
     now = await epoch_of(pool, user_key)
-    if await _one(pool, _ERASED_SINCE, {"user_key": user_key, "at": told.at - SKEW}) is not None:
+    if await fetch(pool, _ERASED_SINCE, {"user_key": user_key, "at": told.at - SKEW}):
         raise UserErasedError
     return now
 
@@ -89,8 +85,7 @@ class Epochs:
             StorageError: The database failed.
         """
         user_key = self.keys.of(None if user_id is None else check_user_id(user_id), thread_id)
-        with storage_errors():
-            return str(Beginning(user_key, await epoch_of(self.pool, user_key)))
+        return str(Beginning(user_key, await epoch_of(self.pool, user_key)))
 
     async def check_run(self, user_id: str | None, thread_id: str, began_after: datetime) -> None:
         """See that no erasure of a user was asked for after a time, before which a run of theirs had not begun.
@@ -99,10 +94,8 @@ class Epochs:
             UserErasedError: One was.
             StorageError: The database failed.
         """
-        given = {"user_key": self.keys.of(user_id, thread_id), "at": began_after}
-        with storage_errors():
-            if await _one(self.pool, _ASKED_SINCE, given) is not None:
-                raise UserErasedError
+        if await fetch(self.pool, _ASKED_SINCE, {"user_key": self.keys.of(user_id, thread_id), "at": began_after}):
+            raise UserErasedError
 
     async def check(self, user_id: str) -> None:
         """See that a user was not erased since what is done here began, if that was told.
@@ -112,12 +105,6 @@ class Epochs:
             StorageError: The database failed.
         """
         user_key = self.keys.of_user(check_user_id(user_id))
-        with storage_errors():
-            began = await began_under(self.pool, user_key)
-            if began is not None and began != await epoch_of(self.pool, user_key):
-                raise UserErasedError
-
-
-async def _one(pool: Pool, statement: LiteralString, given: dict[str, Any]) -> dict[str, Any] | None:
-    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
-        return await (await cursor.execute(statement, given)).fetchone()
+        began = await began_under(self.pool, user_key)
+        if began is not None and began != await epoch_of(self.pool, user_key):
+            raise UserErasedError

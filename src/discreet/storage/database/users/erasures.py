@@ -7,9 +7,9 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
-from discreet.driver_errors import storage_errors
 from discreet.erased import Erased, tell
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 
 _NEWS: LiteralString = """
 SELECT now() AS now, e.erasure_key, e.user_key, e.threads, e.turns, e.done_at
@@ -38,9 +38,7 @@ class ErasureWatch:
             StorageError: The database failed.
         """
         async with self._in_turn:
-            with storage_errors():
-                async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                    rows = await (await cursor.execute(_NEWS, {"since": self._since})).fetchall()
+            rows = await fetch(self._pool, _NEWS, {"since": self._since})
             self._since = rows[0]["now"]
             found = {(row["erasure_key"], row["done_at"]): row for row in rows if row["erasure_key"] is not None}
             for each in found.keys() - self._told:

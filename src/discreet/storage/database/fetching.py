@@ -1,0 +1,22 @@
+"""Run one statement on a connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg.abc import QueryNoTemplate
+
+from discreet.driver_errors import storage_errors
+from discreet.storage.database.connecting.pool import Pool
+
+
+async def fetch(pool: Pool, statement: QueryNoTemplate, given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """Return the rows of `statement`, read in binary.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    with storage_errors():
+        async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
+            return await (await cursor.execute(statement, given)).fetchall()
