@@ -13,7 +13,7 @@ from discreet.api.errors import Problem
 from discreet.api.services import Services
 from discreet.errors import ExportError, InvalidRequestError, StorageError, StorageUnavailableError
 from discreet.rights.exporting import begin, lines
-from discreet.rights.exporting.stream import ERROR
+from discreet.rights.exporting.stream import ERROR, line_of
 
 logger = logging.getLogger(__name__)
 
@@ -55,4 +55,4 @@ async def _rest(first: bytes, stream: AsyncGenerator[bytes]) -> AsyncIterator[by
         except StorageError as error:
             logger.warning("export.broken_off cause=%s", error.code)
             problem = Problem(code=error.code, message=str(error))
-            yield b'{"kind":"%s","data":%s}\n' % (ERROR.encode(), problem.model_dump_json(exclude={"fields"}).encode())
+            yield line_of(ERROR, problem.model_dump_json(exclude={"fields"}).encode())

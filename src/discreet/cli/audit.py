@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,21 +14,22 @@ from uuid import UUID
 
 from rich.box import HORIZONTALS
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from discreet.access.identity import load_identities
 from discreet.access.user_keys import UserKeys, load_user_keys
 from discreet.cli.piped import quiet_pipe
+from discreet.cli.progress import bar
 from discreet.driver_errors import storage_errors
 from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
 from discreet.settings import Settings, load_settings
 from discreet.state.context import check_user_id
 from discreet.storage import resolve_dsn
-from discreet.storage.audit.anchors import anchored, file_anchor, read_anchors, url_anchor
+from discreet.storage.audit.anchors import anchored, read_anchors
+from discreet.storage.audit.choice import chosen_anchors
 from discreet.storage.audit.exporting import entries
-from discreet.storage.audit.sealing import Anchor, AuditSealer
+from discreet.storage.audit.sealing import AuditSealer
 from discreet.storage.audit.verifying import MAX_FINDINGS, Report, entries_there_are, verify
 from discreet.storage.database.connecting.pool import Pool, make_pool
 from discreet.storage.database.connecting.target import target_of
@@ -51,7 +52,7 @@ def run_verify(
 
     async def run() -> Report:
         async with _opened(dsn, settings) as pool:
-            with _bar(await entries_there_are(pool)) as advance:
+            with bar("Verifying", await entries_there_are(pool)) as advance:
                 return await verify(pool, key=keys.audit_key, user_key=whose, anchors=kept, advance=advance)
 
     report = asyncio.run(run())
@@ -100,7 +101,11 @@ def run_anchor(dsn: str | None, *, file: Path | None, url: str | None, as_json: 
     """
     settings = load_settings()
     key = load_user_keys(settings).audit_key
-    anchors = _anchors(settings, file, url)
+    anchors = chosen_anchors(settings, file=file, url=url)
+    if not anchors:
+        raise AuditAnchorError(
+            "Say where: --file PATH, --url URL, or set DISCREET_AUDIT_ANCHOR_FILE or DISCREET_AUDIT_ANCHOR_URL."
+        )
 
     async def run() -> dict[str, Any] | None:
         async with _opened(dsn, settings) as pool:
@@ -120,19 +125,6 @@ def run_anchor(dsn: str | None, *, file: Path | None, url: str | None, as_json: 
         print("The trail has no entries yet.")
     else:
         print(f"Seal {kept['seal']:,} of {kept['at']} is anchored: {kept['hash']}")
-
-
-def _anchors(settings: Settings, file: Path | None, url: str | None) -> list[Anchor]:
-    """Return those that are asked for, else those of the settings."""
-    if file is None and url is None:
-        file = settings.audit_anchor_file
-        url = None if settings.audit_anchor_url is None else settings.audit_anchor_url.get_secret_value()
-    if file is None and url is None:
-        raise AuditAnchorError(
-            "Say where: --file PATH, --url URL, or set DISCREET_AUDIT_ANCHOR_FILE or DISCREET_AUDIT_ANCHOR_URL."
-        )
-    found = [] if file is None else [file_anchor(file)]
-    return found if url is None else [*found, url_anchor(url)]
 
 
 def _key_of(
@@ -157,16 +149,6 @@ async def _opened(dsn: str | None, settings: Settings) -> AsyncIterator[Pool]:
             yield pool
         finally:
             await pool.close()
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield what shows how many entries are verified; on standard error, and on a terminal only."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Verifying", total=total)
-        yield lambda done: progress.update(task, completed=done)
 
 
 def _print(report: Report) -> None:

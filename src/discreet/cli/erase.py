@@ -21,7 +21,7 @@ from discreet.access.identity import load_identities
 from discreet.cli.session import operator
 from discreet.errors import ReceiptError, UnclearErasureError
 from discreet.rights.erasure import Counts, Erasures, Receipt, Scope
-from discreet.rights.erasure.erasing import Progress as Told
+from discreet.rights.erasure.passes import Progress as Told
 from discreet.rights.erasure.verifying import Report, verify
 from discreet.settings import load_settings
 from discreet.storage import open_storage

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from discreet.access.actor import acting
 from discreet.access.identity import load_identities
+from discreet.cli.progress import spinner
 from discreet.cli.session import operator
 from discreet.errors import ExportError
 from discreet.rights.exporting import Manifest, begin, export_to_folder, lines
-from discreet.rights.exporting.folder import Told
 from discreet.settings import load_settings
 from discreet.storage import open_storage
 
@@ -59,8 +58,8 @@ def run_export(
                 return None
             folder = Path(out or f"discreet-export-{begun.user}")
             try:
-                with _counts() as told:
-                    manifest = await export_to_folder(folder, begun, resume=resume, told=told)
+                with spinner("Exporting") as show:
+                    manifest = await export_to_folder(folder, begun, resume=resume, told=lambda rows: show(_told(rows)))
             except OSError as error:
                 raise ExportError(f"{folder} can't be written ({type(error).__name__}).") from None
         if not as_json:
@@ -76,19 +75,9 @@ def run_export(
     return 1 if manifest.unreadable else 0
 
 
-@contextmanager
-def _counts() -> Iterator[Told]:
-    """Yield what shows how many rows there are; on standard error, and on a terminal only."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Exporting", total=None)
-
-        def told(rows: Mapping[str, int]) -> None:
-            kind = next(reversed([*rows]), "")
-            progress.update(task, description=f"Exporting {kind.replace('_', ' ')}: {sum(rows.values()):,} rows")
-
-        yield told
+def _told(rows: Mapping[str, int]) -> str:
+    kind = next(reversed([*rows]), "")
+    return f"Exporting {kind.replace('_', ' ')}: {sum(rows.values()):,} rows"
 
 
 def _print(folder: Path, manifest: Manifest) -> None:

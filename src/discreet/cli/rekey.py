@@ -6,16 +6,16 @@ import asyncio
 import json
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from rich.box import HORIZONTALS
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from discreet.access.actor import acting
+from discreet.cli.progress import bar
 from discreet.cli.session import operator
 from discreet.encryption import MAKE_ONE, keys_from_settings
 from discreet.errors import ConfigurationError
@@ -57,7 +57,7 @@ async def _count(dsn: str | None, keys: KeyProvider) -> tuple[dict[str, int], li
 
 async def _move(dsn: str | None, keys: KeyProvider, *, reindex: bool) -> Rekeyed:
     async with _opened(dsn, keys) as (storage, rekeying):
-        with _bar(sum((await rekeying.left()).values())) as advance:
+        with bar("Rekeying", sum((await rekeying.left()).values())) as advance:
             came = await rekeying.run(advance)
         if reindex:
             await rebuild_search_index(storage.access.owner)
@@ -77,16 +77,6 @@ async def _opened(dsn: str | None, keys: KeyProvider) -> AsyncIterator[tuple[Sto
                 "This role sees the rows of one user at a time. Name the worker's in DISCREET_POSTGRES_WORKER_DSN (docs/roles.md)."
             )
         yield storage, Rekeying(storage.works_pool, keys=keys, audit=storage.audit)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield what shows how many rows are through; on standard error, and on a terminal only."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Rekeying", total=total)
-        yield lambda rows: progress.update(task, completed=rows, total=max(rows, total))
 
 
 def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *, as_json: bool) -> None:

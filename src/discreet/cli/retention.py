@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from datetime import datetime
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from rich.box import HORIZONTALS
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from discreet.access.actor import acting
+from discreet.cli.progress import spinner
 from discreet.cli.session import operator
 from discreet.cli.settings import with_settings_store
 from discreet.providers.environment_values import sources
@@ -65,13 +64,12 @@ def run_sweep(dsn: str | None, *, dry_run: bool, checkpoint_schema: str | None, 
     if not shown:
         print("Nothing is due.")
         return
-    table = Table(Column("kind"), Column("would go" if dry_run else "went", justify="right"), box=HORIZONTALS)
+    table = Table("kind", Column("would go" if dry_run else "went", justify="right"), box=HORIZONTALS)
     if dry_run:
         table.add_column("the oldest of")
     for row in shown:
-        table.add_row(
-            row["kind"], f"{row['rows']:,}", *([(row["oldest"] or "-")[:16].replace("T", " ")] if dry_run else [])
-        )
+        oldest = [(row["oldest"] or "-")[:16].replace("T", " ")] if dry_run else []
+        table.add_row(row["kind"], f"{row['rows']:,}", *oldest)
     Console(highlight=False).print(table)
 
 
@@ -79,8 +77,8 @@ async def _sweep(dsn: str | None, *, dry_run: bool, checkpoint_schema: str | Non
     async with _opened(dsn, checkpoint_schema) as storage:
         if dry_run:
             return [_due(due) for due in await storage.retention.due()]
-        with _progress() as told:
-            gone = await storage.retention.sweep(told=told)
+        with spinner("Sweeping") as show:
+            gone = await storage.retention.sweep(told=lambda so_far: show(_told(so_far)))
     return [{"kind": kind.name, "rows": gone.get(kind.name, 0)} for kind in KINDS]
 
 
@@ -95,27 +93,12 @@ async def _opened(dsn: str | None, checkpoint_schema: str | None) -> AsyncIterat
         yield storage
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[Mapping[str, int]], None]]:
-    """Yield what shows how much went so far; on standard error, and on a terminal only."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Sweeping")
-
-        def told(gone: Mapping[str, int]) -> None:
-            shown = ", ".join(f"{number:,} {kind}" for kind, number in gone.items())
-            progress.update(task, description=f"Sweeping: {shown}")
-
-        yield told
+def _told(gone: Mapping[str, int]) -> str:
+    return "Sweeping: " + ", ".join(f"{number:,} {kind}" for kind, number in gone.items())
 
 
 def _due(due: Due) -> dict[str, Any]:
-    return {"kind": due.kind, "rows": due.rows, "oldest": _told(due.oldest)}
-
-
-def _told(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
+    return {"kind": due.kind, "rows": due.rows, "oldest": due.oldest and due.oldest.isoformat()}
 
 
 def _row(kind: Kind, values: MemorySettings, source: str | None) -> dict[str, Any]:

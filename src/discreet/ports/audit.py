@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final, NotRequired, Protocol, TypedDict, Unpack
 from uuid import UUID
 
 NOBODY: Final = UUID(int=0)
@@ -42,23 +42,26 @@ class AuditEntry:
     """The program that sent it, as it names itself, redacted."""
 
 
+class EntryDetails(TypedDict):
+    """What is told of an action. None of it may hold anything that somebody said."""
+
+    user_key: UUID | str | None
+    """Whose data it is about: by their key, or by their user_id; None for what concerns nobody in particular."""
+    data: str
+    """A kind of data."""
+    success: NotRequired[bool]
+    """True unless given."""
+    counts: NotRequired[Mapping[str, int] | None]
+    """How many of what."""
+
+
 class AuditLog(Protocol):
     """Adds to the audit trail. Who acts is what `discreet.access.actor.current_actor()` says.
 
-    `user_key` says whose data it is about: by their key, or by their user_id; None for what concerns nobody in particular.
-    `action` is a dotted word that docs/audit.md lists, `data` a kind of data, `counts` how many of what. None of them may hold
-    anything that somebody said.
+    `action` is a dotted word that docs/audit.md lists.
     """
 
-    async def record(
-        self,
-        action: str,
-        *,
-        user_key: UUID | str | None,
-        data: str,
-        success: bool = True,
-        counts: Mapping[str, int] | None = None,
-    ) -> None:
+    async def record(self, action: str, **details: Unpack[EntryDetails]) -> None:
         """Add an entry, in a transaction of its own.
 
         Raises:
@@ -66,16 +69,7 @@ class AuditLog(Protocol):
         """
         ...
 
-    async def record_in(
-        self,
-        cursor: Any,
-        action: str,
-        *,
-        user_key: UUID | str | None,
-        data: str,
-        success: bool = True,
-        counts: Mapping[str, int] | None = None,
-    ) -> None:
+    async def record_in(self, cursor: Any, action: str, **details: Unpack[EntryDetails]) -> None:
         """Add an entry within the transaction of `cursor`, a psycopg cursor: it is there if what it tells of is.
 
         Whoever else writes for that person waits until the transaction ends. So it comes last; entries of several people come

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from discreet.access.actor import current_actor
@@ -12,6 +12,7 @@ from discreet.access.identity import Identities
 from discreet.access.pseudonyms import is_own, pseudonym_of
 from discreet.access.user_keys import UserKeys
 from discreet.ports import NOBODY, AuditEntry
+from discreet.ports.audit import EntryDetails
 
 
 class InMemoryAuditLog:
@@ -58,9 +59,9 @@ class InMemoryAuditLog:
             )
         )
 
-    async def record_in(self, cursor: Any, action: str, **told: Any) -> None:  # noqa: ARG002  # as the port
+    async def record_in(self, cursor: Any, action: str, **details: Unpack[EntryDetails]) -> None:  # noqa: ARG002  # as the port
         """Add an entry, whatever becomes of the transaction."""
-        await self.record(action, **told)
+        await self.record(action, **details)
 
     async def record_reading(
         self, action: str, *, user_key: UUID | str, data: str, counts: Mapping[str, int] | None = None

@@ -54,13 +54,13 @@ class Granted(BaseModel):
     @classmethod
     def of(cls, delegation: Delegation, user: User) -> "Granted":
         """Return `delegation` as `user` sees it."""
-        times = {
-            name: at and at.astimezone(UTC)
-            for name in ("granted_at", "expires_at", "revoked_at")
-            for at in [getattr(delegation, name)]
-        }
         return cls(
-            user_id=user.shown, delegate_key=delegation.delegate_key, holds=delegation.holds(datetime.now(UTC)), **times
+            user_id=user.shown,
+            delegate_key=delegation.delegate_key,
+            granted_at=delegation.granted_at.astimezone(UTC),
+            expires_at=delegation.expires_at and delegation.expires_at.astimezone(UTC),
+            revoked_at=delegation.revoked_at and delegation.revoked_at.astimezone(UTC),
+            holds=delegation.holds(datetime.now(UTC)),
         )
 
 

@@ -12,14 +12,13 @@ import base64
 import binascii
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from discreet.access.actor import Actor, acting, current_actor
-from discreet.driver_errors import storage_errors
 from discreet.errors import ExportError
 from discreet.ports import AuditLog
 from discreet.rights.exporting.format import KINDS, ExportRecord, UnreadableRow
@@ -27,6 +26,7 @@ from discreet.rights.exporting.source import Key, Reading
 from discreet.rights.exporting.sources import SOURCES
 from discreet.state.context import check_user_id
 from discreet.state.text import storable
+from discreet.storage.database.fetching import fetch
 from discreet.storage.wiring import Storage
 
 PAGE: Final = 200
@@ -89,6 +89,12 @@ class Page:
         """Return those for the file of a kind: the page's own, or `unreadable`."""
         return [record for record in self.records if type(record) is KINDS[kind]]
 
+    def encoded(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the records as JSON, each with the kind of its file; those of one kind one after the other."""
+        for kind in (self.kind, "unreadable"):
+            for record in self.of(kind):
+                yield kind, record.model_dump_json().encode()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Export:
@@ -128,7 +134,7 @@ class Export:
                 mark = page.after
             finished = True
         finally:
-            await asyncio.shield(asyncio.ensure_future(self._record(success=finished)))
+            await asyncio.shield(self._record(success=finished))
 
     async def epoch(self) -> int | None:
         """Return how often all of the user's was erased, and once; None: nothing was ever kept of them.
@@ -136,10 +142,8 @@ class Export:
         Raises:
             StorageError: The database failed.
         """
-        with storage_errors():
-            async with self.reading.pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                row = await (await cursor.execute(_EPOCH, self.reading.parameters)).fetchone()
-        return None if row is None else int(row["epoch"])
+        rows = await fetch(self.reading.pool, _EPOCH, self.reading.parameters)
+        return rows[0]["epoch"] if rows else None
 
     async def _record(self, *, success: bool) -> None:
         with acting(self.actor):

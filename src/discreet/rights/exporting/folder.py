@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import BinaryIO, Final
 from uuid import UUID
@@ -17,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from discreet.errors import ExportError
 from discreet.rights.exporting.exporter import Export, Mark, Page
-from discreet.rights.exporting.format import KINDS, Manifest, Part, file_of
+from discreet.rights.exporting.format import KINDS, Manifest, Part, Sum, file_of
 
 MANIFEST: Final = "manifest.json"
 PROGRESS: Final = "progress.json"
@@ -130,14 +131,13 @@ class _Files:
 
     def write(self, page: Page, export: Export) -> None:
         """Add a page, and then the mark after it."""
-        if page.records:
-            for kind in dict.fromkeys((page.kind, "unreadable")):
-                if lines := b"".join(record.model_dump_json().encode() + b"\n" for record in page.of(kind)):
-                    with self._open(kind, os.O_WRONLY | os.O_APPEND) as file:
-                        file.write(lines)
-                        file.flush()
-                        os.fsync(file.fileno())
-                    self._progress.sizes[kind] += len(lines)
+        for kind, records in groupby(page.encoded(), itemgetter(0)):
+            lines = b"".join(data + b"\n" for _, data in records)
+            with self._open(kind, os.O_WRONLY | os.O_APPEND) as file:
+                file.write(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            self._progress.sizes[kind] += len(lines)
         self._progress.rows, self._progress.unreadable = dict(export.rows), dict(export.unreadable)
         if page.after is not None:
             self._progress.mark = page.after.token
@@ -180,10 +180,8 @@ def part_of(folder: Path, kind: str) -> Part:
     Raises:
         OSError: It can't be read.
     """
-    digest, rows, size = sha256(), 0, 0
+    passed = Sum()
     with (folder / file_of(kind)).open("rb") as file:
         while piece := file.read(PIECE):
-            digest.update(piece)
-            rows += piece.count(b"\n")
-            size += len(piece)
-    return Part(kind=kind, rows=rows, bytes=size, sha256=digest.hexdigest())
+            passed.add(piece)
+    return passed.part(kind)

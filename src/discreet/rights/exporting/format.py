@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -288,6 +289,23 @@ class Part(ExportRecord):
     def file(self) -> str:
         """The file's name."""
         return file_of(self.kind)
+
+
+class Sum:
+    """Counts the lines of one kind as they pass."""
+
+    def __init__(self) -> None:
+        self._hash, self._rows, self._bytes = sha256(), 0, 0
+
+    def add(self, lines: bytes) -> None:
+        """Take lines with their newlines, or a piece of them."""
+        self._hash.update(lines)
+        self._rows += lines.count(b"\n")
+        self._bytes += len(lines)
+
+    def part(self, kind: str) -> Part:
+        """Return what passed, as the manifest has it."""
+        return Part(kind=kind, rows=self._rows, bytes=self._bytes, sha256=self._hash.hexdigest())
 
 
 class Manifest(ExportRecord):

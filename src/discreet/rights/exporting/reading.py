@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 from discreet.errors import ExportError
 from discreet.rights.exporting.folder import MANIFEST as MANIFEST_FILE
 from discreet.rights.exporting.folder import part_of
-from discreet.rights.exporting.format import KINDS, VERSION, ExportRecord, Header, Manifest, MarkLine, file_of
-from discreet.rights.exporting.stream import ERROR, HEADER, MANIFEST, MARK, Sums
+from discreet.rights.exporting.format import KINDS, VERSION, ExportRecord, Header, Manifest, MarkLine, Sum, file_of
+from discreet.rights.exporting.stream import ERROR, HEADER, MANIFEST, MARK
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -91,7 +91,7 @@ class _Stretch:
     def __init__(self, begin: int, header: Header, line: bytes) -> None:
         self.begin = begin
         self.user: UUID = header.user
-        self.sums = Sums()
+        self._sums = {kind: Sum() for kind in KINDS}
         self._passed = sha256(line)
         self.mark: str | None = None
         self.mark_end = begin
@@ -100,7 +100,11 @@ class _Stretch:
 
     def add(self, line: bytes, kind: str, data: bytes) -> None:
         self._passed.update(line)
-        self.sums.add(kind, data)
+        self._sums[kind].add(data + b"\n")
+
+    def has(self, manifest: Manifest) -> bool:
+        """Return whether its records are those that a manifest says."""
+        return not self.is_broken and manifest.parts == [each.part(kind) for kind, each in self._sums.items()]
 
     def take_mark(self, mark: MarkLine, line: bytes, end: int) -> bool:
         """Return whether all up to here is what was sent."""
@@ -133,7 +137,7 @@ def _checked(path: Path) -> tuple[Manifest, list[Range]]:
                     raise ExportError(f"{path} is not what was exported: it was changed before byte {begin:,}.")
             elif kind == MANIFEST:
                 manifest = _parsed(Manifest, data, path.name)
-                if stretch.is_broken or manifest.parts != stretch.sums.parts() or file.read(1):
+                if not stretch.has(manifest) or file.read(1):
                     raise ExportError(f"{path} is not what was exported: its records are not those of its manifest.")
                 return manifest, [*ranges, (stretch.begin, begin)]
             elif kind in KINDS:

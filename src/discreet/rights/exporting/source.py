@@ -17,7 +17,7 @@ KeyPart = str | int
 Key = tuple[KeyPart, ...]
 """What a row is found by within its kind. No write changes it, so that a page begins where the one before ended."""
 
-Opened = tuple[list[ExportRecord], Key | None]
+Opened = tuple[Sequence[ExportRecord], Key | None]
 """The records of a page, with what can't be read among them, and the key of the last row; None: there are no more."""
 
 

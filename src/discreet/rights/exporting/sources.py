@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
 from discreet.ports import HISTORY_SECONDS
 from discreet.rights.exporting.format import KINDS, ExportRecord, ItemRow, RoundRow
 from discreet.rights.exporting.source import Key, Opened, Reading, Source, opened
 from discreet.rights.exporting.tables import TABLES, Row
 from discreet.rights.exporting.threads import Messages, Threads
 from discreet.rights.namespaces import Namespace, owned_namespaces
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.store.items import value_of
 
@@ -58,7 +58,7 @@ class Items:
             for namespace in namespaces:
                 begin = item_key if namespace.path == path else _FIRST
                 given = {"user_key": namespace.user_key, "after": begin, "limit": limit - len(records)}
-                rows = await _fetch(reading, _ITEMS, given)
+                rows = await fetch(reading.pool, _ITEMS, given)
                 records += [self._record(namespace, row, reading.sealer) for row in rows]
                 if len(records) == limit:
                     return records, self._key(namespace, rows[-1])
@@ -86,27 +86,15 @@ class Rounds:
         """Return the rounds of some sessions. Those that can't be opened are named by the log alone."""
         since = datetime.now(UTC) - 2 * timedelta(seconds=HISTORY_SECONDS)
         count = min(limit, SESSIONS_A_PAGE)
-        sessions = await _rows(reading, _SESSIONS, after=_after(after), since=since, limit=count)
+        begin = _FIRST if after is None else UUID(str(after[0]))
+        given = {"user_key": reading.user_key, "after": begin, "since": since, "limit": count}
+        sessions = await fetch(reading.pool, _SESSIONS, given)
         records: list[ExportRecord] = []
         for session in sessions:
             thread_id = session["thread_id"]
             rounds = await reading.short_term.recent_rounds(reading.user_id, thread_id, limit=MAX_ROUNDS)
             records += [RoundRow(thread_id=thread_id, **vars(said)) for said in rounds]
         return records, (str(sessions[-1]["thread_key"]),) if len(sessions) == count else None
-
-
-def _after(key: Key | None) -> UUID:
-    return _FIRST if key is None else UUID(str(key[0]))
-
-
-async def _rows(reading: Reading, statement: LiteralString, **given: object) -> list[Row]:
-    return await _fetch(reading, statement, reading.parameters | given)
-
-
-async def _fetch(reading: Reading, statement: LiteralString, given: Mapping[str, object]) -> list[Row]:
-    with storage_errors():
-        async with reading.pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            return [*await (await cursor.execute(statement, given)).fetchall()]
 
 
 _ALL: Sequence[Source] = (*TABLES, Items(), Rounds(), Threads(), Messages())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
-from discreet.rights.exporting.exporter import Export, Page
-from discreet.rights.exporting.format import KINDS, ExportRecord, Header, Manifest, MarkLine, Part
+from discreet.rights.exporting.exporter import Export, Mark
+from discreet.rights.exporting.format import KINDS, Header, Manifest, MarkLine, Sum
 
 HEADER: Final = "header"
 MARK: Final = "mark"
@@ -19,31 +18,9 @@ ERROR: Final = "error"
 """Kinds of lines that are no records."""
 
 
-def line_of(kind: str, record: ExportRecord) -> bytes:
-    """Return a line of a stream."""
-    return b'{"kind":"%s","data":%s}\n' % (kind.encode(), record.model_dump_json().encode())
-
-
-class Sums:
-    """Counts and checksums of the records that passed, by kind."""
-
-    def __init__(self) -> None:
-        self._hashes: defaultdict[str, Any] = defaultdict(sha256)
-        self._rows: defaultdict[str, int] = defaultdict(int)
-        self._bytes: defaultdict[str, int] = defaultdict(int)
-
-    def add(self, kind: str, data: bytes) -> None:
-        """Count a record, which is `data` as JSON without a newline."""
-        self._hashes[kind].update(data + b"\n")
-        self._rows[kind] += 1
-        self._bytes[kind] += len(data) + 1
-
-    def parts(self) -> list[Part]:
-        """Return what there is of each kind."""
-        return [
-            Part(kind=kind, rows=self._rows[kind], bytes=self._bytes[kind], sha256=self._hashes[kind].hexdigest())
-            for kind in KINDS
-        ]
+def line_of(kind: str, data: bytes) -> bytes:
+    """Return a line of a stream; `data` is JSON."""
+    return b'{"kind":"%s","data":%s}\n' % (kind.encode(), data)
 
 
 async def lines(export: Export) -> AsyncGenerator[bytes]:
@@ -53,41 +30,35 @@ async def lines(export: Export) -> AsyncGenerator[bytes]:
         StorageError: The database failed. Another stream may go on after the last mark.
     """
     epoch = await export.epoch()
-    after = export.begins.token if export.begins.key or export.begins.kind != next(iter(KINDS)) else None
-    passed = sha256()
-    sums = Sums()
-    piece = line_of(HEADER, Header(user=export.user, made_at=export.made_at, after=after))
-    passed.update(piece)
+    after = None if export.begins == Mark() else export.begins.token
+    header = Header(user=export.user, made_at=export.made_at, after=after)
+    piece = line_of(HEADER, header.model_dump_json().encode())
+    passed, sums = sha256(piece), {kind: Sum() for kind in KINDS}
     yield piece
     async with aclosing(export.pages()) as pages:
         async for page in pages:
-            piece = _records(page, sums)
+            lines_of_page = []
+            for kind, data in page.encoded():
+                sums[kind].add(data + b"\n")
+                lines_of_page.append(line_of(kind, data))
+            if not lines_of_page:
+                continue
+            piece = b"".join(lines_of_page)
             passed.update(piece)
-            if page.after is not None and piece:
-                mark = line_of(MARK, MarkLine(after=page.after.token, sha256=passed.hexdigest()))
-                passed.update(mark)
-                piece += mark
-            if piece:
-                yield piece
+            if page.after is not None:
+                mark = MarkLine(after=page.after.token, sha256=passed.hexdigest())
+                line = line_of(MARK, mark.model_dump_json().encode())
+                passed.update(line)
+                piece += line
+            yield piece
     manifest = Manifest(
         user=export.user,
         made_at=export.made_at,
         finished_at=datetime.now(UTC),
         vectors=export.reading.vectors,
         after=after,
-        parts=sums.parts(),
+        parts=[each.part(kind) for kind, each in sums.items()],
         unreadable=dict(export.unreadable),
         erased_meanwhile=await export.epoch() != epoch,
     )
-    yield line_of(MANIFEST, manifest)
-
-
-def _records(page: Page, sums: Sums) -> bytes:
-    """Return the lines of a page."""
-    written = []
-    for kind in dict.fromkeys((page.kind, "unreadable")):
-        for record in page.of(kind):
-            data = record.model_dump_json().encode()
-            sums.add(kind, data)
-            written.append(b'{"kind":"%s","data":%s}\n' % (kind.encode(), data))
-    return b"".join(written)
+    yield line_of(MANIFEST, manifest.model_dump_json().encode())

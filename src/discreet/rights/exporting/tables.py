@@ -9,29 +9,17 @@ from functools import partial
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
-from discreet.rights.exporting.format import (
-    AuditRow,
-    BatchRequestRow,
-    DelegationRow,
-    ExportRecord,
-    ForgottenRoundRow,
-    MemoryRow,
-    ProposalRow,
-    RollingSummaryRow,
-    SessionRow,
-    SessionSummaryRow,
-    SettingChangeRow,
-    TurnRow,
-)
+from discreet.rights.exporting.format import KINDS, ExportRecord
 from discreet.rights.exporting.source import Key, KeyPart, Opened, Reading, opened
 from discreet.storage.background.summaries import summary_from
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealed_columns import PROPOSAL, ROLLING_SUMMARY, SESSION_INTENT
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.memories.rows import RECORD_COLUMNS, record_from
 
 Row = Mapping[str, Any]
+Fields = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +31,8 @@ class Table:
     """SELECT … FROM … WHERE … of all rows of a user."""
     key: Mapping[LiteralString, tuple[LiteralString, type]]
     """Columns that a row is found by, beside its user's; the database's type of each, and ours."""
-    record: Callable[[Row, FieldSealer], ExportRecord | None]
-    """Makes the record; None, or `EncryptionError`: it is sealed under a key that is not known."""
+    opened: Callable[[Row, FieldSealer], Fields | None] = lambda _row, _sealer: {}
+    """Returns the fields that are not as a column has them; None, or `EncryptionError`: the key they are sealed under is not known."""
 
     @property
     def key_types(self) -> Sequence[type]:
@@ -57,10 +45,8 @@ class Table:
         if after is not None:
             given |= {f"after_{number}": part for number, part in enumerate(after)}
         statement = self.statement(begins=after is None)
-        with storage_errors():
-            async with reading.pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                rows = await (await cursor.execute(statement, given)).fetchall()
-        records = [opened(self.kind, self._key_of(row), partial(self.record, row, reading.sealer)) for row in rows]
+        rows = await fetch(reading.pool, statement, given)
+        records = [opened(self.kind, self._key_of(row), partial(self._record, row, reading.sealer)) for row in rows]
         return records, self._key_of(rows[-1]) if len(rows) == limit else None
 
     def statement(self, *, begins: bool) -> LiteralString:
@@ -71,6 +57,12 @@ class Table:
         )
         after: LiteralString = "" if begins else f"AND ({columns}) > ({marks})"
         return f"{self.rows} {after} ORDER BY {columns} LIMIT %(limit)s"
+
+    def _record(self, row: Row, sealer: FieldSealer) -> ExportRecord | None:
+        model, more = KINDS[self.kind], self.opened(row, sealer)
+        if more is None:
+            return None
+        return model.model_validate({name: row[name] for name in model.model_fields if name in row} | more)
 
     def _key_of(self, row: Row) -> Key:
         return tuple(_plain(row[column.rpartition(".")[2]]) for column in self.key)
@@ -86,62 +78,39 @@ def _plain(part: UUID | str | int) -> KeyPart:
     return str(part) if isinstance(part, UUID) else part
 
 
-def _same(model: type[ExportRecord], row: Row, **more: Any) -> Any:
-    """Return the record whose fields are columns of `row`, but for what is given."""
-    return model.model_validate({name: row[name] for name in model.model_fields if name in row} | more)
-
-
-def _memory(row: Row, sealer: FieldSealer) -> MemoryRow:
+def _memory(row: Row, sealer: FieldSealer) -> Fields:
     record = record_from(row, sealer)
     said = {name: getattr(record, name) for name in ("text", "reasoning", "feedback")}
     vector = None if row["vector"] is None else [float(number) for number in row["vector"].to_list()]
-    provenance = record.provenance.model_dump(exclude_none=True)
-    found: MemoryRow = _same(MemoryRow, row, **said, provenance=provenance, vector=vector)
-    return found
+    return {**said, "provenance": record.provenance.model_dump(exclude_none=True), "vector": vector}
 
 
-def _turn(row: Row, sealer: FieldSealer) -> TurnRow | None:
+def _turn(row: Row, sealer: FieldSealer) -> Fields | None:
     turns = turns_from([{**row, "thread_id": row["thread_id"] or ""}], sealer)
     if not turns:
         return None
     said = turns[0].model_dump(mode="json", include={"media", "input_text", "output_text"})
-    provenance = turns[0].provenance.model_dump(exclude_none=True)
-    found: TurnRow = _same(TurnRow, row, **said, provenance=provenance)
-    return found
+    return {**said, "provenance": turns[0].provenance.model_dump(exclude_none=True)}
 
 
-def _session(row: Row, sealer: FieldSealer) -> SessionRow:
+def _session(row: Row, sealer: FieldSealer) -> Fields:
     sealed, key = row["sealed_intent"], (row["user_key"], row["thread_key"])
-    intent = row["intent"] if sealed is None else sealer.join(None, sealed, SESSION_INTENT, *key)
-    found: SessionRow = _same(SessionRow, row, intent=intent)
-    return found
+    return {"intent": row["intent"] if sealed is None else sealer.join(None, sealed, SESSION_INTENT, *key)}
 
 
-def _session_summary(row: Row, sealer: FieldSealer) -> SessionSummaryRow | None:
+def _session_summary(row: Row, sealer: FieldSealer) -> Fields | None:
     summary = summary_from(row, sealer)
-    if summary is None:
-        return None
-    return SessionSummaryRow(thread_id=row["thread_id"], app_name=row["app_name"], **summary.model_dump())
+    return None if summary is None else summary.model_dump()
 
 
-def _rolling_summary(row: Row, sealer: FieldSealer) -> RollingSummaryRow:
-    text = sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, row["user_key"], row["thread_key"])
-    found: RollingSummaryRow = _same(RollingSummaryRow, row, text=text)
-    return found
+def _rolling_summary(row: Row, sealer: FieldSealer) -> Fields:
+    key = row["user_key"], row["thread_key"]
+    return {"text": sealer.join(row["text"], row["sealed_text"], ROLLING_SUMMARY, *key)}
 
 
-def _proposal(row: Row, sealer: FieldSealer) -> ProposalRow:
-    record = sealer.join(row["record"], row["sealed_record"], PROPOSAL, row["user_key"], row["proposal_key"])
-    found: ProposalRow = _same(ProposalRow, row, record=json.loads(record))
-    return found
-
-
-def _plain_row(model: type[ExportRecord]) -> Callable[[Row, FieldSealer], ExportRecord]:
-    def record(row: Row, _sealer: FieldSealer) -> ExportRecord:
-        found: ExportRecord = _same(model, row)
-        return found
-
-    return record
+def _proposal(row: Row, sealer: FieldSealer) -> Fields:
+    key = row["user_key"], row["proposal_key"]
+    return {"record": json.loads(sealer.join(row["record"], row["sealed_record"], PROPOSAL, *key))}
 
 
 MEMORIES = Table(
@@ -161,7 +130,7 @@ LEFT JOIN discreet.memory_stats s ON s.user_key = %(user_key)s AND s.entry_id = 
 WHERE m.user_key = %(user_key)s
 """,  # noqa: S608  # constants of ours
     key={"m.entry_id": _UUID},
-    record=_memory,
+    opened=_memory,
 )
 
 TABLES: Sequence[Table] = (
@@ -175,7 +144,7 @@ LEFT JOIN discreet.session_record s ON s.user_key = %(user_key)s AND s.thread_ke
 WHERE l.user_key = %(user_key)s
 """,  # noqa: S608  # as above
         key={"l.request_id": _TEXT},
-        record=_turn,
+        opened=_turn,
     ),
     Table(
         kind="forgotten_rounds",
@@ -183,7 +152,6 @@ WHERE l.user_key = %(user_key)s
 SELECT thread_key, request_id, forgotten_at FROM discreet.forgotten_round WHERE user_key = %(user_key)s
 """,
         key={"thread_key": _UUID, "request_id": _TEXT},
-        record=_plain_row(ForgottenRoundRow),
     ),
     Table(
         kind="sessions",
@@ -193,7 +161,7 @@ SELECT user_key, thread_key, thread_id, locale, intent, sealed_intent, started_a
 FROM discreet.session_record WHERE user_key = %(user_key)s
 """,
         key={"thread_key": _UUID},
-        record=_session,
+        opened=_session,
     ),
     Table(
         kind="session_summaries",
@@ -202,7 +170,7 @@ SELECT user_key, thread_key, thread_id, app_name, said, sealed_said, event_count
 FROM discreet.session_summary WHERE user_key = %(user_key)s
 """,
         key={"thread_key": _UUID},
-        record=_session_summary,
+        opened=_session_summary,
     ),
     Table(
         kind="rolling_summaries",
@@ -211,7 +179,7 @@ SELECT user_key, thread_key, thread_id, text, sealed_text, rounds, last_message_
 FROM discreet.rolling_summary WHERE user_key = %(user_key)s
 """,
         key={"thread_key": _UUID},
-        record=_rolling_summary,
+        opened=_rolling_summary,
     ),
     Table(
         kind="proposals",
@@ -220,7 +188,7 @@ SELECT user_key, proposal_key, created_at, request_ids, record, sealed_record
 FROM discreet.memory_proposal WHERE user_key = %(user_key)s
 """,
         key={"proposal_key": _UUID},
-        record=_proposal,
+        opened=_proposal,
     ),
     Table(
         kind="batch_requests",
@@ -230,7 +198,6 @@ SELECT request_key, kind, thread_id, app_name, trigger, request_ids, state, atte
 FROM discreet.batch_requests WHERE user_key = %(user_key)s
 """,
         key={"request_key": _UUID},
-        record=_plain_row(BatchRequestRow),
     ),
     Table(
         kind="delegations",
@@ -239,7 +206,6 @@ SELECT delegate_key, granted_at, expires_at, granted_by, revoked_at
 FROM discreet.delegation WHERE user_key = %(user_key)s
 """,
         key={"delegate_key": _UUID},
-        record=_plain_row(DelegationRow),
     ),
     Table(
         kind="setting_changes",
@@ -247,7 +213,6 @@ FROM discreet.delegation WHERE user_key = %(user_key)s
 SELECT change_id, name, old, new, changed_at FROM discreet.setting_change WHERE changed_by = %(pseudonym)s
 """,
         key={"change_id": _NUMBER},
-        record=_plain_row(SettingChangeRow),
     ),
     Table(
         kind="audit",
@@ -256,7 +221,6 @@ SELECT number, at, actor_kind, actor, action, success, data, counts, request_id,
 FROM discreet.audit_entry WHERE user_key = %(user_key)s
 """,
         key={"number": _NUMBER},
-        record=_plain_row(AuditRow),
     ),
 )
 """In no order that matters: `KINDS` has it."""

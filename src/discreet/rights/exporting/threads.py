@@ -58,23 +58,23 @@ class Messages:
         thread_id, place = None, None
         if after is not None:
             thread_id, place = str(after[0]), (str(after[1]), str(after[2]), int(after[3]))
-            found += await self._of(owned, reading, thread_id, place, limit)
+            found += await _messages(owned, reading, thread_id, place, limit)
         while len(found) < limit:
             threads = await owned.threads(reading.user_key, after=thread_id, limit=THREADS_A_PAGE)
             if not threads:
-                return list(found), None
+                return found, None
             for thread_id in threads:
-                found += await self._of(owned, reading, thread_id, None, limit - len(found))
+                found += await _messages(owned, reading, thread_id, None, limit - len(found))
                 if len(found) == limit:
                     break
         last = found[-1]
-        return list(found), (last.thread_id, last.checkpoint_ns, last.channel, last.position)
+        return found, (last.thread_id, last.checkpoint_ns, last.channel, last.position)
 
-    async def _of(
-        self, owned: OwnedThreads, reading: Reading, thread_id: str, place: tuple[str, str, int] | None, limit: int
-    ) -> list[MessageRow]:
-        rows = await owned.messages(reading.user_key, thread_id, after=place, limit=limit)
-        return [MessageRow(**row) for row in rows]
+
+async def _messages(
+    owned: OwnedThreads, reading: Reading, thread_id: str, after: tuple[str, str, int] | None, limit: int
+) -> list[MessageRow]:
+    return [MessageRow(**row) for row in await owned.messages(reading.user_key, thread_id, after=after, limit=limit)]
 
 
 def _owned(reading: Reading) -> OwnedThreads:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from discreet.access.user_keys import UserKeys
 from discreet.ports import NoAudit
 from discreet.settings import Settings
@@ -22,9 +24,17 @@ def audit_sealer(works: Pool, settings: Settings, keys: UserKeys) -> AuditSealer
     Raises:
         ConfigurationError: The address of an anchor can't be used.
     """
-    anchors: list[Anchor] = []
-    if settings.audit_anchor_file is not None:
-        anchors.append(file_anchor(settings.audit_anchor_file))
-    if settings.audit_anchor_url is not None:
-        anchors.append(url_anchor(settings.audit_anchor_url.get_secret_value()))
-    return AuditSealer(works, key=keys.audit_key, anchors=anchors)
+    return AuditSealer(works, key=keys.audit_key, anchors=chosen_anchors(settings))
+
+
+def chosen_anchors(settings: Settings, *, file: Path | None = None, url: str | None = None) -> list[Anchor]:
+    """Return the anchors that are given; those of the settings, if none is.
+
+    Raises:
+        ConfigurationError: The address can't be used.
+    """
+    if file is None and url is None:
+        file = settings.audit_anchor_file
+        url = None if settings.audit_anchor_url is None else settings.audit_anchor_url.get_secret_value()
+    anchors = [] if file is None else [file_anchor(file)]
+    return anchors if url is None else [*anchors, url_anchor(url)]

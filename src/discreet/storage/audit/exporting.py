@@ -7,15 +7,15 @@ from datetime import datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 
 PAGE = 2_000
 
 _ENTRIES: LiteralString = """
 SELECT
     user_key, number, at, actor_kind, actor, action, success, data, counts, request_id, ip_address, user_agent, hash
-FROM discreet.audit_entry
+FROM discreet.audit_entry e
 WHERE {which}
   AND (%(since)s::timestamptz IS NULL OR at >= %(since)s) AND (%(until)s::timestamptz IS NULL OR at < %(until)s)
 ORDER BY user_key, number
@@ -33,18 +33,24 @@ async def entries(
     Raises:
         StorageError: The database failed.
     """
-    of_one: LiteralString = "true" if user_key is None else "user_key = %(user_key)s"
-    asked: dict[str, Any] = {"since": since, "until": until, "limit": PAGE}
-    if user_key is not None:
-        asked["user_key"] = user_key
-    which = of_one
-    while True:
-        with storage_errors():
-            async with works.connection() as conn, conn.cursor(binary=True) as cursor:
-                rows = await (await cursor.execute(_ENTRIES.format(which=which), asked)).fetchall()
+    async for rows in entry_pages(works, _ENTRIES, user_key=user_key, limit=PAGE, since=since, until=until):
         for row in rows:
             yield row
-        if len(rows) < PAGE:
+
+
+async def entry_pages(
+    works: Pool, statement: LiteralString, *, user_key: UUID | None, limit: int, **asked: object
+) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield the rows of `statement` by `limit`: over entries `e` in the order of their keys, of which `{which}` says where to go on.
+
+    Raises:
+        StorageError: The database failed.
+    """
+    of_one: LiteralString = "true" if user_key is None else "e.user_key = %(user_key)s"
+    which, given = of_one, {**asked, "user_key": user_key, "limit": limit}
+    while rows := await fetch(works, statement.format(which=which), given):
+        yield rows
+        if len(rows) < limit:
             return
-        which = f"{of_one} AND (user_key, number) > (%(after)s, %(number)s)"
-        asked |= {"after": rows[-1]["user_key"], "number": rows[-1]["number"]}
+        which = f"{of_one} AND (e.user_key, e.number) > (%(after)s, %(number)s)"
+        given |= {"after": rows[-1]["user_key"], "number": rows[-1]["number"]}

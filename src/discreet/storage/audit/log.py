@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, LiteralString
+from typing import Any, LiteralString, Unpack
 from uuid import UUID
 
 from psycopg import AsyncCursor
@@ -14,6 +14,7 @@ from discreet.access.pseudonyms import is_own, pseudonym_of
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.ports import NOBODY
+from discreet.ports.audit import EntryDetails
 from discreet.state.text import storable
 from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, next_hash, seconds, written
 from discreet.storage.database.connecting.pool import Pool
@@ -66,10 +67,6 @@ audit_added AS (
 no row if nothing was written. For what is a transaction of its own: one would take three more round trips."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class PostgresAuditLog:
     """The port `AuditLog` over PostgreSQL.
 
@@ -77,22 +74,16 @@ class PostgresAuditLog:
     never wait for each other.
     """
 
-    def __init__(self, pool: Pool, *, keys: UserKeys, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self, pool: Pool, *, keys: UserKeys, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         """Use `pool`, whose owner closes it; `clock` says when something is done."""
         self._pool = pool
         self._keys = keys
         self._key = AuditKey(keys.audit_key)
         self._clock = clock
 
-    async def record(
-        self,
-        action: str,
-        *,
-        user_key: UUID | str | None,
-        data: str,
-        success: bool = True,
-        counts: Mapping[str, int] | None = None,
-    ) -> None:
+    async def record(self, action: str, **details: Unpack[EntryDetails]) -> None:
         """Add an entry, in a transaction of its own.
 
         Raises:
@@ -100,7 +91,7 @@ class PostgresAuditLog:
         """
         with storage_errors(), beside_reading():
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
-                await self.record_in(cursor, action, user_key=user_key, data=data, success=success, counts=counts)
+                await self.record_in(cursor, action, **details)
 
     async def record_in(
         self,

@@ -16,6 +16,7 @@ from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
 from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_heads, seconds
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.leases import AUDIT_SEALS, job_lease
 
 logger = logging.getLogger(__name__)
@@ -74,10 +75,6 @@ Anchor = Callable[[Seal], Awaitable[None]]
 """Keeps a seal where whoever has the database can't reach it. Raises `AuditAnchorError`."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class AuditSealer:
     """Seals what has changed. Of all processes one does at a time."""
 
@@ -88,7 +85,7 @@ class AuditSealer:
         key: bytes,
         anchors: Sequence[Anchor] = (),
         heads: int = HEADS,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Use `works`, whose role sees all chains and whose owner closes it, and the `audit_key` of `UserKeys`."""
         self._works = works
@@ -132,10 +129,8 @@ class AuditSealer:
         Raises:
             StorageError: The database failed.
         """
-        with storage_errors():
-            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                row = await _last(cursor)
-        return None if row is None else Seal(number=row.pop("seal_number"), **row)
+        found = await fetch(self._works, _LAST)
+        return Seal(number=found[0].pop("seal_number"), **found[0]) if found else None
 
     async def _seal_some(self, first: UUID) -> list[dict[str, Any]]:
         """Make one seal; return the heads that it covers, from the key `first` on."""
@@ -152,7 +147,7 @@ class AuditSealer:
             return heads
 
     async def _write(self, cursor: AsyncCursor[dict[str, Any]], heads: Sequence[dict[str, Any]]) -> None:
-        last = await _last(cursor)
+        last = await (await cursor.execute(_LAST)).fetchone()
         number, previous = (1, BEFORE_FIRST) if last is None else (last["seal_number"] + 1, last["hash"])
         keys, numbers, hashes = zip(*((h["user_key"], h["last_number"], h["last_hash"]) for h in heads), strict=True)
         at = self._clock()
@@ -179,7 +174,3 @@ class AuditSealer:
                 logger.warning("audit.not_anchored seal=%d cause=%s", seal.number, error.code)
             else:
                 self._anchored[anchor] = seal.number
-
-
-async def _last(cursor: AsyncCursor[dict[str, Any]]) -> dict[str, Any] | None:
-    return await (await cursor.execute(_LAST)).fetchone()

@@ -17,6 +17,7 @@ from discreet.ports import NOBODY, AuditLog, NoAudit
 from discreet.storage.audit.chains import ENTRY_COLUMNS, HEAD_COLUMNS, ChainWalk
 from discreet.storage.audit.digests import AuditKey
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 
 logger = logging.getLogger(__name__)
 
@@ -105,9 +106,10 @@ class AuditTrimmer:
             StorageError: The database failed. What went before is recorded in the chains, and the next trim goes on.
         """
         chains = entries = broken = 0
+        asked = {"before": before, "limit": CHAINS}
         after, after_key = datetime.min.replace(tzinfo=UTC), NOBODY
         with storage_errors():
-            while due := await self._due(before, after, after_key):
+            while due := await fetch(self._works, _DUE, {**asked, "after": after, "after_key": after_key}):
                 for row in due:
                     went = await self._trim_chain(row["user_key"], before, batch)
                     chains += bool(went)
@@ -119,11 +121,6 @@ class AuditTrimmer:
             keep = bool(broken) or isinstance(self._audit, NoAudit)  # which could not tell that seals went
             seals = await self._trim_seals(before, chains=chains, entries=entries, keep=keep)
         return Trimmed(chains=chains, entries=entries, seals=seals, broken=broken)
-
-    async def _due(self, before: datetime, after: datetime, after_key: UUID) -> list[dict[str, Any]]:
-        asked = {"before": before, "after": after, "after_key": after_key, "limit": CHAINS}
-        async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-            return await (await cursor.execute(_DUE, asked)).fetchall()
 
     async def _trim_chain(self, user_key: UUID, before: datetime, batch: int) -> int | None:
         """Return how many entries went; None if one of them has been tampered with."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.driver_errors import storage_errors
 from discreet.ports import NOBODY
 from discreet.storage.audit.chains import ENTRY_COLUMNS, HEAD_COLUMNS, ChainWalk, Finding, Kind, begins_rightly
 from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_heads
+from discreet.storage.audit.exporting import entry_pages
 from discreet.storage.audit.trimming import FIRST_SEAL, TRIM
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 
 PAGE = 2_000
 """Entries read by one statement. No statement is long, and none is open while nobody reads."""
@@ -107,8 +108,7 @@ async def entries_there_are(works: Pool) -> int:
     Raises:
         StorageError: The database failed.
     """
-    with storage_errors():
-        [row] = await _fetch(works, _TOTAL, {})
+    [row] = await fetch(works, _TOTAL)
     return int(row["entries"])
 
 
@@ -135,12 +135,11 @@ async def verify(
         StorageError: The database failed.
     """
     verification = _Verification(works, AuditKey(key), None if user_key is None else {NOBODY, user_key}, page)
-    with storage_errors():
-        await verification.seals(dict(anchors))
-        await verification.entries(advance)
-        await verification.heads()
-        verification.first_seal()
-        [total] = await _fetch(works, _TOTAL, {})
+    await verification.seals(dict(anchors))
+    await verification.entries(advance)
+    await verification.heads()
+    verification.first_seal()
+    [total] = await fetch(works, _TOTAL)
     verification.report.unsealed = total["unsealed"]
     return verification.report
 
@@ -178,40 +177,42 @@ class _Verification:
         for number in sorted(number for number in missing if number >= (self._first_seal or 0)):
             self._tell("anchor", "The seal was anchored and is missing, with all that came after it.", number=number)
         self.report.anchors = len(anchors)
-        for row in await _fetch(self._works, _ORPHANS, {"limit": MAX_FINDINGS}):
+        for row in await fetch(self._works, _ORPHANS, {"limit": MAX_FINDINGS}):
             self._tell("seal", "There are heads of a seal that is missing.", number=row["seal_number"])
 
     async def entries(self, advance: Callable[[int], None]) -> None:
         """Verify the chains that have entries."""
         walk = ChainWalk(self._key)
-        async for rows in self._pages():
-            for row in rows:
-                self._add(walk.step(row))
-                if walk.is_sound and row["user_key"] == NOBODY and row["action"] == TRIM:
-                    self._trimmed_to.add(json.loads(row["counts"])[FIRST_SEAL])
-            self.report.entries += len(rows)
-            advance(self.report.entries)
+        for user_key in [None] if self._users is None else sorted(self._users):
+            async for rows in entry_pages(self._works, _ENTRIES, user_key=user_key, limit=self._page):
+                for row in rows:
+                    self._add(walk.step(row))
+                    if walk.is_sound and row["user_key"] == NOBODY and row["action"] == TRIM:
+                        self._trimmed_to.add(json.loads(row["counts"])[FIRST_SEAL])
+                self.report.entries += len(rows)
+                advance(self.report.entries)
         self._add(walk.end())
         self.report.chains = walk.chains
 
     async def heads(self) -> None:
         """Verify the heads of chains without entries, and that those are sealed that say so."""
         async for rows in self._pages_of_heads():
-            there = await self._hashes("audit_entry", [(row["user_key"], row["last_number"]) for row in rows])
-            said = [row for row in rows if row["is_sealed"] and (row["user_key"], row["last_number"]) in there]
-            sealed = await self._hashes("audit_sealed_head", [(row["user_key"], row["last_number"]) for row in said])
-            for row in said:
-                if row["last_hash"] not in sealed.get((row["user_key"], row["last_number"]), ()):
-                    self._tell("head", "The head is said to be sealed, and no seal covers it.", row["user_key"])
-            await self._ended([row["user_key"] for row in rows if (row["user_key"], row["last_number"]) not in there])
+            last = {(row["user_key"], row["last_number"]): row for row in rows}
+            there = await self._hashes("audit_entry", list(last))
+            said = [place for place, row in last.items() if row["is_sealed"] and place in there]
+            sealed = await self._hashes("audit_sealed_head", said)
+            for place in said:
+                if last[place]["last_hash"] not in sealed.get(place, ()):
+                    self._tell("head", "The head is said to be sealed, and no seal covers it.", place[0])
+            await self._ended([place[0] for place in last if place not in there])
 
     async def _ended(self, user_keys: list[UUID]) -> None:
         """Verify that chains without their last entry have none, because all of them were trimmed."""
         if not user_keys:
             return
         asked: dict[str, Any] = {"user_keys": user_keys, "limit": len(user_keys)}
-        begun = {row["user_key"] for row in await _fetch(self._works, _WHO_HAS_SOME, asked)}
-        for row in await _fetch(self._works, _HEADS.format(which="c.user_key = ANY (%(user_keys)s)"), asked):
+        begun = {row["user_key"] for row in await fetch(self._works, _WHO_HAS_SOME, asked)}
+        for row in await fetch(self._works, _HEADS.format(which="c.user_key = ANY (%(user_keys)s)"), asked):
             if row["user_key"] in begun:
                 continue  # the walk along it has told of its end
             ended = (row["last_number"], row["last_hash"], row["first_at"])
@@ -238,7 +239,7 @@ class _Verification:
                 self._tell("entry", "The entry is another than the one that was sealed.", *place)
         if gone:
             asked = {"user_keys": [head["user_key"] for head in gone]}
-            beginnings = {row["user_key"]: row for row in await _fetch(self._works, _BEGINNINGS, asked)}
+            beginnings = {row["user_key"]: row for row in await fetch(self._works, _BEGINNINGS, asked)}
             for head in gone:
                 beginning = beginnings.get(head["user_key"])
                 first = beginning["first_number"] if beginning and begins_rightly(beginning, self._key) else 1
@@ -252,39 +253,26 @@ class _Verification:
         keys, numbers = map(list, zip(*places, strict=True))
         asked = {"user_keys": list(set(keys)), "keys": keys, "numbers": numbers}
         found: dict[tuple[UUID, int], set[bytes]] = {}
-        for row in await _fetch(self._works, _HASHES.format(table=table), asked):
+        for row in await fetch(self._works, _HASHES.format(table=table), asked):
             found.setdefault((row["user_key"], row["number"]), set()).add(row["hash"])
         return found
 
     async def _sealed(self) -> AsyncIterator[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
         """Yield each seal with the heads that it covers."""
         first = _FIRST_NUMBER
-        while rows := await _fetch(self._works, _SEALS, {"first": first, "limit": SEALS}):
+        while rows := await fetch(self._works, _SEALS, {"first": first, "limit": SEALS}):
             heads: dict[int, list[Mapping[str, Any]]] = {row["seal_number"]: [] for row in rows}
-            for head in await _fetch(self._works, _SEALED, {"seals": list(heads)}):
+            for head in await fetch(self._works, _SEALED, {"seals": list(heads)}):
                 heads[head["seal_number"]].append(head)
             for row in rows:
                 yield row, heads[row["seal_number"]]
             first = rows[-1]["seal_number"] + 1
 
-    async def _pages(self) -> AsyncIterator[list[dict[str, Any]]]:
-        """Yield the entries in order, a page at a time."""
-        for user_key in [None] if self._users is None else sorted(self._users):
-            of_one: LiteralString = "true" if user_key is None else "e.user_key = %(user_key)s"
-            asked: dict[str, Any] = {"limit": self._page} | ({} if user_key is None else {"user_key": user_key})
-            which = of_one
-            while rows := await _fetch(self._works, _ENTRIES.format(which=which), asked):
-                yield rows
-                which = f"{of_one} AND (e.user_key, e.number) > (%(after)s, %(number)s)"
-                asked |= {"after": rows[-1]["user_key"], "number": rows[-1]["number"]}
-
     async def _pages_of_heads(self) -> AsyncIterator[list[dict[str, Any]]]:
         which: LiteralString = "true" if self._users is None else "c.user_key = ANY (%(user_keys)s)"
-        asked: dict[str, Any] = {"limit": self._page}
-        if self._users is not None:
-            asked["user_keys"] = list(self._users)
+        asked: dict[str, Any] = {"limit": self._page, "user_keys": list(self._users or ())}
         statement = _HEADS.format(which=which)
-        while rows := await _fetch(self._works, statement, asked):
+        while rows := await fetch(self._works, statement, asked):
             yield rows
             statement = _HEADS.format(which=f"{which} AND c.user_key > %(after)s")
             asked["after"] = rows[-1]["user_key"]
@@ -297,8 +285,3 @@ class _Verification:
             self.report.found += 1
             if len(self.report.findings) < MAX_FINDINGS:
                 self.report.findings.append(finding)
-
-
-async def _fetch(pool: Pool, statement: LiteralString, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
-        return await (await cursor.execute(statement, asked)).fetchall()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, LiteralString
@@ -14,6 +14,7 @@ from discreet.errors import DelegationError
 from discreet.ports import AuditLog
 from discreet.state.context import check_user_id
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 MAX_DELEGATES = 100
@@ -91,10 +92,6 @@ class Delegation:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class PostgresDelegations:
     """Who may read whose memories.
 
@@ -110,7 +107,14 @@ class PostgresDelegations:
         ...         return await storage.delegations.may_read("carl", "ann") is not None
     """
 
-    def __init__(self, pool: Pool, *, keys: UserKeys, audit: AuditLog, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        keys: UserKeys,
+        audit: AuditLog,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         """Use `pool`, whose owner closes it; `clock` says what has expired."""
         self._pool = pool
         self._keys = keys
@@ -156,20 +160,15 @@ class PostgresDelegations:
 
     async def list(self, user_id: str) -> Sequence[Delegation]:
         """Return a user's delegations, newest first: those that hold, and the last `MAX_ENDED` that have ended."""
-        rows = await self._fetch(_LIST, {"user_key": self._keys.of_user(check_user_id(user_id))})
+        rows = await fetch(self._pool, _LIST, {"user_key": self._keys.of_user(check_user_id(user_id))})
         return [Delegation(**row) for row in rows]
 
     async def may_read(self, delegate_id: str, user_id: str) -> UUID | None:
         """Return the key of a delegate who may read what is a user's at this moment, for `read_as_delegate`; None if they may not."""
         given = self._pair(user_id, delegate_id)
-        rows = await self._fetch(_MAY_READ, {**given, "now": self._clock()})
+        rows = await fetch(self._pool, _MAY_READ, {**given, "now": self._clock()})
         return rows[0]["delegate_key"] if rows else None
 
     def _pair(self, user_id: str, delegate: str | UUID) -> dict[str, Any]:
         delegate_key = delegate if isinstance(delegate, UUID) else self._keys.of_user(check_user_id(delegate))
         return {"user_key": self._keys.of_user(check_user_id(user_id)), "delegate_key": delegate_key}
-
-    async def _fetch(self, statement: LiteralString, given: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-        with storage_errors():
-            async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (await cursor.execute(statement, given)).fetchall()

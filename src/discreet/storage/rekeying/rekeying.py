@@ -20,6 +20,7 @@ from discreet.encryption import key_header, key_id_of, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.ports import AuditLog, KeyProvider, NoAudit
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealed_columns import SEALED_TABLES, SealedTable
 from discreet.storage.database.sealing import report_unreadable
 from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, count_keys, look, read, spilled, write
@@ -90,7 +91,7 @@ class Rekeying:
             StorageError: The database failed.
         """
         header = key_header(self._keys.current().id)
-        found = {table.name: await self._fetch(count(table), {"header": header}) for table in SEALED_TABLES}
+        found = {table.name: await fetch(self._works, count(table), {"header": header}) for table in SEALED_TABLES}
         return {name: rows[0]["rows"] for name, rows in found.items()}
 
     async def counts(self) -> list[KeyCount]:
@@ -102,7 +103,7 @@ class Rekeying:
         return [
             KeyCount(table=table.name, key_id=key_id, values=row["number"], is_known=is_known)
             for table in SEALED_TABLES
-            for row in await self._fetch(count_keys(table), {})
+            for row in await fetch(self._works, count_keys(table))
             for key_id, is_known in [self._known(row["header"])]
         ]
 
@@ -139,7 +140,7 @@ class Rekeying:
             "after_user": UUID(int=0),
             "after_key": UUID(int=0) if table.key_type == "uuid" else "",
         }
-        while rows := await self._fetch(look(table), {**given, **after}):
+        while rows := await fetch(self._works, look(table), {**given, **after}):
             after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["key"]}
             for user_key, keys in _chunks(rows):
                 moved, lost, missed = await self._move(table, user_key, keys, header)
@@ -155,7 +156,7 @@ class Rekeying:
         self, table: SealedTable, user_key: UUID, keys: Sequence[Any], header: bytes
     ) -> tuple[int, list[Any], int]:
         """Move some of a user's rows; return how many were, the keys of those with something lost, and how many were missed."""
-        rows = await self._fetch(read(table), {"user_key": user_key, "keys": keys})
+        rows = await fetch(self._works, read(table), {"user_key": user_key, "keys": keys})
         moving, lost = await asyncio.to_thread(self._resealed, table, user_key, rows, header)
         if not moving:
             return 0, lost, 0
@@ -168,9 +169,9 @@ class Rekeying:
     async def _expiring(self) -> tuple[int, datetime | None]:
         """Return how many values that expire are under other keys, and when the last of them does."""
         given = {"header": key_header(self._keys.current().id)}
-        found = await self._fetch(SHORT_LIVED, given)
-        for row in await self._fetch(SPILLS, {}):
-            found += await self._fetch(spilled(row["schema"]), given)
+        found = await fetch(self._works, SHORT_LIVED, given)
+        for row in await fetch(self._works, SPILLS):
+            found += await fetch(self._works, spilled(row["schema"]), given)
         return sum(row["number"] for row in found), max((row["until"] for row in found if row["until"]), default=None)
 
     def _resealed(
@@ -209,11 +210,6 @@ class Rekeying:
         """Return the id of the key that values with this header are under, and whether it is known."""
         key_id = key_id_of(header) if header else None
         return key_id, key_id is None or self._keys.find(key_id) is not None
-
-    async def _fetch(self, statement: Any, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-        with storage_errors():
-            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await (await cursor.execute(statement, given)).fetchall()
 
 
 def _chunks(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[UUID, list[Any]]]:

@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from discreet.storage.audit.trimming import AuditTrimmer
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.retention.sweeper import At, Due, Gone, count, merged
+from discreet.storage.retention.sweeper import At, Due, Gone, due_of
 
 _COUNT: LiteralString = """
 SELECT count(*) AS rows, min(at) AS oldest FROM discreet.audit_entry WHERE at < %(until)s
@@ -21,11 +21,7 @@ class AuditSweeper:
 
     works: Pool
     trimmer: AuditTrimmer
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """One."""
-        return ("audit",)
+    kinds: tuple[str, ...] = ("audit",)
 
     async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
         """Let go of what is due."""
@@ -35,4 +31,4 @@ class AuditSweeper:
 
     async def due(self, at: At) -> list[Due]:
         """Return how many are."""
-        return [merged("audit", [await count(self.works, _COUNT, until=at.until("audit"))])]
+        return [await due_of("audit", self.works, (_COUNT, at.until("audit")))]

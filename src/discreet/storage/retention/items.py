@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.access.user_keys import UserKeys
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.retention.sweeper import At, Due, Gone, count, merged
+from discreet.storage.retention.sweeper import At, Due, Gone, due_of
 from discreet.storage.store.sweeping import COUNT_EXPIRED, delete_expired_items
 
 
@@ -20,11 +20,7 @@ class ItemSweeper:
     locks: UserLocks
     """Over the same pool."""
     keys: UserKeys
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """One."""
-        return ("items",)
+    kinds: tuple[str, ...] = ("items",)
 
     async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
         """Delete what is due."""
@@ -33,4 +29,4 @@ class ItemSweeper:
 
     async def due(self, at: At) -> list[Due]:
         """Return how many are."""
-        return [merged("items", [await count(self.works, COUNT_EXPIRED, until=at.now)])]
+        return [await due_of("items", self.works, (COUNT_EXPIRED, at.now))]

@@ -10,7 +10,7 @@ from typing import Final, LiteralString
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry, Rows, delete_expired
 from discreet.storage.database.users.users import Cursor
-from discreet.storage.retention.sweeper import At, Due, Gone, count, merged
+from discreet.storage.retention.sweeper import At, Due, Gone, due_of
 
 LOG: Final = Expiry(
     table="conversation_log",
@@ -65,11 +65,7 @@ class LogSweeper:
     """Sweeps the log; with the last turn of a thread go its session record and its rolling summary."""
 
     works: Pool
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Three."""
-        return ("log", "sessions", "summaries")
+    kinds: tuple[str, ...] = ("log", "sessions", "summaries")
 
     async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
         """Delete what is due."""
@@ -90,5 +86,5 @@ class LogSweeper:
     async def due(self, at: At) -> list[Due]:
         """Return how much is."""
         until = at.until("log")
-        statements = {"log": LOG.count, "sessions": _COUNT_SESSIONS, "summaries": _COUNT_SUMMARIES}
-        return [merged(kind, [await count(self.works, each, until=until)]) for kind, each in statements.items()]
+        statements = zip(self.kinds, (LOG.count, _COUNT_SESSIONS, _COUNT_SUMMARIES), strict=True)
+        return [await due_of(kind, self.works, (statement, until)) for kind, statement in statements]

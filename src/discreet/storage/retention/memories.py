@@ -15,11 +15,12 @@ from discreet.storage.database.users.locks import UserLocks
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.deleting import delete_entries
 from discreet.storage.memories.saving import SaveRules
-from discreet.storage.retention.sweeper import At, Due, Gone, count, merged
+from discreet.storage.retention.sweeper import At, Due, Gone, due_of
 
 TURNS: LiteralString = "m.type = 'turn'"
 _HAS_REASONING: LiteralString = "(m.type = 'reasoning' OR m.reasoning IS NOT NULL OR m.sealed_reasoning IS NOT NULL)"
 REASONING: LiteralString = f"{_HAS_REASONING} AND m.type <> 'important_moment'"
+_WHICH: Sequence[tuple[str, LiteralString]] = (("turns", TURNS), ("reasoning", REASONING))
 
 FIND: LiteralString = """
 SELECT m.user_key, m.created_at AS due FROM discreet.memory m
@@ -53,28 +54,20 @@ class MemorySweeper:
     locks: UserLocks
     """Over the same pool."""
     rules: SaveRules
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Two."""
-        return ("turns", "reasoning")
+    kinds: tuple[str, ...] = ("turns", "reasoning")
 
     async def sweep(self, at: At, *, batch: int) -> AsyncGenerator[Gone, None]:
         """Delete what is due."""
-        for kind, which in self._which:
+        for kind, which in _WHICH:
             until = at.until(kind)
             delete = partial(self._delete, which=which, until=until, batch=batch)
-            find = FIND.format(which=which)
-            given = {"until": until}
+            find, given = FIND.format(which=which), {"until": until}
             async for rows in delete_by_user(self.works, self.locks, find, delete, given=given, batch=batch):
                 yield {kind: rows}
 
     async def due(self, at: At) -> list[Due]:
         """Return how much is."""
-        return [
-            merged(kind, [await count(self.works, _COUNT.format(which=which), until=at.until(kind))])
-            for kind, which in self._which
-        ]
+        return [await due_of(kind, self.works, (_COUNT.format(which=which), at.until(kind))) for kind, which in _WHICH]
 
     async def _delete(
         self, cursor: Cursor, user_key: UUID, *, which: LiteralString, until: datetime, batch: int
@@ -88,7 +81,3 @@ class MemorySweeper:
         if staying:
             await cursor.execute(_FORGET_REASONING, {"user_key": user_key, "entry_ids": staying})
         return len(rows)
-
-    @property
-    def _which(self) -> Sequence[tuple[str, LiteralString]]:
-        return (("turns", TURNS), ("reasoning", REASONING))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString, Protocol
+from typing import LiteralString, Protocol
 
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry, delete_expired
+from discreet.storage.database.fetching import fetch
 from discreet.storage.retention.table import BY_NAME
 
 Gone = Mapping[str, int]
@@ -81,17 +82,12 @@ class TableSweeper:
 
     async def due(self, at: At) -> list[Due]:
         """Return how many rows are."""
-        found = [await count(self.works, expiry.count, until=at.until(kind)) for expiry, kind in self.expiries]
-        return [merged(self.kind, found)]
+        counted = ((expiry.count, at.until(deciding)) for expiry, deciding in self.expiries)
+        return [await due_of(self.kind, self.works, *counted)]
 
 
-async def count(works: Pool, statement: LiteralString, **given: Any) -> Mapping[str, Any]:
-    """Return the row of a statement that says how many `rows` there are, and of when the `oldest` is."""
-    async with works.connection() as conn, conn.cursor(binary=True) as cursor:
-        return await (await cursor.execute(statement, given)).fetchone() or {"rows": 0, "oldest": None}
-
-
-def merged(kind: str, found: Sequence[Mapping[str, Any]]) -> Due:
-    """Return several of such rows as one."""
+async def due_of(kind: str, works: Pool, *counted: tuple[LiteralString, datetime]) -> Due:
+    """Return what statements find that count `rows`, and say of when the `oldest` is, each of what is from before a time."""
+    found = [row for statement, until in counted for row in await fetch(works, statement, {"until": until})]
     oldest = min((row["oldest"] for row in found if row["oldest"] is not None), default=None)
     return Due(kind=kind, rows=sum(row["rows"] for row in found), oldest=oldest)

@@ -15,6 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError
 from discreet.ports import AuditLog, LiveSettings
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.retention.sweeper import At, Due, Gone, Sweeper
 from discreet.storage.retention.table import BY_NAME, KINDS
 
@@ -109,9 +110,7 @@ class Retention:
     async def _at(self) -> At:
         if self._clock is not None:
             return At(now=self._clock(), settings=self._settings.live)
-        with storage_errors():
-            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                [row] = await (await cursor.execute(_NOW)).fetchall()
+        [row] = await fetch(self._works, _NOW)
         return At(now=row["now"], settings=self._settings.live)
 
     async def _pass(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import datetime, timedelta
 from typing import LiteralString
 
 from discreet.checkpoint.postgres.aging import AgedThread, Ages, AgingThreads, Expired
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.fetching import fetch
 from discreet.storage.database.keys import digest
 from discreet.storage.retention.sweeper import At, Due, Gone
 
@@ -68,23 +69,19 @@ class ThreadSweeper:
                 rows[kind] += number
                 made_at = expired.oldest or thread.oldest_at
                 oldest[kind] = min(made_at, oldest.get(kind, made_at))
-        found = [Due(kind=kind, rows=rows[kind], oldest=oldest.get(kind)) for kind in self.kinds[:3]]
-        beside = {
-            "pauses": await self._threads.old_pauses(at.now),
-            "deletions": await self._threads.old_deletions(at.now),
-        }
-        return found + [Due(kind=kind, **row) for kind, row in beside.items()]
+        return [
+            *(Due(kind=kind, rows=rows[kind], oldest=oldest.get(kind)) for kind in self.kinds[:3]),
+            Due(kind="pauses", **await self._threads.old_pauses(at.now)),
+            Due(kind="deletions", **await self._threads.old_deletions(at.now)),
+        ]
 
     async def _expire(self, thread: AgedThread, ages: Ages) -> Gone:
         would = await self._threads.expire(thread.thread_id, ages, dry_run=True)
         beside: Gone = {}
         if would.is_over:
             given = {"user_key": thread.user_key, "thread_key": digest(thread.thread_id)}
-            async with self._works.connection() as conn, conn.cursor(binary=True) as cursor:
-                [beside] = await (await cursor.execute(_END, given)).fetchall()
-        expired = await self._threads.expire(thread.thread_id, ages)
-        gone = {**_told(expired), **beside}
-        return {kind: number for kind, number in gone.items() if number}
+            [beside] = await fetch(self._works, _END, given)
+        return _told(await self._threads.expire(thread.thread_id, ages)) + Counter(beside)
 
     async def _aged(self, ages: Ages, batch: int) -> AsyncIterator[AgedThread]:
         last: AgedThread | None = None
@@ -97,14 +94,9 @@ class ThreadSweeper:
         return Ages(now=at.now, before=at.until("threads"), paused_before=at.now - self._pause)
 
 
-def _told(expired: Expired) -> Mapping[str, int]:
-    if expired.is_over:
-        return {"threads": 1}
-    return {
-        kind: number
-        for kind, number in (("checkpoints", expired.checkpoints), ("messages", expired.messages))
-        if number
-    }
+def _told(expired: Expired) -> Counter[str]:
+    """Return how much that is, by kind; of which there is none is left out."""
+    return +Counter(threads=expired.is_over, checkpoints=expired.checkpoints, messages=expired.messages)
 
 
 def thread_sweeper(works: Pool, *, pause_seconds: float, schema: str | None = None) -> ThreadSweeper:

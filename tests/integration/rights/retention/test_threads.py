@@ -317,6 +317,27 @@ def graph_of_stock(stock):
     return builder.add_node("bot", lambda _: {"notes": []}).add_edge(START, "bot").compile(checkpointer=stock)
 
 
+async def test_checkpoints_stay_that_one_of_a_stock_savers_delta_channel_is_made_of(
+    storage, database, graph, rows, shift
+):
+    await say(graph, "Hello")
+    async with AsyncPostgresSaver.from_conn_string(database) as stock:
+        await say(graph_of_stock(stock), "Theirs")
+        shift("t", days=40)
+        await say(graph_of_stock(stock), "Theirs again")
+    rows("""
+        UPDATE checkpoints SET metadata = metadata || '{"counters_since_delta_snapshot": {"log": [1, 1]}}'
+        WHERE checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints)
+    """)
+    made = rows("SELECT count(*) FROM checkpoints")
+    assert "checkpoints" not in await storage.retention.sweep()
+    assert rows("SELECT count(*) FROM checkpoints") == made
+    assert rows("SELECT oldest_at >= now() - interval '30 days' FROM checkpoint_threads") == [(True,)]
+    shift("t", days=31)
+    await say(graph, "Ours")
+    assert (await storage.retention.sweep())["checkpoints"] >= made[0][0]
+
+
 async def test_a_database_without_a_checkpointer_has_nothing_to_sweep(database, clock):
     from discreet.storage import open_storage
     from discreet.testing import StubEmbeddings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -54,6 +55,6 @@ class Trail:
 
 @pytest.fixture
 async def trail(database: str) -> AsyncIterator[Trail]:
-    """Return a trail without entries."""
-    async with make_pool(database, max_size=4) as pool:
+    """Return a trail without entries, as the owner of its tables sees it."""
+    async with make_pool(os.environ.get("DISCREET_POSTGRES_OWNER_DSN", database), max_size=4) as pool:
         yield Trail(pool)
