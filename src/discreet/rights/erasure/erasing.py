@@ -22,8 +22,8 @@ from discreet.rights.erasure.threads import Threads
 from discreet.settings import Settings, load_settings
 from discreet.state.context import check_user_id
 from discreet.storage import Storage
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.keys import digest
+from discreet.storage.database.statements import fetch
 from discreet.storage.memories.memories import PostgresMemories
 
 logger = logging.getLogger(__name__)

@@ -19,9 +19,8 @@ from discreet.encryption import Keyring, associate, seal, unseal
 from discreet.ports import AuditLog, Key
 from discreet.rights.erasure.receipts import Counts, Receipt
 from discreet.rights.erasure.scopes import Plan, ScopeName
-from discreet.storage.background.statements import run
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.database.users.epochs import FIRST_EPOCH
 from discreet.storage.database.users.users import Cursor
 
@@ -162,7 +161,7 @@ class Jobs:
     async def left(self) -> AsyncIterator[Job]:
         """Take one after the other that nobody is at."""
         found = await fetch(self._works, _LEFT)
-        await run(self._works, _TIDY, {})
+        await run(self._works, _TIDY)
         for each in found:
             for row in await fetch(self._works, _CLAIM, {**each, "seconds": LEASE_SECONDS}):
                 yield self._job(row)

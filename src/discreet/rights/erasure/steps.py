@@ -18,10 +18,9 @@ from discreet.rights.erasure.tables import BATCH, ENTRIES, OF_NAMESPACE, OWNED, 
 from discreet.rights.erasure.threads import Threads
 from discreet.rights.namespaces import Namespace, owned_namespaces
 from discreet.storage import Storage
-from discreet.storage.background.statements import run
 from discreet.storage.database.connecting.connection import connect
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.keys import digest
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.memories.large_users.indexes import drop
 from discreet.storage.memories.memories import PostgresMemories
 
@@ -110,7 +109,7 @@ class Steps:
             await doing.rows(rows, {"user_key": doing.job.user_key})
         if not doing.is_dry:
             await self._indexes(doing.job.user_key)
-            await run(self.storage.works_pool, _SUM_AGAIN, {})
+            await run(self.storage.works_pool, _SUM_AGAIN)
 
     async def take_late(self, doing: Counting) -> None:
         """Erase threads and items of the store: again at the end, as some may have been begun meanwhile."""

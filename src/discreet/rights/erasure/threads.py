@@ -12,7 +12,7 @@ from discreet.nodes.requests import request_id_of
 from discreet.nodes.run import run_of
 from discreet.rights.erasure.passes import Counting
 from discreet.storage import Storage
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 OPEN_TURNS: Final = 5
 """Of a thread, the newest: the turn vault has what those said that are not over."""

@@ -26,7 +26,7 @@ from discreet.rights.exporting.source import Key, Reading
 from discreet.rights.exporting.sources import SOURCES
 from discreet.state.context import check_user_id
 from discreet.state.text import storable
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 from discreet.storage.wiring import Storage
 
 PAGE: Final = 200

@@ -13,8 +13,8 @@ from discreet.rights.exporting.source import Key, Opened, Reading, Source, opene
 from discreet.rights.exporting.tables import TABLES, Row
 from discreet.rights.exporting.threads import Messages, Threads
 from discreet.rights.namespaces import Namespace, owned_namespaces
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.statements import fetch
 from discreet.storage.store.items import value_of
 
 MAX_ROUNDS = 10_000

@@ -13,9 +13,9 @@ from discreet.rights.exporting.format import KINDS, ExportRecord
 from discreet.rights.exporting.source import Key, KeyPart, Opened, Reading, opened
 from discreet.storage.background.summaries import summary_from
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealed_columns import PROPOSAL, ROLLING_SUMMARY, SESSION_INTENT
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.statements import fetch
 from discreet.storage.memories.rows import RECORD_COLUMNS, record_from
 
 Row = Mapping[str, Any]

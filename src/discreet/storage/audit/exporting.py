@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 PAGE = 2_000
 

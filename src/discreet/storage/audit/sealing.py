@@ -16,8 +16,8 @@ from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
 from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_heads, seconds
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.leases import AUDIT_SEALS, job_lease
+from discreet.storage.database.statements import fetch
 
 logger = logging.getLogger(__name__)
 

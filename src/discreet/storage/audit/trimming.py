@@ -17,7 +17,7 @@ from discreet.ports import NOBODY, AuditLog, NoAudit
 from discreet.storage.audit.chains import ENTRY_COLUMNS, HEAD_COLUMNS, ChainWalk
 from discreet.storage.audit.digests import AuditKey
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, digest_of_hea
 from discreet.storage.audit.exporting import entry_pages
 from discreet.storage.audit.trimming import FIRST_SEAL, TRIM
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 PAGE = 2_000
 """Entries read by one statement. No statement is long, and none is open while nobody reads."""

@@ -13,8 +13,8 @@ from psycopg.types.json import Jsonb
 from discreet.driver_errors import storage_errors
 from discreet.errors import LeaseLostError
 from discreet.state.background import BatchJob, JobState
-from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.database.users.users import Cursor
 
 _COLUMNS: LiteralString = """

@@ -17,10 +17,10 @@ from discreet.redaction.placeholders import SECRET, written
 from discreet.state.background import Proposal
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryRecord
-from discreet.storage.background.statements import fetch
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import PROPOSAL
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
+from discreet.storage.database.statements import fetch
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.memories import PostgresMemories
 

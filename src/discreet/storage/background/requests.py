@@ -11,12 +11,12 @@ from uuid import UUID
 from discreet.state.background import BatchJob, SessionSummary, StoredRequest
 from discreet.state.records import MemoryFilters, MemoryRecord, MemoryType, TurnRecord
 from discreet.storage.background.jobs import BatchJobs
-from discreet.storage.background.statements import fetch, run
 from discreet.storage.background.summaries import READ_SUMMARY, summary_from
 from discreet.storage.conversation.summaries import text_of_summary
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.memories.memories import PostgresMemories
 
 MAX_ATTEMPTS = 3

@@ -13,10 +13,10 @@ from uuid import UUID, uuid4
 from discreet.driver_errors import storage_errors
 from discreet.state.background import PendingSession, RequestKind, StoredRequest, Trigger
 from discreet.state.records import TurnRecord
-from discreet.storage.background.statements import fetch
 from discreet.storage.conversation.turn_rows import TURN_COLUMNS, turns_from
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.database.statements import fetch
 from discreet.storage.database.users.users import Cursor
 
 MAX_TURNS = 40

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import LiteralString
 from uuid import UUID
 
-from discreet.storage.background.statements import fetch, run
 from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.statements import fetch, run
 
 ALIVE_SECONDS = 60.0
 """A worker that was not seen for so long is gone: it tells every ten."""

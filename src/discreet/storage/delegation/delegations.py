@@ -14,7 +14,7 @@ from discreet.errors import DelegationError
 from discreet.ports import AuditLog
 from discreet.state.context import check_user_id
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 MAX_DELEGATES = 100

@@ -20,9 +20,9 @@ from discreet.encryption import key_header, key_id_of, seal, unseal
 from discreet.errors import EncryptionError
 from discreet.ports import AuditLog, KeyProvider, NoAudit
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.sealed_columns import SEALED_TABLES, SealedTable
 from discreet.storage.database.sealing import report_unreadable
+from discreet.storage.database.statements import fetch
 from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, count_keys, look, read, spilled, write
 
 LOOK_ROWS = 2_000

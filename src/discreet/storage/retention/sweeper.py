@@ -10,7 +10,7 @@ from typing import LiteralString, Protocol
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.expiry import Expiry, delete_expired
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 from discreet.storage.retention.table import BY_NAME
 
 Gone = Mapping[str, int]

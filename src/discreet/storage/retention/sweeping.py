@@ -15,7 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError
 from discreet.ports import AuditLog, LiveSettings
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 from discreet.storage.retention.sweeper import At, Due, Gone, Sweeper
 from discreet.storage.retention.table import BY_NAME, KINDS
 

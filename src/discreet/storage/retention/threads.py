@@ -9,8 +9,8 @@ from typing import LiteralString
 
 from discreet.checkpoint.postgres.aging import AgedThread, Ages, AgingThreads, Expired
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
 from discreet.storage.database.keys import digest
+from discreet.storage.database.statements import fetch
 from discreet.storage.retention.sweeper import At, Due, Gone
 
 _END: LiteralString = """

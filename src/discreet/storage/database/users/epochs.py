@@ -13,7 +13,7 @@ from discreet.access.user_keys import UserKeys
 from discreet.errors import UserErasedError
 from discreet.state.context import check_user_id
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 FIRST_EPOCH: Final = NEVER_ERASED
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from discreet.access.user_keys import UserKeys
 from discreet.erased import Erased, tell
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.fetching import fetch
+from discreet.storage.database.statements import fetch
 
 _NEWS: LiteralString = """
 SELECT now() AS now, e.erasure_key, e.user_key, e.threads, e.turns, e.done_at

@@ -20,3 +20,14 @@ async def fetch(pool: Pool, statement: QueryNoTemplate, given: Mapping[str, Any]
     with storage_errors():
         async with pool.connection() as conn, conn.cursor(binary=True) as cursor:
             return await (await cursor.execute(statement, given)).fetchall()
+
+
+async def run(pool: Pool, statement: QueryNoTemplate, given: Mapping[str, Any] | None = None) -> int:
+    """Return how many rows `statement` wrote.
+
+    Raises:
+        StorageError: The database failed; nothing was written.
+    """
+    with storage_errors():
+        async with pool.connection() as conn:
+            return (await conn.execute(statement, given)).rowcount
