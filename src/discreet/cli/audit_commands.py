@@ -15,7 +15,7 @@ audit_app = typer.Typer(
     name="audit", help="Verify the audit trail, read it, and keep its seals elsewhere.", no_args_is_help=True
 )
 
-WHOSE = typer.Option(help="Of this person alone: the user_id that your application gives.", metavar="USER")
+WHOSE = typer.Option(help="Of this person alone: the user_id that your application gives.")
 WHOSE_KEY = typer.Option(help="Of this person alone: their key, as the trail has it.", metavar="UUID")
 TRAIL_DSN = typer.Option(
     help="Default: DISCREET_POSTGRES_WORKER_DSN, else DISCREET_POSTGRES_DSN, else the embedded server."

@@ -96,10 +96,8 @@ def moments(
 
 def export(
     *,
-    user: Annotated[str, typer.Argument(help="Whose: the user_id that your application gives.", metavar="USER")],
-    subject: Annotated[
-        bool, typer.Option("--subject", help="USER is a caller of a server, as their tokens or API keys name them.")
-    ] = False,
+    user: Annotated[str, typer.Option(help="Whose: the user_id that your application gives.")],
+    subject: Annotated[bool, IS_SUBJECT] = False,
     out: Annotated[
         str | None,
         typer.Option(metavar="DIR|-", help="A new folder, or - for one stream. Default: discreet-export-<pseudonym>."),

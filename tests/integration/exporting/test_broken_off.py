@@ -200,7 +200,7 @@ def test_a_killed_command_goes_on(database, tmp_path):
     asyncio.run(open_once(database))
     fill(database, "ann", 20_000)
     discreet = str(Path(sys.executable).with_name("discreet"))
-    command = [discreet, "export", "ann", "--out", str(tmp_path / "ann"), "--dsn", database, "--resume"]
+    command = [discreet, "export", "--user", "ann", "--out", str(tmp_path / "ann"), "--dsn", database, "--resume"]
     env = {**os.environ, "DISCREET_EMBEDDING_MODEL": "none"}
     killed = 0
     for _ in range(3):

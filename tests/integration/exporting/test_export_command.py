@@ -51,7 +51,7 @@ def texts(path):
 
 
 def test_it_writes_a_folder_for_its_owner_alone_and_shows_what_there_is(command, tmp_path):
-    code, told = command("ann", "--out", "ann", "--namespace", "notes.ann")
+    code, told = command("--user", "ann", "--out", "ann", "--namespace", "notes.ann")
     assert code == 0
     rows = {line.split()[0]: line.split()[1] for line in told.splitlines() if ".jsonl" in line}
     assert rows["memories.jsonl"] == "3"
@@ -64,11 +64,11 @@ def test_it_writes_a_folder_for_its_owner_alone_and_shows_what_there_is(command,
     assert "zanzibarine lives in Oslo" in texts(folder)
     assert all("quokka" not in text for text in texts(folder))
     with pytest.raises(ExportError, match="finished export"):
-        command("ann", "--out", "ann")
+        command("--user", "ann", "--out", "ann")
 
 
 def test_the_subject_of_a_token_is_found_by_their_identity(command, tmp_path):
-    code, told = command("ann", "--subject", "--out", "ann", "--json")
+    code, told = command("--user", "ann", "--subject", "--out", "ann", "--json")
     assert code == 0
     manifest = json.loads(told)
     assert manifest["user"] == str(USER_KEYS.of_user(Identities(bytes(32)).of("ann")))
@@ -78,22 +78,22 @@ def test_the_subject_of_a_token_is_found_by_their_identity(command, tmp_path):
 
 
 def test_a_stream_goes_to_standard_output(command, tmp_path):
-    code, told = command("ann", "--out", "-")
+    code, told = command("--user", "ann", "--out", "-")
     assert code == 0
     (tmp_path / "ann.ndjson").write_text(told)
     assert "zanzibarine lives in Oslo" in texts(tmp_path / "ann.ndjson")
     assert read_manifest(tmp_path / "ann.ndjson").user == USER_KEYS.of_user("ann")
-    code, _ = command("ann", "--out", "-", "--json")
+    code, _ = command("--user", "ann", "--out", "-", "--json")
     assert code == 2
 
 
 def test_without_a_name_the_folder_bears_the_pseudonym(command, tmp_path):
-    command("ann")
+    command("--user", "ann")
     assert texts(tmp_path / f"discreet-export-{USER_KEYS.of_user('ann')}")
 
 
 def test_of_a_stranger_it_says_that_there_is_nothing(command):
-    code, told = command("carl", "--out", "carl")
+    code, told = command("--user", "carl", "--out", "carl")
     assert code == 0
     assert "Nothing is kept of this user" in told
 
@@ -104,7 +104,7 @@ def test_what_is_not_readable_is_told_and_the_exit_code_says_so(command, databas
             await live(storage, "bob", "wombat", namespace=("notes", "bob"))
 
     asyncio.run(more())
-    code, told = command("bob", "--out", "bob")
+    code, told = command("--user", "bob", "--out", "bob")
     assert code == 1
     assert "3 memories" in told
     assert texts(tmp_path / "bob") == set()
@@ -114,5 +114,5 @@ def test_other_files_are_left_alone(command, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     with pytest.raises(ExportError, match="other files"):
-        command("ann", "--out", "mine")
+        command("--user", "ann", "--out", "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
