@@ -15,14 +15,12 @@ from rich.table import Column, Table
 from discreet.access.actor import acting
 from discreet.cli.progress import spinner
 from discreet.cli.session import operator
-from discreet.cli.settings import with_settings_store
-from discreet.providers.environment_values import sources
+from discreet.cli.settings import values_and_sources
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import Storage, open_storage
 from discreet.storage.retention import KINDS, Due, Kind
 from discreet.storage.retention.threads import thread_sweeper
-from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 
 
 def run_show(dsn: str | None, *, as_json: bool) -> None:
@@ -31,13 +29,7 @@ def run_show(dsn: str | None, *, as_json: bool) -> None:
     Raises:
         StorageError: The database can't be used.
     """
-    settings = load_settings()
-
-    async def read(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
-        return await store.read(), await store.overridden()
-
-    values, overridden = with_settings_store(dsn, settings, read)
-    told = sources(settings, overridden)
+    values, told = values_and_sources(dsn)
     rows = [_row(kind, values, None if kind.setting is None else told[kind.setting]) for kind in KINDS]
     if as_json:
         print(json.dumps(rows, ensure_ascii=False))

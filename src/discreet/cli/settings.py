@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -37,13 +37,7 @@ def run_list(dsn: str | None, *, as_json: bool) -> None:
     Raises:
         StorageError: The database can't be used.
     """
-    settings = load_settings()
-
-    async def read(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
-        return await store.read(), await store.overridden()
-
-    values, overridden = with_settings_store(dsn, settings, read)
-    told = sources(settings, overridden)
+    values, told = values_and_sources(dsn)
     rows = [
         {"name": name, "value": value, "source": told[name], "description": _description(name)}
         for name, value in values.model_dump(mode="json").items()
@@ -134,6 +128,21 @@ def _shown(value: object) -> str:
 
 def _description(name: str) -> str:
     return MemorySettings.model_fields[name].description or ""
+
+
+def values_and_sources(dsn: str | None) -> tuple[MemorySettings, Mapping[str, str]]:
+    """Return the settings in a database, and by name where each value comes from.
+
+    Raises:
+        StorageError: The database can't be used.
+    """
+    settings = load_settings()
+
+    async def read(store: PostgresSettingsStore) -> tuple[MemorySettings, frozenset[str]]:
+        return await store.read(), await store.overridden()
+
+    values, overridden = with_settings_store(dsn, settings, read)
+    return values, sources(settings, overridden)
 
 
 def with_settings_store(

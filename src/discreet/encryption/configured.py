@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 
 from discreet.encryption.key_file import FileKeys
 from discreet.encryption.keyring import read_keys
 from discreet.errors import ConfigurationError
+from discreet.named_objects import named_function
 from discreet.ports import KeyProvider
 from discreet.settings import Settings, load_settings
 
@@ -34,14 +34,5 @@ def keys_from_settings(settings: Settings | None = None) -> KeyProvider | None:
 @cache
 def _provided(name: str) -> KeyProvider:
     """Return what a function returns; it is called once a process, as it may ask a service."""
-    module, _, function = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError):
-        found = None
-    if not callable(found):
-        raise ConfigurationError(
-            f"DISCREET_KEY_PROVIDER names {name!r}, which can't be imported or called. Write module:function."
-        )
-    keys: KeyProvider = found()
+    keys: KeyProvider = named_function("DISCREET_KEY_PROVIDER", name)()
     return keys

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from functools import cache
 
 from discreet.errors import ConfigurationError
+from discreet.named_objects import named_object
 from discreet.redaction.apart import read_apart
 from discreet.redaction.engine import Redactor
 from discreet.redaction.placeholder_key import load_placeholder_key
@@ -58,13 +58,7 @@ def _built_in(settings: Settings) -> Iterator[Recogniser]:
 
 
 def _imported(name: str) -> Recogniser:
-    module, _, attribute = SHORT_NAMES.get(name, name).partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigurationError(
-            f"DISCREET_RECOGNISERS names {name!r}, which can't be imported. Write module:attribute."
-        ) from error
+    found = named_object("DISCREET_RECOGNISERS", SHORT_NAMES.get(name, name))
     recogniser = found() if isinstance(found, type) else found
     if not isinstance(getattr(recogniser, "type", None), str) or not callable(getattr(recogniser, "spans", None)):
         raise ConfigurationError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from discreet.errors import ConfigurationError, DiscreetError, LoginRefusedError
+from discreet.named_objects import named_function
 from discreet.settings import Pooler, Settings, load_settings
 from discreet.storage.database.connecting.names import OURS
 
@@ -124,18 +124,7 @@ async def _provided(provider: PasswordProvider) -> object:
 
 
 def _provider(name: str | None) -> PasswordProvider | None:
-    if name is None:
-        return None
-    module, _, function = name.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError):
-        found = None
-    if not callable(found):
-        raise ConfigurationError(
-            f"DISCREET_POSTGRES_PASSWORD_PROVIDER names {name!r}, which can't be imported or called. Write module:function."
-        )
-    return found  # type: ignore[no-any-return]  # what it returns shows when it is called
+    return None if name is None else named_function("DISCREET_POSTGRES_PASSWORD_PROVIDER", name)
 
 
 def connection_string(dsn: str | Target) -> str:
