@@ -45,12 +45,12 @@ def asked(dsn, query, given=None):
 
 
 def test_it_says_of_each_table_where_it_went_and_nothing_is_left(empty_cluster_database):
-    lines = command(empty_cluster_database, "--distribute").splitlines()
+    lines = command("--dsn", empty_cluster_database, "--distribute").splitlines()
     assert "spread discreet.memory by user_key: 0 rows moved along" in lines
     assert "spread discreet.vault_value by turn_key: 0 rows moved along" in lines
     assert "spread discreet.embedding_space to every node: 0 rows moved along" in lines
     assert {line.split()[1] for line in lines if line.startswith("spread ")} == TABLES
-    assert command(empty_cluster_database, "--distribute") == UP_TO_DATE
+    assert command("--dsn", empty_cluster_database, "--distribute") == UP_TO_DATE
     places = {table: place for table, *place in asked(empty_cluster_database, PLACES)}
     assert set(places) == {table.removeprefix("public.") for table in TABLES}
     assert {table for table, (*_, column) in places.items() if column == "thread_id"} == set(THREAD_TABLES)
@@ -60,14 +60,14 @@ def test_it_says_of_each_table_where_it_went_and_nothing_is_left(empty_cluster_d
 
 
 def test_as_json_it_says_the_same_and_a_check_says_it_before(empty_cluster_database):
-    before = json.loads(command(empty_cluster_database, "--distribute", "--check", "--json", code=1))
+    before = json.loads(command("--dsn", empty_cluster_database, "--distribute", "--check", "--json", code=1))
     assert {one["table"] for one in before["spread"]} == TABLES
     assert asked(empty_cluster_database, PLACES) == []
-    told = json.loads(command(empty_cluster_database, "--distribute", "--json"))
+    told = json.loads(command("--dsn", empty_cluster_database, "--distribute", "--json"))
     assert told["spread"] == before["spread"]
-    assert json.loads(command(empty_cluster_database, "--distribute", "--json"))["spread"] == []
-    assert json.loads(command(empty_cluster_database, "--distribute", "--check", "--json"))["spread"] == []
-    assert "spread" not in json.loads(command(empty_cluster_database, "--json"))
+    assert json.loads(command("--dsn", empty_cluster_database, "--distribute", "--json"))["spread"] == []
+    assert json.loads(command("--dsn", empty_cluster_database, "--distribute", "--check", "--json"))["spread"] == []
+    assert "spread" not in json.loads(command("--dsn", empty_cluster_database, "--json"))
 
 
 async def test_rows_move_along_and_none_stays_where_it_was(empty_cluster_database, cluster):
@@ -108,7 +108,7 @@ async def test_a_worker_says_that_it_is_one(cluster, empty_database):
 def test_a_database_without_citus_is_left_as_it_is(empty_database):
     with psycopg.connect(empty_database, autocommit=True) as connection:
         connection.execute("DROP EXTENSION citus CASCADE")
-    result = CliRunner().invoke(app, ["migrate", empty_database, "--distribute"])
+    result = CliRunner().invoke(app, ["migrate", "--dsn", empty_database, "--distribute"])
     assert "no extension citus" in str(result.exception)
     assert asked(empty_database, "SELECT FROM pg_namespace WHERE nspname = 'discreet'") == []
 

@@ -34,31 +34,31 @@ def schemas(dsn):
 
 
 def test_it_says_what_it_did_for_each_and_nothing_is_left(empty_database):
-    lines = command(empty_database).splitlines()
+    lines = command("--dsn", empty_database).splitlines()
     assert lines[: len(NAMES)] == [f"applied {name}" for name in NAMES]
     assert "made LangGraph's tables of the checkpointer" in lines
     assert "made checkpoint_spill of the checkpointer" in lines
-    assert command(empty_database) == command(empty_database, "--check") == UP_TO_DATE
+    assert command("--dsn", empty_database) == command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
 def test_as_json_it_says_the_same(empty_database):
-    told = json.loads(command(empty_database, "--json"))
+    told = json.loads(command("--dsn", empty_database, "--json"))
     assert told["applied"] == NAMES
     assert {"LangGraph's tables", "checkpoint_spill"} <= {*told["checkpoints"]["applied"]}
-    again = json.loads(command(empty_database, "--json"))
+    again = json.loads(command("--dsn", empty_database, "--json"))
     assert again == {"applied": [], "checkpoints": {"schema": told["checkpoints"]["schema"], "applied": []}}
 
 
 def test_a_check_changes_nothing_and_tells_by_its_exit_code(empty_database):
-    assert f"pending {NAMES[0]}\n" in command(empty_database, "--check", code=1)
-    told = json.loads(command(empty_database, "--check", "--json", code=1))
+    assert f"pending {NAMES[0]}\n" in command("--dsn", empty_database, "--check", code=1)
+    told = json.loads(command("--dsn", empty_database, "--check", "--json", code=1))
     assert (told["pending"], told["unknown"], told["changed"]) == (NAMES, [], [])
     assert "LangGraph's tables" in told["checkpoints"]["pending"]
     assert schemas(empty_database) == []
     asyncio.run(migrate(empty_database))
-    assert "pending LangGraph's tables of the checkpointer" in command(empty_database, "--check", code=1)
+    assert "pending LangGraph's tables of the checkpointer" in command("--dsn", empty_database, "--check", code=1)
     asyncio.run(migrate_checkpoints(empty_database))
-    assert command(empty_database, "--check") == UP_TO_DATE
+    assert command("--dsn", empty_database, "--check") == UP_TO_DATE
 
 
 def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own(database):
@@ -66,28 +66,28 @@ def test_a_check_of_what_this_version_cannot_migrate_has_an_exit_code_of_its_own
         connection.execute(
             "INSERT INTO discreet.migrations (name, checksum, version) VALUES ('9001_next', 'x', '7.1.0')"
         )
-    assert "unknown 9001_next: applied by Discreet 7.1.0" in command(database, "--check", code=2)
-    assert json.loads(command(database, "--check", "--json", code=2))["unknown"] == [
+    assert "unknown 9001_next: applied by Discreet 7.1.0" in command("--dsn", database, "--check", code=2)
+    assert json.loads(command("--dsn", database, "--check", "--json", code=2))["unknown"] == [
         {"name": "9001_next", "version": "7.1.0"}
     ]
 
 
 def test_the_checkpointer_may_have_a_schema_of_its_own(empty_database):
-    command(empty_database, "--checkpoint-schema", "threads")
+    command("--dsn", empty_database, "--checkpoint-schema", "threads")
     assert schemas(empty_database) == ["threads"]
-    assert command(empty_database, "--checkpoint-schema", "threads", "--check") == UP_TO_DATE
-    command(empty_database, "--check", code=1)
+    assert command("--dsn", empty_database, "--checkpoint-schema", "threads", "--check") == UP_TO_DATE
+    command("--dsn", empty_database, "--check", code=1)
 
 
 async def test_setup_of_a_role_that_owns_nothing_has_nothing_to_do_afterwards(empty_database):
-    await asyncio.to_thread(command, empty_database)
+    await asyncio.to_thread(command, "--dsn", empty_database)
     rights = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA"
     (schema,) = schemas(empty_database)
     with role(empty_database, f"{rights} {schema}", f"{rights} discreet", f"USAGE ON SCHEMA {schema}, discreet") as (
         _,
         as_role,
     ):
-        assert await asyncio.to_thread(command, as_role, "--checkpoint-schema", schema) == UP_TO_DATE
+        assert await asyncio.to_thread(command, "--dsn", as_role, "--checkpoint-schema", schema) == UP_TO_DATE
         async with RedactingSaver.from_conn_string(as_role, schema=schema, keys=Keyring([make_key()])) as saver:
             await saver.setup()
 
@@ -96,7 +96,7 @@ async def test_from_an_empty_database_through_a_pooler_several_at_once(pooled_da
     told = await asyncio.gather(*(asyncio.to_thread(migrated, pooled_database) for _ in range(3)))
     assert sorted(len(names) for names, _ in told) == [0, 0, len(NAMES)]
     assert sum("LangGraph's tables" in steps for _, steps in told) == 1
-    assert await asyncio.to_thread(command, pooled_database, "--check") == UP_TO_DATE
+    assert await asyncio.to_thread(command, "--dsn", pooled_database, "--check") == UP_TO_DATE
 
 
 def migrated(dsn):

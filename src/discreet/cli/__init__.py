@@ -113,7 +113,7 @@ def key(
 
 @app.command()
 def migrate(
-    dsn: Annotated[str | None, typer.Argument(help="Default: DISCREET_POSTGRES_DSN, else the embedded server.")] = None,
+    *,
     check: Annotated[
         bool,
         typer.Option(
@@ -129,6 +129,7 @@ def migrate(
         bool,
         typer.Option("--distribute", help="Spread the tables over the nodes of a Citus cluster; DSN: its coordinator."),
     ] = False,
+    dsn: Annotated[str | None, DATABASE] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Bring all tables up to date: those of memory, LangGraph's, and the checkpointer's."""

@@ -16,15 +16,14 @@ from rich.box import HORIZONTALS
 from rich.console import Console
 from rich.table import Table
 
-from discreet.access.identity import load_identities
 from discreet.access.user_keys import UserKeys, load_user_keys
+from discreet.cli.arguments import user_id_of
 from discreet.cli.piped import quiet_pipe
 from discreet.cli.progress import bar
 from discreet.driver_errors import storage_errors
 from discreet.errors import AuditAnchorError
 from discreet.ports import NOBODY
 from discreet.settings import Settings, load_settings
-from discreet.state.context import check_user_id
 from discreet.storage import resolve_dsn
 from discreet.storage.audit.anchors import anchored, read_anchors
 from discreet.storage.audit.choice import chosen_anchors
@@ -133,7 +132,7 @@ def _key_of(
     """Return whose chain is meant; None: everybody's. A key goes before a name."""
     if user is None or user_key is not None:
         return user_key
-    return keys.of_user(load_identities(settings).of(user) if subject else check_user_id(user))
+    return keys.of_user(user_id_of(settings, user, subject=subject))
 
 
 @asynccontextmanager

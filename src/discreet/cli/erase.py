@@ -11,22 +11,21 @@ from dataclasses import asdict
 from pathlib import Path
 from uuid import UUID
 
-from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from discreet.access.actor import acting
-from discreet.access.identity import load_identities
+from discreet.cli.arguments import labels_of, user_id_of
+from discreet.cli.piped import STANDARD_INPUT, sources
 from discreet.cli.session import operator
 from discreet.errors import ReceiptError, UnclearErasureError
-from discreet.rights.erasure import Counts, Erasures, Receipt, Scope
+from discreet.rights.erasure import RECENT_DAYS, Counts, Erasures, Receipt, Scope
 from discreet.rights.erasure.passes import Progress as Told
 from discreet.rights.erasure.verifying import Report, verify
 from discreet.settings import load_settings
 from discreet.storage import open_storage
 
-STDIN = "-"
 MAX_MOMENTS = 1_000
 
 
@@ -35,7 +34,8 @@ def run_erase(
     user: str | None,
     *,
     subject: bool,
-    recent_days: float | None,
+    recent: bool,
+    days: float | None,
     thread: str | None,
     memory: UUID | None,
     said: str | None,
@@ -54,8 +54,9 @@ def run_erase(
         StorageError: The database failed. What was begun is gone on with by a worker, or by the same command.
     """
     settings = load_settings()
-    user_id = load_identities(settings).of(user) if subject and user is not None else user
-    scope = _scope(recent_days, thread, memory, said, [namespace.split(".") for namespace in namespaces])
+    user_id = None if user is None else user_id_of(settings, user, subject=subject)
+    recent_days = None if not recent else RECENT_DAYS if days is None else days
+    scope = _scope(recent_days, thread, memory, said, labels_of(namespaces))
 
     async def run() -> Receipt | Counts | None:
         async with open_storage(dsn, settings=settings, maintained=False) as storage:
@@ -76,14 +77,7 @@ def run_erase(
         print("Nothing was erased.", file=sys.stderr)
         return 1
     if isinstance(done, Receipt):
-        said_so = done.model_dump_json(indent=2)
-        if receipt_file is not None:
-            receipt_file.write_text(said_so + "\n")
-        if as_json or receipt_file is None:
-            print(said_so)
-        else:
-            _print(done.counts)
-            print(f"Erased. The receipt is in {receipt_file}; `discreet verify-erasure {receipt_file}` checks it.")
+        _hand_over(done, receipt_file, as_json=as_json)
     elif as_json:
         print(json.dumps(done))
     else:
@@ -112,7 +106,7 @@ def run_verify_erasure(
         receipt = Receipt.read(receipt_file.read_bytes())
     except OSError as error:
         raise ReceiptError(f"{receipt_file} can't be read ({type(error).__name__}).") from None
-    user_id = load_identities(settings).of(user) if subject and user is not None else user
+    user_id = None if user is None else user_id_of(settings, user, subject=subject)
     redis_url = None if settings.redis_url is None else settings.redis_url.get_secret_value()
 
     async def run() -> Report:
@@ -164,25 +158,44 @@ def _scope(
     days: float | None, thread: str | None, memory: UUID | None, said: str | None, namespaces: list[list[str]]
 ) -> Scope:
     """Return the scope that the options say; the whole user if they say none."""
-    text = sys.stdin.read() if said == STDIN else said or ""
+    text = (
+        "".join(piece for source in sources([STANDARD_INPUT]) for piece in source.text())
+        if said == STANDARD_INPUT
+        else said or ""
+    )
     named = [name for name, given in (("recent", days), ("thread", thread)) if given is not None]
     named += ["said"] if said is not None else ["memory"] if memory is not None else []
     if len(named) > 1:
         raise UnclearErasureError
-    if named == ["recent"] and days is not None:
-        return Scope.recent(days)
     try:
         return Scope.model_validate(
             {
                 "name": named[0] if named else "all",
+                "since": None if days is None else Scope.recent(days).since,
                 "thread_id": thread,
                 "entry_id": memory,
                 "text": text,
                 "namespaces": namespaces,
             }
         )
-    except ValidationError:
+    except ValueError:
         raise UnclearErasureError from None
+
+
+def _hand_over(receipt: Receipt, file: Path | None, *, as_json: bool) -> None:
+    """Write the receipt into a file, or print it where that can't be: what it is of is gone."""
+    text = receipt.model_dump_json(indent=2)
+    if file is not None:
+        try:
+            file.write_text(text + "\n")
+        except OSError as error:
+            print(f"The receipt can't be written to {file} ({error.strerror}). It is:", file=sys.stderr)
+            file = None
+    if as_json or file is None:
+        print(text)
+        return
+    _print(receipt.counts)
+    print(f"Erased. The receipt is in {file}; `discreet verify-erasure {file}` checks it.")
 
 
 def _says_yes() -> bool:

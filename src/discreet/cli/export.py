@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.access.actor import acting
-from discreet.access.identity import load_identities
+from discreet.cli.arguments import labels_of, user_id_of
 from discreet.cli.progress import spinner
 from discreet.cli.session import operator
 from discreet.errors import ExportError
@@ -40,12 +40,10 @@ def run_export(
     Raises:
         ExportError: The folder can't be used.
         InvalidUserError: `user` can't be used.
-        InvalidNamespaceError: A namespace can't be one.
         StorageError: The database failed. What was written stays, for --resume.
     """
     settings = load_settings()
-    user_id = load_identities(settings).of(user) if subject else user
-    labels = [namespace.split(".") for namespace in namespaces]
+    user_id, labels = user_id_of(settings, user, subject=subject), labels_of(namespaces)
 
     async def export() -> Manifest | None:
         async with open_storage(dsn, settings=settings, maintained=False) as storage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -16,7 +17,7 @@ def erase(
     user: Annotated[str | None, typer.Option(help="Whose: the user_id that your application gives.")] = None,
     subject: Annotated[bool, IS_SUBJECT] = False,
     recent: Annotated[bool, typer.Option("--recent", help="Only what is of the last days.")] = False,
-    days: Annotated[float, typer.Option(help="With --recent: how many.", min=0)] = 7,
+    days: Annotated[float | None, typer.Option(help="With --recent: how many. Default: 7.")] = None,
     thread: Annotated[
         str | None, typer.Option(help="Only this thread and what came of it; without --user one that names no user.")
     ] = None,
@@ -40,16 +41,23 @@ def erase(
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Erase all that is kept of a user, or a part of it, and print a signed receipt. Exit code 1 if nobody said yes."""
+    if days is not None and not recent:
+        raise typer.BadParameter("--days goes with --recent.")
+    if in_depth and (memory is None or said is not None):
+        raise typer.BadParameter("--in-depth goes with --memory.")
+    if receipt is not None and not os.access(receipt.parent, os.W_OK):
+        raise typer.BadParameter(f"{receipt.parent} is no folder that can be written to. Nothing was erased.")
     from discreet.cli.erase import run_erase
 
     code = run_erase(
         dsn,
         user,
         subject=subject,
-        recent_days=days if recent else None,
+        recent=recent,
+        days=days,
         thread=thread,
         memory=memory,
-        said="" if in_depth and said is None else said,
+        said="" if in_depth else said,
         namespaces=namespace or (),
         checkpoint_schema=checkpoint_schema,
         dry_run=dry_run,
@@ -75,6 +83,8 @@ def verify_erasure(
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Check a receipt, and search all tables, Redis, files and logs for what should be gone. Exit code 1 if something is left."""
+    if not all(word.strip() for word in canary or ()):
+        raise typer.BadParameter("--canary is a word: an empty one is everywhere.")
     from discreet.cli.erase import run_verify_erasure
 
     code = run_verify_erasure(

@@ -17,7 +17,7 @@ from discreet.api.services import Services
 from discreet.api.users import any_user_of
 from discreet.api.values import Id, Said
 from discreet.errors import InvalidRequestError, NotFoundError
-from discreet.rights.erasure import RECENT_DAYS, Counts, Receipt, Scope, ScopeName
+from discreet.rights.erasure import MAX_DAYS, RECENT_DAYS, Counts, Receipt, Scope, ScopeName
 from discreet.state.context import check_user_id
 
 
@@ -31,7 +31,7 @@ class ErasureRequest(BaseModel):
     what tells it, and the turns that it comes from."""
     user_id: str | None = None
     """Whose; the caller by default. An administrator may name anybody."""
-    days: Annotated[float, Field(gt=0, le=3_650)] = RECENT_DAYS
+    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] = RECENT_DAYS
     """How many of them are `recent`."""
     session_id: Id | None = None
     """Of `thread`."""

@@ -21,8 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from discreet.checkpoint.postgres import deletions, prunes
 from discreet.checkpoint.postgres.async_tier import AsyncPostgresTier
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
-from discreet.checkpoint.postgres.schema import THREADS, Found
-from discreet.checkpoint.postgres.setting_up import look
+from discreet.checkpoint.postgres.schema import THREADS
 from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.postgres.threads import LIFE, NOBODY
 from discreet.checkpoint.pruning import Pruning, Row, is_root
@@ -215,9 +214,6 @@ class AgingThreads:
 class _Tier(AsyncPostgresTier):
     """The durable tier, of which it takes where the tables are, patience and typed errors."""
 
-    async def tables(self) -> frozenset[str]:
-        return (await self._run(self._look)).tables
-
     async def rows(self, sql: str, params: Mapping[str, Any]) -> list[DictRow]:
         return await self._run(partial(self._execute, Statement(sql, params, returns=True)))
 
@@ -234,10 +230,6 @@ class _Tier(AsyncPostgresTier):
             await table_cursor(conn, self._tables) as cursor,
         ):
             return await _Expiring(cursor, thread_id, ages).run(spills=spills, dry_run=dry_run)
-
-    async def _look(self) -> Found:
-        async with self._cursor() as cursor:
-            return await look(cursor)
 
 
 class _Expiring:

@@ -38,6 +38,7 @@ from discreet.checkpoint.postgres.puts import MESSAGE_CHANNELS, MessageRows, Ste
 from discreet.checkpoint.postgres.setting_up import look, set_up
 from discreet.checkpoint.postgres.statements import LISTED, SELECT, Statement
 from discreet.checkpoint.pruning import KEEP_LATEST, Pruning, as_list, is_root
+from discreet.errors import ConfigurationError
 from discreet.leases import check_pooler, lease
 
 T = TypeVar("T")
@@ -277,9 +278,34 @@ class AsyncPostgresTier(AsyncPostgresSaver):
             await cur.execute(statement.sql, statement.params)
             return await cur.fetchall() if statement.returns else []
 
+    async def tables(self) -> frozenset[str]:
+        """Return which tables of a checkpointer there are; none where it has not been set up.
+
+        Raises:
+            ConfigurationError: Several sets are in sight, and no `schema` says which is meant.
+        """
+        return (await self._run(self._look)).tables
+
+    async def are_there(self) -> bool:
+        """Tell whether a checkpointer of ours has its tables in this database.
+
+        Raises:
+            ConfigurationError: Several sets are in sight and no `schema` says which is meant, or the one that it names has none.
+        """
+        if schema.THREADS in await self.tables():
+            return True
+        if self._tables.given is None:
+            return False
+        raise ConfigurationError(
+            f"The schema {self._tables.given!r} has no tables of our checkpointer: name the one that it has as schema=, or none."
+        )
+
+    async def _look(self) -> schema.Found:
+        async with self._cursor() as cursor:
+            return await look(cursor)
+
     async def _set_up(self, guard: bool | None) -> None:
-        async with self._cursor() as cur:
-            there = await look(cur)
+        there = await self._look()
         await set_up(self.conn, there.schema, there, partial(schema.missing, guard=guard))
         await self._drive(deletions.sweep)
         self._rows.shared = None

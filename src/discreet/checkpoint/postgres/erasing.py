@@ -18,8 +18,6 @@ from discreet.checkpoint.postgres.async_tier import AsyncPostgresTier
 from discreet.checkpoint.postgres.cursors import AsyncTableCursor, table_cursor
 from discreet.checkpoint.postgres.deletions import delete_threads
 from discreet.checkpoint.postgres.prunes import prune_rows
-from discreet.checkpoint.postgres.schema import THREADS
-from discreet.checkpoint.postgres.setting_up import look
 from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.postgres.threads import BURY, mark_of
 from discreet.checkpoint.pruning import Row, moment
@@ -101,8 +99,8 @@ class ThreadEraser(AsyncPostgresTier):
 
     async def are_there(self) -> bool:
         """Tell whether the database has a checkpointer's tables."""
-        self._there = await self._run(self._look)
-        return THREADS in self._there
+        self._there = await self.tables()
+        return await super().are_there()
 
     async def threads(self, user_key: UUID) -> AsyncIterator[str]:
         """Yield a user's threads in their order, also while those that were yielded are erased."""
@@ -188,10 +186,6 @@ class ThreadEraser(AsyncPostgresTier):
 
     async def _rows_of(self, sql: str, params: Mapping[str, Any]) -> list[DictRow]:
         return await self._run(partial(self._execute, Statement(sql, params, returns=True)))
-
-    async def _look(self) -> frozenset[str]:
-        async with self._cursor() as cursor:
-            return (await look(cursor)).tables
 
 
 def _gone(messages: Sequence[DictRow], is_gone: IsGone) -> list[DictRow]:

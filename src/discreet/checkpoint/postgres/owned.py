@@ -18,8 +18,6 @@ from discreet.checkpoint.postgres.async_tier import AsyncPostgresTier
 from discreet.checkpoint.postgres.cursors import table_cursor
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 from discreet.checkpoint.postgres.names import qualify
-from discreet.checkpoint.postgres.schema import THREADS
-from discreet.checkpoint.postgres.setting_up import look
 from discreet.checkpoint.postgres.statements import Statement
 
 _THREADS: Final = """
@@ -84,7 +82,7 @@ class OwnedThreads:
         """Tell whether the database has a checkpointer's tables.
 
         Raises:
-            ConfigurationError: There are several sets of tables in sight, and no `schema` says which is meant.
+            ConfigurationError: `schema` names one without them, or several sets are in sight and nothing says which is meant.
         """
         return await self._tier.are_there()
 
@@ -141,10 +139,3 @@ class _Tier(AsyncPostgresTier):
                 schema = found.schema
             async with conn.cursor(row_factory=dict_row) as cursor:
                 return await (await cursor.execute(qualify(sql, schema).encode(), params)).fetchall()
-
-    async def are_there(self) -> bool:
-        return THREADS in (await self._run(self._look)).tables
-
-    async def _look(self) -> Any:
-        async with self._cursor() as cursor:
-            return await look(cursor)

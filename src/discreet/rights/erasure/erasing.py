@@ -140,7 +140,7 @@ class Erasures:
             return plan
         request_ids: list[str] = []
         if scope.name == "said" and user_id is not None:
-            gone = await self._memories.forget(user_id, scope.entry_id or scope.text, dry_run=True)
+            gone = await self._memories.forget(user_id, scope.entry_id or scope.text, facts=True, dry_run=True)
             request_ids = [request_id for _, request_id in gone.rounds] if gone else []
         asked = {
             "user_key": self._key_of(plan),

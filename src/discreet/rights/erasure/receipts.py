@@ -66,7 +66,7 @@ class Receipt(BaseModel):
         Raises:
             ReceiptError: Something was, or it was signed under another identity key.
         """
-        if not hmac.compare_digest(self.signature, self._signature(keys)):
+        if not hmac.compare_digest(self.signature.encode(errors="replace"), self._signature(keys).encode()):
             raise ReceiptError("The receipt was changed, or is of a database with another DISCREET_IDENTITY_KEY.")
 
     @classmethod

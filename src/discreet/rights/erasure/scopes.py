@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 ScopeName = Literal["all", "recent", "memory", "thread", "said"]
 
 RECENT_DAYS: Final = 7
-
+MAX_DAYS: Final = 3_650
 
 _TOLD: Final[Mapping[ScopeName, Sequence[set[str]]]] = {
     "all": [set()],
@@ -45,13 +45,15 @@ class Scope(BaseModel):
 
     @model_validator(mode="after")
     def _is_clear(self) -> Self:
+        self.model_dump_json()  # what can't be encoded is kept nowhere, and can't be looked for
         told = {
             "since": self.since is not None,
             "thread_id": bool(self.thread_id),
             "entry_id": self.entry_id is not None,
             "text": bool(self.text.strip()),
         }
-        if {what for what, is_told in told.items() if is_told} not in _TOLD[self.name]:
+        is_clear = {what for what, is_told in told.items() if is_told} in _TOLD[self.name]
+        if not is_clear or (self.namespaces and self.name != "all"):
             raise ValueError(f"The scope {self.name} needs to be told what is meant, and one thing alone.")
         return self
 
@@ -62,7 +64,13 @@ class Scope(BaseModel):
 
     @classmethod
     def recent(cls, days: float = RECENT_DAYS, *, now: datetime | None = None) -> Self:
-        """Return the scope of the last days."""
+        """Return the scope of the last days.
+
+        Raises:
+            ValueError: `days` is not above 0, or above `MAX_DAYS`.
+        """
+        if not 0 < days <= MAX_DAYS:
+            raise ValueError(f"{days} days are not recent: give more than 0 and {MAX_DAYS:,} at most.")
         return cls(name="recent", since=(now or datetime.now(UTC)) - timedelta(days=days))
 
 

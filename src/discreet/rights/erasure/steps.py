@@ -129,7 +129,7 @@ class Steps:
             "since": scope.since,
         }
         if scope.name in ("memory", "said"):
-            gone = await self.memories.forget(user_id, scope.entry_id or scope.text, dry_run=doing.is_dry)
+            gone = await self.memories.forget(user_id, scope.entry_id or scope.text, facts=True, dry_run=doing.is_dry)
             if gone is not None:
                 await doing.note("database", {"memory": len(gone.facts) + len(gone.told)})
                 touched |= {digest(thread_id) for thread_id, _ in gone.rounds}

@@ -106,10 +106,12 @@ async def verify(
     `user_id` finds their keys in Redis, which have it in the clear. `files`: logs, and folders with all below them.
 
     Raises:
-        ReceiptError: The receipt was changed, or a file can't be read.
+        ReceiptError: The receipt was changed, or is of another user, or a file can't be read.
         StorageError: The database or Redis failed.
     """
     receipt.check(keys)
+    if user_id is not None and keys.of_user(user_id) != receipt.user_key:
+        raise ReceiptError("The receipt is of another user. A caller of a server is named with --subject.")
     is_whole = receipt.scope == "all"
     long_id = [user_id] if user_id and len(user_id) >= LEAST_ID else []  # a short one is in many words
     names = [str(receipt.user_key), receipt.user_key.hex, *long_id] if is_whole else []

@@ -10,6 +10,7 @@ from psycopg import AsyncCursor
 
 from discreet.ports import ForgetRequest, Forgotten
 from discreet.retrieval.forgetting import DERIVED, OTHERS, LoggedRound, are_siblings, beginnings, forget, superseded_by
+from discreet.retrieval.telling import teller
 from discreet.state.records import MAX_REQUEST_ID_CHARS, MemoryFilters, MemoryRecord
 from discreet.state.text import storable
 from discreet.storage.conversation.turn_rows import text_of_turn
@@ -74,10 +75,19 @@ async def forget_entry(
 
 
 async def forget_text(
-    cursor: _Cursor, user_key: UUID, text: str, rules: SaveRules, *, asking: ForgetRequest
+    cursor: _Cursor, user_key: UUID, text: str, rules: SaveRules, *, facts: bool, asking: ForgetRequest
 ) -> Forgotten:
-    """Forget what tells a redacted text, said and perhaps never kept. The user must be locked."""
-    return await _forget(cursor, user_key, rules, facts=[], text=text, asking=asking)
+    """Forget what tells a redacted text, said and perhaps never kept; with `facts` those too. The user must be locked."""
+    found: list[MemoryRecord] = []
+    if facts:
+        told = teller([text])
+        kinds = MemoryFilters(types=list(OTHERS))
+        kept = await _read(
+            cursor, build_latest(user_key, limit=LOOK_BACK, filters=kinds, older_than=None), rules.sealer
+        )
+        for fact in [each for each in kept if told(each.text)]:
+            found += await _facts(cursor, user_key, fact, rules.sealer, only=True)
+    return await _forget(cursor, user_key, rules, facts=found, text=text, asking=asking)
 
 
 async def _forget(

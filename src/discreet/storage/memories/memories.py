@@ -355,12 +355,13 @@ class PostgresMemories:
         what: UUID | str,
         *,
         only: bool = False,
+        facts: bool = False,
         asking: ForgetRequest | None = None,
         dry_run: bool = False,
     ) -> Forgotten | None:
         """Delete one memory of `user_id` and all that tells it, see `Memories.forget`; None if there is none of that id.
 
-        `what` is its entry_id, or a text: then all that tells this goes, but for facts.
+        `what` is its entry_id, or a text: then all that tells this goes, facts only with `facts`.
 
         Rounds of the user's other threads are found in the conversation log, among the last `LOOK_BACK`. With `dry_run` nothing
         is deleted.
@@ -371,14 +372,15 @@ class PostgresMemories:
         """
         user_key = self._key_of(check_user_id(user_id))
         asking = asking or ForgetRequest()
+        marks = asking.request_id is not None  # which prompts may not tell the round that asks
         if isinstance(what, UUID):
-            async with self._locked(user_key, dry_run=dry_run) as cursor:
+            async with self._locked(user_key, adds=marks, dry_run=dry_run) as cursor:
                 gone = await forget_entry(cursor, user_key, what, self._rules, only=only, asking=asking)
                 await self._tell_forgotten(cursor, user_key, gone)
             return gone
         text = await asyncio.to_thread(self._redactor.redact, storable(what))
-        async with self._locked(user_key, dry_run=dry_run) as cursor:
-            gone = await forget_text(cursor, user_key, text, self._rules, asking=asking)
+        async with self._locked(user_key, adds=marks, dry_run=dry_run) as cursor:
+            gone = await forget_text(cursor, user_key, text, self._rules, facts=facts, asking=asking)
             await self._tell_forgotten(cursor, user_key, gone)
         return gone
 
@@ -417,10 +419,10 @@ class PostgresMemories:
             await self._tell(cursor, "memory.forget", user_key, counts)
 
     @asynccontextmanager
-    async def _locked(self, user_key: UUID, *, dry_run: bool = False) -> AsyncIterator[Cursor]:
+    async def _locked(self, user_key: UUID, *, adds: bool = False, dry_run: bool = False) -> AsyncIterator[Cursor]:
         """Yield a cursor in a transaction that keeps other writers of the user waiting; with `dry_run` it is undone."""
         with storage_errors():
-            async with self._locks.locked([user_key], adds=False) as locked:
+            async with self._locks.locked([user_key], adds=adds) as locked:
                 yield locked.cursor
                 if dry_run:
                     raise Rollback

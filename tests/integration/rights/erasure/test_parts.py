@@ -10,6 +10,7 @@ from testkit.erasing import everywhere, found
 from testkit.keys import USER_KEYS
 
 from discreet.errors import CheckpointError, InputError, InvalidUserError, UserErasedError
+from discreet.graph import drain
 from discreet.rights.erasure import Scope
 from discreet.state.records import MemoryRecord
 from discreet.storage.database.keys import digest
@@ -27,8 +28,9 @@ MOVE_BACK = (
 )
 
 
-def months_go_by(dsn):
+async def months_go_by(dsn):
     """Let all that was said so far be of long ago."""
+    await drain()  # the log is written beside the turns
     with psycopg.connect(dsn, autocommit=True) as connection:
         for statement in MOVE_BACK:
             connection.execute(statement)
@@ -36,12 +38,13 @@ def months_go_by(dsn):
 
 async def said(house, thread="t"):
     """Return what Ann's log has of a thread."""
+    await drain()
     return [turn.input_text for turn in await house.storage.log.read("ann", thread_id=thread)]
 
 
 async def test_what_is_recent_goes_and_the_rest_goes_on(house, database):
     await house.say("remember: I own a goldcrest")
-    months_go_by(database)
+    await months_go_by(database)
     await house.say("remember: I sold a zebrafinch")
     await house.say("A zebrafinch sings", thread="new")
     await house.say("ask: may the zebrafinch sing?", thread="paused")
@@ -105,8 +108,6 @@ async def test_what_was_said_goes_in_depth(house, database, how):
         await house.say(f"It rains, says the goldcrest {number}")
     await house.say("My zebrafinch is asleep", thread="other")
     if how == "by its words":
-        for memory in await house.storage.memories.latest("ann"):
-            await house.storage.memories.delete("ann", memory.entry_id)
         scope = Scope(name="said", text="I keep a zebrafinch")
     else:
         memory = next(m for m in await house.storage.memories.latest("ann") if m.type == "user_fact")
@@ -123,6 +124,24 @@ async def test_what_was_said_goes_in_depth(house, database, how):
     assert sum("goldcrest" in text for text in told) == 10
     await house.say("And now?")
     assert (await house.told())[-2:] == ["And now?", "I heard: And now?"]
+
+
+SAID = [
+    ("I am allergic to peanuts", "Allergic to peanuts", "Likes rain"),
+    ("Tôi bị dị ứng với đậu phộng", "Bị dị ứng với đậu phộng", "Thích mưa"),
+    ("У меня аллергия на арахис", "Аллергия на арахис", "Любит дождь"),
+    ("我对花生过敏", "对花生过敏", "喜欢下雨"),
+]
+
+
+@pytest.mark.parametrize(("text", "fact", "other"), SAID)
+async def test_facts_that_tell_what_was_said_go_and_others_stay(house, text, fact, other):
+    await house.storage.memories.save("ann", [MemoryRecord(text=each) for each in (text, fact, other)], dedup=False)
+    scope = Scope(name="said", text=text)
+    assert (await house.erasures.preview("ann", scope))["database"]["memory"] == 2
+    receipt = await house.erasures.erase("ann", scope)
+    assert receipt.counts["database"]["memory"] == 2
+    assert [memory.text for memory in await house.storage.memories.latest("ann")] == [other]
 
 
 async def test_turns_that_shared_a_prompt_with_what_went_are_taken_again(house, database):

@@ -12,7 +12,7 @@ from testkit.keys import USER_KEYS
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.errors import ReceiptError
+from discreet.errors import DiscreetError, ReceiptError
 from discreet.rights.erasure import Receipt, Scope
 from discreet.rights.erasure.verifying import verify
 from discreet.settings import Settings
@@ -167,9 +167,57 @@ def test_the_commands_erase_check_and_list_moments(said, tmp_path):
     assert (code, json.loads(output)["left"]) == (1, 1)
 
 
-def test_the_command_refuses_what_is_not_clear(said):
-    done = CliRunner().invoke(app, ["erase", "--user", "ann", "--recent", "--thread", "t", "--yes"])
-    assert type(done.exception).__name__ == "UnclearErasureError"
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--recent", "--thread", "t"],
+        ["--days", "3"],
+        ["--recent", "--days", "inf"],
+        ["--recent", "--days", "1e9"],
+        ["--in-depth"],
+        ["--in-depth", "--said", "a zebrafinch"],
+        ["--thread", ""],
+        ["--recent", "--namespace", "notes"],
+        ["--namespace", "a..b"],
+        ["--checkpoint-schema", "nowhere"],
+        ["--said", "\udce9"],
+        ["--namespace", "a\0b"],
+        ["--user", ""],
+        ["--receipt", "no folder/receipt.json"],
+    ],
+)
+def test_the_command_refuses_what_is_not_clear(said, arguments):
+    done = CliRunner().invoke(app, ["erase", "--user", "ann", *arguments, "--yes"])
+    assert done.exit_code
+    assert isinstance(done.exception, (SystemExit, DiscreetError)), "no traceback"
+    assert json.loads(run("erase", "--user", "ann", "--dry-run", "--json")[1])["database"]["memory"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--canary", ""], ["--user", "bob"], ["--user", "ann", "--subject"], ["--user", "", "--subject"]]
+)
+def test_the_check_refuses_what_would_look_for_something_else(said, tmp_path, arguments):
+    file = tmp_path / "receipt.json"
+    assert run("erase", "--user", "ann", "--yes", "--receipt", str(file))[0] == 0
+    done = CliRunner().invoke(app, ["verify-erasure", str(file), *arguments])
+    assert done.exit_code
+    assert isinstance(done.exception, (SystemExit, DiscreetError))
+
+
+def test_a_signature_in_other_letters_is_another(receipt, house):
+    with pytest.raises(ReceiptError, match="was changed"):
+        receipt.model_copy(update={"signature": "é"}).check(USER_KEYS)
+
+
+def test_a_receipt_that_can_not_be_written_is_printed(said):
+    code, output = run("erase", "--user", "ann", "--yes", "--receipt", "/dev/full")
+    assert code == 0
+    assert '"scope": "all"' in output
+
+
+def test_the_command_refuses_words_in_another_encoding(said):
+    done = CliRunner().invoke(app, ["erase", "--user", "ann", "--said", "-", "--yes"], input=b"caf\xe9")
+    assert type(done.exception).__name__ == "UndecodableInputError"
 
 
 def test_the_command_takes_words_from_standard_input(said):
