@@ -326,6 +326,67 @@ def test_an_analyst_sees_counts_of_five_users_at_least(roles, monkeypatch):
             conn.execute("SELECT text FROM discreet.memory")
 
 
+SHADOWED = ("text", "uuid", "bool", "int4", "timestamptz", "name")
+"""Types that an intruder makes of their own."""
+
+
+@pytest.mark.one_server("a cluster makes no types that belong to a session")
+def test_nobody_has_code_of_their_own_run_with_the_rights_of_a_function(roles):
+    """A type of pg_temp is found before those of pg_catalog, where a function's search_path doesn't say otherwise."""
+    with psycopg.connect(roles.app) as conn:
+        conn.execute("SELECT set_config('discreet.user_key', gen_random_uuid()::text, true)")
+        conn.execute("CREATE TEMP TABLE seen (who name)")
+        conn.execute("GRANT ALL ON pg_temp.seen TO PUBLIC")
+        conn.execute("INSERT INTO discreet.users (user_key) VALUES (discreet.me())")
+        conn.execute(
+            "INSERT INTO discreet.delegation (user_key, delegate_key, granted_at, granted_by)"
+            " VALUES (discreet.me(), discreet.me(), now(), '')"
+        )
+        me = conn.execute("SELECT discreet.me()").fetchone()[0]
+        for type_ in SHADOWED:
+            conn.execute(f"""CREATE FUNCTION pg_temp.mine_{type_}(v pg_catalog.{type_}) RETURNS pg_catalog.bool LANGUAGE plpgsql
+                AS $$ BEGIN INSERT INTO pg_temp.seen VALUES (current_user); RETURN true; END $$""")
+            conn.execute(f"CREATE DOMAIN pg_temp.{type_} AS pg_catalog.{type_} CHECK (pg_temp.mine_{type_}(VALUE))")
+        (threads,) = conn.execute(
+            "SELECT relnamespace::regnamespace::pg_catalog.text FROM pg_class WHERE relname = 'checkpoint_threads'"
+        ).fetchone()
+        conn.execute(f"SELECT {threads}.checkpoint_owner('t', %s)", [me])
+        conn.execute("SELECT count(*) FROM discreet.found_by_words('{1}')")
+        conn.execute("SELECT discreet.read_for(%s, %s)", [me, me])
+        assert conn.execute("SELECT current_setting('discreet.user_key')").fetchone() == (str(me),)
+        assert {who for (who,) in conn.execute("SELECT who FROM pg_temp.seen")} <= {"discreet_app"}
+
+
+def test_no_function_works_with_the_rights_of_a_superuser(roles):
+    with psycopg.connect(roles.owner) as conn:
+        found = conn.execute("""
+            SELECT p.oid::regprocedure::text, r.rolsuper, p.proconfig FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
+            JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.prosecdef AND n.nspname NOT LIKE 'pg_%'
+        """).fetchall()
+    assert len(found) >= 3
+    assert {(is_super, *config) for _, is_super, config in found} == {(False, "search_path=pg_catalog, pg_temp")}
+
+
+@pytest.mark.one_server("views of counts are of one server")
+def test_an_analyst_learns_nothing_of_rows_by_a_function_of_their_own(roles):
+    async def fill() -> None:
+        async with opened(roles.app) as storage:
+            for user in ("ann", "bob", "cid", "dan", "eve"):
+                await storage.memories.save(user, [MemoryRecord(text="Keeps a parrot")])
+            await storage.memories.save("ann", [MemoryRecord(text="Is ill", app_name="of a clinic")])
+
+    asyncio.run(fill())
+    notices: list[str] = []
+    with psycopg.connect(roles.analyst, autocommit=True) as conn:
+        conn.add_notice_handler(lambda notice: notices.append(str(notice.message_primary)))
+        conn.execute("""CREATE FUNCTION pg_temp.tell(of_row text) RETURNS bool LANGUAGE plpgsql COST 0.0001
+            AS $$ BEGIN RAISE NOTICE 'it is %', of_row; RETURN true; END $$""")
+        conn.execute("SELECT count(*) FROM discreet.analysis_memories WHERE pg_temp.tell(app_name)")
+        conn.execute("SELECT count(*) FROM discreet.analysis_memories WHERE pg_temp.tell(type::text)")
+        assert "of a clinic" not in " ".join(notices)
+        assert "user_fact" in " ".join(notices)  # which is told of, as five have it
+
+
 def test_an_auditor_reads_no_memory(roles):
     with psycopg.connect(roles.auditor, autocommit=True) as conn:
         conn.execute("SELECT count(*) FROM discreet.setting_change")

@@ -18,7 +18,8 @@ from discreet.locks import PATIENCE, lock_retries
 from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.target import Target
 from discreet.storage.database.roles.names import APP_SUFFIX, RoleNames
-from discreet.storage.database.roles.policies import Database, Step, Table, fingerprint, leakproof, steps
+from discreet.storage.database.roles.policies import Step, fingerprint, leakproof, steps
+from discreet.storage.database.roles.tables import Database, Table
 
 _TABLES: LiteralString = """
 SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner,
@@ -35,7 +36,9 @@ ORDER BY 1, 2
 """
 
 _ROLES: LiteralString = """
-SELECT array_agg(rolname::text) AS roles, bool_or(rolsuper AND rolname = current_user) AS is_superuser FROM pg_roles
+SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers,
+    bool_or(rolsuper AND rolname = current_user) AS is_superuser
+FROM pg_roles
 """
 
 _APPLIED: LiteralString = """
@@ -144,6 +147,7 @@ async def _look(conn: StorageConnection[Any], target: Target) -> Database:
         tables=[Table(**row) for row in rows],
         roles=frozenset(found["roles"]),
         may_mark_leakproof=found["is_superuser"],
+        superusers=frozenset(found["superusers"]),
         is_cluster=conn.is_cluster,
     )
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, LiteralString
-from uuid import UUID
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
+from discreet.storage.database.roles.functions import functions
 from discreet.storage.database.roles.names import RoleNames
-
-NOBODY: Final = UUID(int=0)
-"""Owner of what belongs to nobody: rows of a checkpointer that another saver stored, tombstones, entries about no user."""
+from discreet.storage.database.roles.tables import NOBODY, Database, Table
 
 ALL: Final[LiteralString] = "SELECT, INSERT, UPDATE, DELETE"
 
@@ -47,42 +45,6 @@ TRAIL: Final = frozenset({*CHAINS, "audit_seal", "audit_sealed_head", "setting_c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of ours, or of the checkpointer."""
-
-    schema: str
-    name: str
-    owner: str
-    of_users: bool
-    """Whether it has a user_key."""
-
-    @property
-    def sql(self) -> Identifier:
-        """Its name with its schema."""
-        return Identifier(self.schema, self.name)
-
-    @property
-    def is_checkpoints(self) -> bool:
-        """Whether it is one of the checkpointer's."""
-        return self.name.startswith("checkpoint")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Database:
-    """What is there."""
-
-    schema: str
-    """Of our tables."""
-    tables: Sequence[Table]
-    roles: frozenset[str]
-    """Those of the server."""
-    may_mark_leakproof: bool
-    """Whether who applies this is a superuser."""
-    is_cluster: bool = False
-    """Whether it is the coordinator of a Citus cluster."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Step:
     """What is done in one transaction."""
 
@@ -101,6 +63,7 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     if there.is_cluster and there.may_mark_leakproof:
         yield Step(what="indexes of words", statements=[*_leakproof(there)])
     yield Step(what="views", statements=[*_views(there, names)])
+    yield Step(what="functions", statements=[*functions(there, names)])
 
 
 def fingerprint(made: Sequence[Step]) -> str:
@@ -207,78 +170,15 @@ FROM {schema}.conversation_log
 GROUP BY app_name, modality, week
 HAVING count(DISTINCT user_key) >= 5""",
 }
-"""What an analyst sees: counts of five users at least, by the week. Views work with the rights of their owner."""
+"""What an analyst sees: counts of five users at least, by the week. Views work with the rights of their owner. They are barriers, so that
+no function of an analyst's own is given the rows that are counted."""
 
 
 def _views(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
     schema = Identifier(there.schema)
     for name, query in _VIEWS.items():
         view = SQL("{}.{}").format(schema, Identifier(name))
-        yield SQL("CREATE OR REPLACE VIEW {} AS {}").format(view, SQL(query).format(schema=schema))
+        made = SQL(query).format(schema=schema)
+        yield SQL("CREATE OR REPLACE VIEW {} WITH (security_barrier) AS {}").format(view, made)
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.analyst))
         yield SQL("GRANT SELECT ON {} TO {}").format(view, Identifier(names.backup))
-    yield from _read_for(there.schema, names)
-    yield from _found_by_words(there.schema, names)
-    for checkpoint_schema in sorted({table.schema for table in there.tables if table.name == "checkpoint_threads"}):
-        yield from _owner_of_thread(checkpoint_schema, names)
-
-
-def _owner_of_thread(schema: str, names: RoleNames) -> Iterator[SQL | Composed]:
-    """Let the application ask whose a thread is: who knows the id of a thread may read it, as LangGraph has it."""
-    function = SQL("{}.checkpoint_owner(text, uuid)").format(Identifier(schema))
-    yield SQL(
-        """
-CREATE OR REPLACE FUNCTION {schema}.checkpoint_owner(thread text, otherwise uuid) RETURNS uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog
-RETURN coalesce(
-    (SELECT nullif(user_key, {nobody}) FROM {schema}.checkpoint_threads WHERE thread_id = thread), otherwise, {nobody}
-)"""
-    ).format(schema=Identifier(schema), nobody=SQL("{}::uuid").format(Literal(str(NOBODY))))
-    yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
-    for role in (names.app, names.worker):
-        yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(role))
-
-
-def _found_by_words(schema: str, names: RoleNames) -> Iterator[SQL | Composed]:
-    """Let the application look words of the user whom it names up in that user's index, see `large_users.search`."""
-    function = SQL("{}.found_by_words(integer[])").format(Identifier(schema))
-    yield SQL(
-        """
-CREATE OR REPLACE FUNCTION {schema}.found_by_words(places integer[]) RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
-AS $$
-BEGIN
-    RETURN QUERY EXECUTE format(
-        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical, context) && $1',
-        {schema}.me()
-    ) USING places;
-END
-$$"""
-    ).format(schema=Identifier(schema))
-    yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
-    yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(names.app))
-
-
-def _read_for(schema: str, names: RoleNames) -> Iterator[SQL | Composed]:
-    """Let the application read for somebody what a user lets them read, and write nothing in that transaction."""
-    function = SQL("{}.read_for(uuid, uuid)").format(Identifier(schema))
-    yield SQL(
-        """
-CREATE OR REPLACE FUNCTION {schema}.read_for(person uuid, delegate uuid) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
-AS $$
-BEGIN
-    IF NOT EXISTS (
-        SELECT FROM {schema}.delegation d
-        WHERE d.user_key = person AND d.delegate_key = delegate AND d.revoked_at IS NULL
-          AND (d.expires_at IS NULL OR d.expires_at > now())
-    ) THEN
-        RAISE EXCEPTION 'this user lets nobody of that key read' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    PERFORM set_config('transaction_read_only', 'on', true);
-    PERFORM set_config('discreet.user_key', person::text, true);
-END
-$$"""
-    ).format(schema=Identifier(schema))
-    yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
-    yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(names.app))

@@ -1,0 +1,78 @@
+"""Functions by which the application does a few things with more rights than its own.
+
+Each looks for names in pg_catalog first. pg_temp, where it isn't named, would be looked through before that for types, and who may make
+temporary ones would have code of their own run with these rights. For the same reason none belongs to a superuser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, LiteralString
+
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from discreet.storage.database.roles.names import RoleNames
+from discreet.storage.database.roles.tables import NOBODY, Database
+
+_CHECKPOINT_OWNER: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.checkpoint_owner(thread text, otherwise uuid) RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+RETURN coalesce(
+    (SELECT nullif(user_key, {nobody}) FROM {schema}.checkpoint_threads WHERE thread_id = thread), otherwise, {nobody}
+)"""
+"""Tells whose a thread is: who knows the id of a thread may read it, as LangGraph has it."""
+
+_FOUND_BY_WORDS: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.found_by_words(places integer[]) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical, context) && $1',
+        {schema}.me()
+    ) USING places;
+END
+$$"""
+"""Looks words of the user whom the transaction names up in that user's index, see `large_users.search`."""
+
+_READ_FOR: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.read_for(person uuid, delegate uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM {schema}.delegation d
+        WHERE d.user_key = person AND d.delegate_key = delegate AND d.revoked_at IS NULL
+          AND (d.expires_at IS NULL OR d.expires_at > now())
+    ) THEN
+        RAISE EXCEPTION 'this user lets nobody of that key read' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
+    PERFORM set_config('discreet.user_key', person::text, true);
+END
+$$"""
+"""Lets the transaction read for somebody what a user lets them read, and write nothing."""
+
+
+def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
+    """Yield what makes them, each beside the table that it reads, and its owner's."""
+    for table in there.tables:
+        owner = names.worker if table.owner in there.superusers else table.owner
+        if table.name == "checkpoint_threads":
+            callers = (names.app, names.worker)
+            yield from _made(_CHECKPOINT_OWNER, "checkpoint_owner(text, uuid)", callers, table.schema, owner)
+        if (table.schema, table.name) == (there.schema, "users"):
+            yield from _made(_FOUND_BY_WORDS, "found_by_words(integer[])", (names.app,), table.schema, owner)
+            yield from _made(_READ_FOR, "read_for(uuid, uuid)", (names.app,), table.schema, owner)
+
+
+def _made(
+    source: LiteralString, name: LiteralString, callers: Sequence[str], schema: str, owner: str
+) -> Iterator[Composed]:
+    function = SQL("{}.{}").format(Identifier(schema), SQL(name))
+    nobody = SQL("{}::uuid").format(Literal(str(NOBODY)))
+    yield SQL(source).format(schema=Identifier(schema), nobody=nobody)
+    yield SQL("ALTER FUNCTION {} OWNER TO {}").format(function, Identifier(owner))
+    yield SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(function)
+    for role in callers:
+        yield SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(function, Identifier(role))

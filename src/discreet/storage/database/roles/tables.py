@@ -1,0 +1,50 @@
+"""What is in a database that roles are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from psycopg.sql import Identifier
+
+NOBODY: Final = UUID(int=0)
+"""Owner of what belongs to nobody: rows of a checkpointer that another saver stored, tombstones, entries about no user."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of ours, or of the checkpointer."""
+
+    schema: str
+    name: str
+    owner: str
+    of_users: bool
+    """Whether it has a user_key."""
+
+    @property
+    def sql(self) -> Identifier:
+        """Its name with its schema."""
+        return Identifier(self.schema, self.name)
+
+    @property
+    def is_checkpoints(self) -> bool:
+        """Whether it is one of the checkpointer's."""
+        return self.name.startswith("checkpoint")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Database:
+    """What is there."""
+
+    schema: str
+    """Of our tables."""
+    tables: Sequence[Table]
+    roles: frozenset[str]
+    """Those of the server."""
+    may_mark_leakproof: bool
+    """Whether who applies this is a superuser."""
+    superusers: frozenset[str]
+    is_cluster: bool = False
+    """Whether it is the coordinator of a Citus cluster."""
