@@ -22,6 +22,7 @@ from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import connection_string, target_of
 from discreet.storage.database.migrating.migrations import migration_state
 from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.database.roles import is_application, is_as_applied
 
 _PGVECTOR: LiteralString = (
     "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -140,15 +141,29 @@ async def _row_security(dsn: str, settings: Settings, *, embedded: bool) -> Chec
         if settings.row_security:
             return Check(name, "ok", "In force: the embedded server is used as a role that sees one user at a time.")
         return Check(name, "warn", "Not in force: DISCREET_ROW_SECURITY is off.")
-    async with await connect(access_of(dsn, settings).app) as conn:
-        if not conn.sees_everybody:
-            return Check(name, "ok", "In force: this role sees the rows of one user at a time.")
-    return Check(
-        name,
-        "warn",
-        "Not in force: this role sees the rows of all users, and only our own SQL keeps them apart. `discreet roles --apply` as the "
-        "owner makes roles; then name the application's in DISCREET_POSTGRES_DSN (docs/roles.md).",
-    )
+    target = access_of(dsn, settings).app
+    async with await connect(target) as conn:
+        if conn.sees_everybody:
+            return Check(
+                name,
+                "warn",
+                "Not in force: this role sees the rows of all users, and only our own SQL keeps them apart. `discreet roles --apply` as the "
+                "owner makes roles; then name the application's in DISCREET_POSTGRES_DSN (docs/roles.md).",
+            )
+        if not await is_application(conn, target):
+            return Check(
+                name,
+                "fail",
+                "DISCREET_POSTGRES_DSN names a role that the policies of this database are not for: name a login of the application's "
+                "(docs/roles.md).",
+            )
+        if not await is_as_applied(conn, target):
+            return Check(
+                name,
+                "fail",
+                "Policies, rights or functions are not as `discreet roles --apply` left them: run it again, as the owner.",
+            )
+    return Check(name, "ok", "In force: this role sees the rows of one user at a time.")
 
 
 def _version(conn: AsyncConnection[TupleRow]) -> str:

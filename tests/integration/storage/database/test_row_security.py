@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,7 +23,7 @@ from typer.testing import CliRunner
 from discreet.access.actor import read_as_delegate
 from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app as commands
-from discreet.errors import StorageError
+from discreet.errors import MigrationError, StorageError
 from discreet.ports import Round
 from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage import Storage, open_storage
@@ -471,6 +472,64 @@ def test_applying_it_again_changes_nothing(roles, monkeypatch):
     assert (
         CliRunner().invoke(commands, ["roles", "--apply"]).stdout == "All roles and policies are as they are to be.\n"
     )
+
+
+def told_by_doctor() -> dict[str, Any]:
+    """Return what `discreet doctor` says of it."""
+    checks = json.loads(CliRunner().invoke(commands, ["doctor", "--json"]).stdout)["checks"]
+    return next(check for check in checks if check["name"] == "row-level security")
+
+
+CHANGES = (
+    "ALTER TABLE discreet.conversation_log DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE discreet.memory NO FORCE ROW LEVEL SECURITY",
+    "DROP POLICY app ON discreet.session_record",
+    "ALTER POLICY app ON discreet.memory USING (true)",
+    "CREATE POLICY more ON discreet.memory TO PUBLIC USING (true)",
+    "GRANT SELECT ON discreet.memory TO discreet_analyst",
+    "REVOKE INSERT ON discreet.memory FROM discreet_app",
+    "ALTER FUNCTION discreet.read_for(uuid, uuid) SET search_path = public",
+    "GRANT EXECUTE ON FUNCTION discreet.read_for(uuid, uuid) TO PUBLIC",
+    "ALTER VIEW discreet.analysis_turns SET (security_barrier = false)",
+    "DROP FUNCTION discreet.found_by_words(integer[])",
+    "CREATE TABLE discreet.more (user_key uuid PRIMARY KEY)",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_was_changed_is_told_of_and_mended(roles, change):
+    assert told_by_doctor()["state"] == "ok"
+    with psycopg.connect(roles.owner, autocommit=True) as conn:
+        conn.execute(change)
+        told = told_by_doctor()
+        assert (told["state"], "discreet roles --apply" in told["say"]) == ("fail", True)
+        assert "made rights" in CliRunner().invoke(commands, ["roles", "--apply"]).stdout
+        assert told_by_doctor()["state"] == "ok"
+        assert conn.execute("SELECT FROM pg_policy WHERE polname = 'more'").fetchone() is None
+    assert "as they are to be" in CliRunner().invoke(commands, ["roles", "--apply"]).stdout
+
+
+def test_a_role_that_is_not_the_applications_is_told_of(roles, monkeypatch):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", roles.backup)
+    assert told_by_doctor()["state"] == "fail"
+
+
+def test_roles_of_another_name_lock_nobody_out(roles):
+    done = CliRunner().invoke(commands, ["roles", "--apply", "--prefix", "second"])
+    assert isinstance(done.exception, MigrationError)
+    assert "--prefix discreet" in str(done.exception)
+    assert told_by_doctor()["state"] == "ok"
+
+
+def test_tables_of_others_keep_their_rights(database):
+    asyncio.run(migrate_checkpoints(database, schema="threads"))
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("CREATE TABLE threads.checkpoint_reviews (user_key uuid)")
+        logins(database)
+        found = conn.execute(
+            "SELECT relacl, relrowsecurity FROM pg_class WHERE relname = 'checkpoint_reviews'"
+        ).fetchone()
+    assert found == (None, False)
 
 
 def test_the_sql_that_is_shown_is_the_sql_that_is_run(database):

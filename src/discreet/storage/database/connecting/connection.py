@@ -248,7 +248,8 @@ class StorageConnection(AsyncConnection[Row]):
         self.names = Names(target.schema, _plain(rows[0]["schema"]) if apart else None)
         self.row_security = bool(rows[0]["row_security"])
         self.sees_everybody = not self.row_security or rows[0]["sees_everybody"]
-        self.is_cluster, self.several_role = rows[0]["cluster"], rows[0]["several_role"]
+        self.is_cluster = rows[0]["cluster"]
+        self.several_role = None if self.sees_everybody else rows[0]["several_role"]
         if self.names != Names() or self.row_security:
             self.cursor_factory, self.server_cursor_factory = _StorageCursor, _StorageServerCursor
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any
 
-from psycopg import AsyncConnection
 from psycopg.errors import Error, InsufficientPrivilege, OperationalError
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier, Literal
 from tenacity import AsyncRetrying
 
@@ -17,44 +15,10 @@ from discreet.errors import MigrationError
 from discreet.locks import PATIENCE, lock_retries
 from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.target import Target
-from discreet.storage.database.roles.names import APP_SUFFIX, RoleNames
+from discreet.storage.database.roles.looking import applied, look, state_of
+from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.policies import Step, fingerprint, leakproof, steps
-from discreet.storage.database.roles.tables import Database, Table
-
-_TABLES: LiteralString = """
-SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner,
-    EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_key' AND NOT a.attisdropped) AS of_users
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p') AND (
-    n.nspname = %(schema)s
-    OR c.relname ~ '^checkpoint(s$|_)' AND EXISTS (
-        SELECT FROM pg_class t WHERE t.relnamespace = n.oid AND t.relname = 'checkpoint_threads'
-    )
-) AND NOT c.relispartition
-  AND c.oid NOT IN (SELECT inhrelid FROM pg_inherits)
-ORDER BY 1, 2
-"""
-
-_ROLES: LiteralString = """
-SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers,
-    bool_or(rolsuper AND rolname = current_user) AS is_superuser
-FROM pg_roles
-"""
-
-_APPLIED: LiteralString = """
-SELECT obj_description(p.oid, 'pg_policy') AS applied
-FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %(schema)s AND c.relname = 'users' AND p.polname = 'app'
-"""
-
-_NAMED: LiteralString = """
-SELECT r.rolname::text AS role
-FROM pg_policy p
-JOIN pg_class c ON c.oid = p.polrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_roles r ON r.oid = ANY (p.polroles)
-WHERE n.nspname = %(schema)s AND c.relname = 'users' AND p.polname = 'app'
-"""
+from discreet.storage.database.roles.tables import Database
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +40,7 @@ async def role_statements(target: Target, *, names: RoleNames | None = None) -> 
     """
     with storage_errors():
         async with await connect(target) as conn:
-            there = await _look(conn, target)
+            there = await look(conn, target)
             return [
                 statement.as_string(conn).strip()
                 for step in steps(there, names or RoleNames())
@@ -98,17 +62,22 @@ async def apply_roles(
     names = names or RoleNames()
     with storage_errors():
         async with await connect(target) as conn:
-            there = await _look(conn, target)
+            there = await look(conn, target)
+            if there.app_role not in (None, names.app):
+                raise MigrationError(
+                    f"The policies of this database are for {there.app_role}, and who has it would be locked out by those of {names.app}: "
+                    f"name the roles by --prefix {RoleNames.of_app(there.app_role).prefix}."
+                )
             planned = list(steps(there, names))
-            if await _applied(conn, target) == fingerprint(planned):
+            if await applied(conn, target) == f"{fingerprint(planned)} {await state_of(conn, target, names)}":
                 return RolesApplied(steps=(), needs_superuser=_left(there))
             for step in planned:
                 await _take(conn, step)
                 report(step.what)
+            planned = list(steps(await look(conn, target), names))  # which takes nothing of others' away any more
+            note = f"{fingerprint(planned)} {await state_of(conn, target, names)}"
             await conn.execute(
-                SQL("COMMENT ON POLICY app ON {} IS {}").format(
-                    Identifier(target.schema, "users"), Literal(fingerprint(planned))
-                )
+                SQL("COMMENT ON POLICY app ON {} IS {}").format(Identifier(target.schema, "users"), Literal(note))
             )
     return RolesApplied(steps=[step.what for step in planned], needs_superuser=_left(there))
 
@@ -135,29 +104,6 @@ async def _take(conn: StorageConnection[Any], step: Step) -> None:
         raise MigrationError(f"PostgreSQL refused the {step.what} (SQLSTATE {error.sqlstate}).") from None
 
 
-async def _look(conn: StorageConnection[Any], target: Target) -> Database:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        rows = await (await cursor.execute(_TABLES, {"schema": target.schema})).fetchall()
-        found = await (await cursor.execute(_ROLES)).fetchone()
-    assert found is not None  # an aggregate
-    if not any(row["schema"] == target.schema for row in rows):
-        raise MigrationError("There are no tables yet. Run `discreet migrate` first.")
-    return Database(
-        schema=target.schema,
-        tables=[Table(**row) for row in rows],
-        roles=frozenset(found["roles"]),
-        may_mark_leakproof=found["is_superuser"],
-        superusers=frozenset(found["superusers"]),
-        is_cluster=conn.is_cluster,
-    )
-
-
-async def _applied(conn: AsyncConnection[Any], target: Target) -> str | None:
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        row = await (await cursor.execute(_APPLIED, {"schema": target.schema})).fetchone()
-    return None if row is None else row["applied"]
-
-
 def _left(there: Database) -> list[str]:
     if there.may_mark_leakproof or not there.is_cluster:
         return []
@@ -172,8 +118,6 @@ async def refresh_roles(target: Target) -> RolesApplied | None:
         StorageError: The database failed.
     """
     with storage_errors():
-        async with await connect(target) as conn, conn.cursor(row_factory=dict_row) as cursor:
-            row = await (await cursor.execute(_NAMED, {"schema": target.schema})).fetchone()
-    if row is None:
-        return None
-    return await apply_roles(target, names=RoleNames(row["role"].removesuffix(APP_SUFFIX)))
+        async with await connect(target) as conn:
+            role = (await look(conn, target)).app_role
+    return None if role is None else await apply_roles(target, names=RoleNames.of_app(role))

@@ -22,6 +22,14 @@ RETURN coalesce(
 )"""
 """Tells whose a thread is: who knows the id of a thread may read it, as LangGraph has it."""
 
+_THREADS_OF_RUNS: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.checkpoint_threads_of_runs(runs text[]) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT DISTINCT thread_id FROM {schema}.checkpoints WHERE metadata ->> 'run_id' = ANY (runs);
+END"""
+"""Tells of which threads runs are: who knows the id of a run may delete its checkpoints."""
+
 _FOUND_BY_WORDS: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.found_by_words(places integer[]) RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -61,6 +69,7 @@ def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
         if table.name == "checkpoint_threads":
             callers = (names.app, names.worker)
             yield from _made(_CHECKPOINT_OWNER, "checkpoint_owner(text, uuid)", callers, table.schema, owner)
+            yield from _made(_THREADS_OF_RUNS, "checkpoint_threads_of_runs(text[])", callers, table.schema, owner)
         if (table.schema, table.name) == (there.schema, "users"):
             yield from _made(_FOUND_BY_WORDS, "found_by_words(integer[])", (names.app,), table.schema, owner)
             yield from _made(_READ_FOR, "read_for(uuid, uuid)", (names.app,), table.schema, owner)

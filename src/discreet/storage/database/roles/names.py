@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Self
 
 from discreet.errors import ConfigurationError
 
@@ -24,6 +25,11 @@ class RoleNames:
     def __post_init__(self) -> None:
         if not _PREFIX.fullmatch(self.prefix):
             raise ConfigurationError("A prefix of roles has 1 to 41 of a-z 0-9 _ and begins with no digit.")
+
+    @classmethod
+    def of_app(cls, role: str) -> Self:
+        """Return those of which the application's is `role`."""
+        return cls(role.removesuffix(APP_SUFFIX))
 
     @property
     def app(self) -> str:

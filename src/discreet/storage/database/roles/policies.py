@@ -30,6 +30,9 @@ SHARED: Final[Mapping[str, LiteralString]] = {
 """What the application may do with tables whose rows are no user's. With those that are not here it has nothing to do. The vault's
 are sealed, and found by who knows the name of a turn."""
 
+NAMES: Final = frozenset({"owner", "app", "app_reads", "several", "several_reads", "worker", "backup", "auditor"})
+"""Of our policies."""
+
 OPEN_TO_READ: Final = frozenset({"store_namespace", "erasure"})
 """Tables of users' rows which the application reads whole: the labels of namespaces, to list those below one; and whose data was
 erased, which every process must learn. Neither has words of a user, unless they were made a label."""
@@ -57,6 +60,8 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     if missing := [name for name in names.all if name not in there.roles]:
         yield Step(what="roles", statements=[_create(name) for name in missing])
     yield Step(what="rights", statements=[*_rights(there, names)])
+    if others := [*_of_others(there, names)]:
+        yield Step(what="policies of others away, which let these roles see more", statements=others)
     for table in there.tables:
         if table.of_users:
             yield Step(what=f"policies of {table.schema}.{table.name}", statements=[*_policies(table, there, names)])
@@ -105,6 +110,13 @@ def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
         if table.name in TRAIL:
             yield _grant("SELECT", table, names.auditor)
         yield _grant("SELECT", table, names.backup)
+
+
+def _of_others(there: Database, names: RoleNames) -> Iterator[Composed]:
+    """Drop policies that we don't make and that these roles, or all, see more rows by: permissive ones add up."""
+    for policy in there.policies:
+        if policy.name not in NAMES and policy.permissive and {"public", *names.all} & {*policy.roles}:
+            yield SQL("DROP POLICY {} ON {}").format(Identifier(policy.name), Identifier(policy.schema, policy.table))
 
 
 def _policies(table: Table, there: Database, names: RoleNames) -> Iterator[SQL | Composed]:

@@ -35,12 +35,24 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A policy of one of these tables, ours or whoever's."""
+
+    schema: str
+    table: str
+    name: str
+    permissive: bool
+    roles: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Database:
     """What is there."""
 
     schema: str
     """Of our tables."""
     tables: Sequence[Table]
+    policies: Sequence[Policy]
     roles: frozenset[str]
     """Those of the server."""
     may_mark_leakproof: bool
@@ -48,3 +60,11 @@ class Database:
     superusers: frozenset[str]
     is_cluster: bool = False
     """Whether it is the coordinator of a Citus cluster."""
+
+    @property
+    def app_role(self) -> str | None:
+        """The application's role, as the policies that are there name it."""
+        of_users = (
+            each for each in self.policies if (each.schema, each.table, each.name) == (self.schema, "users", "app")
+        )
+        return next((each.roles[0] for each in of_users), None)

@@ -1,0 +1,162 @@
+"""Look what is in a database that roles are made for, and whether what was made is still as it was."""
+
+from __future__ import annotations
+
+from typing import Any, LiteralString
+
+from psycopg.rows import dict_row
+
+from discreet.errors import MigrationError
+from discreet.storage.database.connecting.connection import StorageConnection
+from discreet.storage.database.connecting.target import Target
+from discreet.storage.database.roles.names import RoleNames
+from discreet.storage.database.roles.tables import Database, Policy, Table
+
+CHECKPOINTS = (
+    "checkpoints",
+    "checkpoint_blobs",
+    "checkpoint_writes",
+    "checkpoint_migrations",
+    "checkpoint_messages",
+    "checkpoint_spill",
+    "checkpoint_threads",
+)
+"""LangGraph's tables, and what we put beside them. Others in their schema are somebody else's."""
+
+_OURS: LiteralString = """
+SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner,
+    c.oid, c.relnamespace, c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.reloptions, c.relacl
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE (
+    n.nspname = %(schema)s
+    OR c.relname = ANY (%(checkpoints)s) AND EXISTS (
+        SELECT FROM pg_class t WHERE t.relnamespace = n.oid AND t.relname = 'checkpoint_threads'
+    )
+) AND NOT c.relispartition AND c.oid NOT IN (SELECT inhrelid FROM pg_inherits)
+"""
+
+_TABLES: LiteralString = f"""
+SELECT c.schema, c.name, c.owner,
+    EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_key' AND NOT a.attisdropped) AS of_users
+FROM ({_OURS}) c WHERE c.relkind IN ('r', 'p')
+ORDER BY 1, 2
+"""  # noqa: S608  # a constant
+
+_ROLES: LiteralString = """
+SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers,
+    bool_or(rolsuper AND rolname = current_user) AS is_superuser
+FROM pg_roles
+"""
+
+_POLICIES: LiteralString = f"""
+SELECT c.schema, c.name AS table, p.polname::text AS name, p.polpermissive AS permissive,
+    ARRAY(SELECT CASE r WHEN 0 THEN 'public' ELSE pg_get_userbyid(r)::text END FROM unnest(p.polroles) AS r ORDER BY 1) AS roles
+FROM ({_OURS}) c JOIN pg_policy p ON p.polrelid = c.oid
+ORDER BY 1, 2, 3
+"""  # noqa: S608  # a constant
+
+_STATE: LiteralString = f"""
+WITH ours AS ({_OURS}),
+named AS (
+    SELECT oid AS r FROM pg_roles WHERE rolname = ANY (%(roles)s) UNION SELECT 0::oid
+),
+functions AS (
+    SELECT p.* FROM pg_proc p WHERE p.prosecdef AND p.pronamespace IN (SELECT relnamespace FROM ours)
+),
+said AS (
+    SELECT concat_ws(' ', schema, name, relkind, relrowsecurity, relforcerowsecurity, reloptions, owner) AS line
+    FROM ours WHERE relkind IN ('r', 'p', 'v')
+    UNION ALL
+    SELECT concat_ws(
+        ' ', schema, name, polname, polcmd, polpermissive, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid),
+        ARRAY(SELECT r::regrole::text FROM unnest(polroles) AS r ORDER BY 1)
+    )
+    FROM ours JOIN pg_policy ON polrelid = ours.oid
+    UNION ALL
+    SELECT concat_ws(' ', schema, name, a.grantee::regrole, a.privilege_type)
+    FROM ours CROSS JOIN aclexplode(relacl) a WHERE relkind IN ('r', 'p', 'v') AND a.grantee IN (SELECT r FROM named)
+    UNION ALL
+    SELECT concat_ws(' ', schema, name, pg_get_viewdef(oid)) FROM ours WHERE relkind = 'v'
+    UNION ALL
+    SELECT concat_ws(' ', pg_get_functiondef(oid), proowner::regrole) FROM functions
+    UNION ALL
+    SELECT concat_ws(' ', oid::regprocedure, a.grantee::regrole) FROM functions CROSS JOIN aclexplode(proacl) a
+    UNION ALL
+    SELECT concat_ws(' ', rolname, rolsuper, rolbypassrls) FROM pg_roles WHERE oid IN (SELECT r FROM named)
+)
+SELECT md5(string_agg(line, E'\n' ORDER BY line COLLATE "C")) AS state FROM said
+"""  # noqa: S608  # a constant
+"""All of it that policies hang on, as 32 digits. Rights of other roles are whoever's who gave them."""
+
+_APPLIED: LiteralString = """
+SELECT obj_description(p.oid, 'pg_policy') AS applied
+FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %(schema)s AND c.relname = 'users' AND p.polname = 'app'
+"""
+
+
+async def look(conn: StorageConnection[Any], target: Target) -> Database:
+    """Return what is there.
+
+    Raises:
+        MigrationError: There are no tables yet.
+    """
+    given = {"schema": target.schema, "checkpoints": list(CHECKPOINTS)}
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        rows = await (await cursor.execute(_TABLES, given)).fetchall()
+        policies = await (await cursor.execute(_POLICIES, given)).fetchall()
+        [found] = await (await cursor.execute(_ROLES)).fetchall()
+    if not any(row["schema"] == target.schema for row in rows):
+        raise MigrationError("There are no tables yet. Run `discreet migrate` first.")
+    return Database(
+        schema=target.schema,
+        tables=[Table(**row) for row in rows],
+        policies=[Policy(**row) for row in policies],
+        roles=frozenset(found["roles"]),
+        superusers=frozenset(found["superusers"]),
+        may_mark_leakproof=found["is_superuser"],
+        is_cluster=conn.is_cluster,
+    )
+
+
+async def state_of(conn: StorageConnection[Any], target: Target, names: RoleNames) -> str:
+    """Return what tells rights, policies, views and functions that are there from others."""
+    given = {"schema": target.schema, "checkpoints": list(CHECKPOINTS), "roles": list(names.all)}
+    async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(
+            "SET LOCAL search_path = pg_catalog"
+        )  # by which names are written with their schema, or without
+        [row] = await (await cursor.execute(_STATE, given)).fetchall()
+    state: str = row["state"]
+    return state
+
+
+async def applied(conn: StorageConnection[Any], target: Target) -> str | None:
+    """Return what was noted when roles were made the last time: which steps, and the state after them; None: they were not."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        row = await (await cursor.execute(_APPLIED, {"schema": target.schema})).fetchone()
+    return None if row is None else row["applied"]
+
+
+_IS_APP: LiteralString = """
+SELECT EXISTS (
+    SELECT FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    CROSS JOIN unnest(p.polroles) AS r
+    WHERE n.nspname = %(schema)s AND c.relname = 'users' AND p.polname = 'app' AND pg_has_role(r, 'USAGE')
+) AS is_app
+"""
+
+
+async def is_application(conn: StorageConnection[Any], target: Target) -> bool:
+    """Tell whether the role of `conn` is the application's, for which its policies are."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        [row] = await (await cursor.execute(_IS_APP, {"schema": target.schema})).fetchall()
+    return bool(row["is_app"])
+
+
+async def is_as_applied(conn: StorageConnection[Any], target: Target) -> bool:
+    """Tell whether all is as it was left when roles were made the last time."""
+    noted, role = await applied(conn, target), (await look(conn, target)).app_role
+    if noted is None or role is None:
+        return False
+    return noted.endswith(await state_of(conn, target, RoleNames.of_app(role)))
