@@ -1,6 +1,7 @@
 """The template through the LangGraph SDK, as its users and the Studio call it."""
 
 import asyncio
+import json
 from contextlib import AsyncExitStack, suppress
 
 import httpx
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 from langgraph_sdk import get_client
+from langgraph_sdk.errors import NotFoundError
 from testkit.clients import local_client, local_sdk
 
 from discreet.cli.planted import search_folder
@@ -337,6 +339,29 @@ async def test_threads_are_copied_and_deleted(client):
     await client.threads.delete(thread)
     state = await client.threads.get_state(copy["thread_id"])
     assert [m["type"] for m in state["values"]["messages"]] == ["human", "ai"]
+
+
+@pytest.mark.parametrize("scope", ["thread", "recent", "said"])
+async def test_a_part_that_is_erased_is_gone_from_the_servers_rows_too(client, token, scope):
+    thread, _ = await say(client, f"I keep two okapi called {token}.")
+    await say(client, "And it rains.", thread=thread)
+    other, _ = await say(client, "Good morning.")
+    asked = {"thread": {"session_id": thread}, "said": {"text": f"I keep two okapi called {token}"}, "recent": {}}[
+        scope
+    ]
+    erased = await client.http.post("/memory/erasure", json={"scope": scope, **asked})
+    assert erased["counts"]["LangGraph server"]
+    for path in ("", "/state", "/runs", "/history"):
+        with suppress(NotFoundError):
+            assert token not in json.dumps(await client.http.get(f"/threads/{thread}{path}")), path
+    assert token not in json.dumps(await client.threads.search(limit=100))
+    if scope == "thread":
+        with pytest.raises(NotFoundError):
+            await client.threads.get(thread)
+        assert (await client.threads.get(other))["values"]["messages"]
+    else:
+        _, state = await say(client, "Do I have pets?", thread=thread)
+        assert answer(state)
 
 
 async def test_no_planted_value_reaches_postgres(client, dev_server, token):

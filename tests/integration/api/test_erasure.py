@@ -15,7 +15,7 @@ from testkit.pages import Gate, Web
 from discreet.api.admin import make_admin_router
 from discreet.api.app import make_app
 from discreet.api.server_rows import ServerRows
-from discreet.rights.erasure import Receipt
+from discreet.rights.erasure import Receipt, Scope
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
@@ -94,6 +94,7 @@ async def test_nobody_erases_what_is_somebody_elses_but_an_administrator(client_
         {"scope": "recent", "days": 0},
         {"scope": "recent", "session_id": "t"},
         {"scope": "all", "session_id": "t"},
+        {"scope": "all", "days": 3},
         {"scope": "thread", "session_id": "t", "text": "x"},
         {"scope": "memory", "entry_id": str(uuid4()), "session_id": "t"},
         {"scope": "all", "more": 1},
@@ -190,8 +191,8 @@ class Client:
 async def test_what_the_server_has_of_a_user_goes_and_nothing_else(monkeypatch):
     client = Client(monkeypatch)
     counts = {"crons": 1, "threads": 150, "assistants": 0}
-    assert await ServerRows().erase("u_ann", dry_run=True) == counts
+    assert await ServerRows().erase("u_ann", scope=Scope.everything(), threads=(), dry_run=True) == counts
     assert client.deleted == []
-    assert await ServerRows().erase("u_ann", dry_run=False) == counts
+    assert await ServerRows().erase("u_ann", scope=Scope.everything(), threads=(), dry_run=False) == counts
     assert client.deleted[0] == ("crons", "c1")
     assert len(client.deleted) == 151

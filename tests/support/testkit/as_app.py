@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -63,11 +64,11 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
     if fixturedef.argname == "server_dsn":
         _owners["dsn"] = made
     if fixturedef.argname == "empty_database" and "/checkpoint/" in str(request.node.path):
-        asyncio.run(migrate(made))
+        _run(migrate(made))
     if fixturedef.argname == "database" or (
         "/checkpoint/" in str(request.node.path) and fixturedef.argname == "empty_database"
     ):
-        asyncio.run(migrate_checkpoints(made))
+        _run(migrate_checkpoints(made))
         made = _named(made)
         fixturedef.cached_result = (made, *fixturedef.cached_result[1:])
     return made
@@ -75,8 +76,15 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
 
 def _named(dsn: str) -> str:
     """Have the settings name a database as its roles; return the application's DSN."""
-    named = logins(dsn)
+    with ThreadPoolExecutor(1) as beside:
+        named = beside.submit(logins, dsn).result()
     os.environ["DISCREET_POSTGRES_DSN"] = named.app
     os.environ["DISCREET_POSTGRES_WORKER_DSN"] = named.worker
     os.environ["DISCREET_POSTGRES_OWNER_DSN"] = named.owner
     return named.app
+
+
+def _run(work: Coroutine[Any, Any, object]) -> None:
+    """Run it beside a loop that may run already."""
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(asyncio.run, work).result()

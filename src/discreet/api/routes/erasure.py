@@ -31,8 +31,8 @@ class ErasureRequest(BaseModel):
     what tells it, and the turns that it comes from."""
     user_id: str | None = None
     """Whose; the caller by default. An administrator may name anybody."""
-    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] = RECENT_DAYS
-    """How many of them are `recent`."""
+    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = None
+    """How many of them are `recent`. Default: 7."""
     session_id: Id | None = None
     """Of `thread`."""
     entry_id: UUID | None = None
@@ -54,8 +54,8 @@ class ErasureRequest(BaseModel):
             "entry_id": self.entry_id,
             "text": self.text,
         }
-        if self.scope == "recent":
-            said["since"] = Scope.recent(self.days).since
+        if self.scope == "recent" or self.days is not None:
+            said["since"] = Scope.recent(self.days or RECENT_DAYS).since
         try:
             return Scope.model_validate(said)
         except ValidationError:

@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Literal
 
 from discreet.checkpoint.postgres.names import IN_SIGHT, RowSecurity, Tables, qualify, with_schema
 from discreet.checkpoint.postgres.routing import route
-from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, finding, telling, told_by
+from discreet.checkpoint.postgres.row_security import IS_IN_FORCE, by_function, finding, telling, told_by
 from discreet.row_security import HAND_ON
 
 
@@ -33,7 +33,8 @@ class AsyncTableCursor(AsyncCursor[Any]):
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        routed, given = route(query, with_schema(params, self.schema))
+        seen = query if self._row_security == "off" else by_function(query)
+        routed, given = route(seen, with_schema(params, self.schema))
         async with self._told(query, params):
             return await super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 
@@ -61,7 +62,6 @@ class AsyncTableCursor(AsyncCursor[Any]):
             ).fetchone()
             async with self.connection.pipeline(), self.connection.transaction():
                 await AsyncCursor(self.connection).execute(HAND_ON)
-                await AsyncCursor(self.connection).execute(HAND_ON)
                 await AsyncCursor(self.connection).execute(
                     SQL("SET LOCAL discreet.user_key = {}").format(Literal(found))
                 )
@@ -84,7 +84,8 @@ class TableCursor(Cursor[Any]):
         self, query: str, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Execute `query` on our tables."""
-        routed, given = route(query, with_schema(params, self.schema))
+        seen = query if self._row_security == "off" else by_function(query)
+        routed, given = route(seen, with_schema(params, self.schema))
         with self._told(query, params):
             return super().execute(qualify(routed, self.schema), given, prepare=prepare, binary=binary)
 

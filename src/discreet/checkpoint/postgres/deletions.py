@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.checkpoint.postgres import threads
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
+from discreet.checkpoint.postgres.row_security import THREADS_OF_RUNS
 from discreet.checkpoint.postgres.statements import Statement
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ IS_KEPT = """EXISTS (
         SELECT FROM kept_rows k
         WHERE k.checkpoint_ns = m.checkpoint_ns AND k.channel = m.channel AND k.positions @> m.position
     )"""
-
-_THREADS_OF_RUNS = "SELECT DISTINCT thread_id FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(run_ids)s)"
 
 _DELETE_FOR_RUNS = f"""
 WITH gone AS (
@@ -117,7 +116,7 @@ def last_deletions(thread_ids: Sequence[str]) -> Statement:
 def delete_for_runs(run_ids: Sequence[str]) -> Steps[list[str]]:
     """Delete the checkpoints of these runs with their writes, and what nothing else uses. Return the threads."""
     runs = list(map(str, run_ids))
-    answer = yield Statement(_THREADS_OF_RUNS, {"run_ids": runs}, returns=True)
+    answer = yield Statement(THREADS_OF_RUNS, {"run_ids": runs}, returns=True)
     found = [str(row["thread_id"]) for row in answer or ()]
     for thread_id in found:
         yield Statement(_DELETE_FOR_RUNS, {"thread_id": thread_id, "run_ids": runs})

@@ -14,6 +14,7 @@ from discreet.ports import SecretStore
 from discreet.rights.erasure.jobs import Jobs
 from discreet.rights.erasure.moments import Moments
 from discreet.rights.erasure.passes import Counting
+from discreet.rights.erasure.scopes import Scope
 from discreet.rights.erasure.tables import BATCH, ENTRIES, OF_NAMESPACE, OWNED, PARTS
 from discreet.rights.erasure.threads import Threads
 from discreet.rights.namespaces import Namespace, owned_namespaces
@@ -68,8 +69,11 @@ class Elsewhere(Protocol):
         """What receipts call it."""
         ...
 
-    async def erase(self, user_id: str, *, dry_run: bool) -> Mapping[str, int]:
-        """Delete what is there of a user, or only count it; return how many, by kind."""
+    async def erase(self, user_id: str, *, scope: Scope, threads: Sequence[str], dry_run: bool) -> Mapping[str, int]:
+        """Delete what is there of a user, or only count it; return how many, by kind.
+
+        `threads`: those of which something goes. With the scope `all` everything goes, and they are not named.
+        """
         ...
 
 
@@ -102,8 +106,7 @@ class Steps:
             await self._short_term(doing, user_id, None)
             if not doing.is_dry:
                 await doing.note("secret store", {"secrets": await self.secrets.forget(user_id)})
-            for place in self.elsewhere:
-                await doing.note(place.name, await place.erase(user_id, dry_run=doing.is_dry))
+            await self._elsewhere(doing, user_id, ())
         await self._moments(doing)
         for rows in OWNED:
             await doing.rows(rows, {"user_key": doing.job.user_key})
@@ -137,7 +140,7 @@ class Steps:
         else:
             await self._moments(doing)
             await self._entries(doing, given)
-        await self.threads.parts(doing)
+        await self._elsewhere(doing, user_id, await self.threads.parts(doing))
         for thread_id in plan.threads:
             await self._short_term(doing, user_id, thread_id)
         again = set() if doing.is_dry else await self._take_again(given)
@@ -152,6 +155,12 @@ class Steps:
         """Forget sessions that lie in Redis."""
         if self.has_redis and not doing.is_dry:
             await doing.note("redis", {"entries": await self.storage.short_term.forget(user_id, thread_id)})
+
+    async def _elsewhere(self, doing: Counting, user_id: str, threads: Sequence[str]) -> None:
+        scope = doing.job.plan.scope
+        for place in self.elsewhere:
+            gone = await place.erase(user_id, scope=scope, threads=threads, dry_run=doing.is_dry)
+            await doing.note(place.name, gone)
 
     async def _moments(self, doing: Counting) -> None:
         """Keep important moments as nobody's."""

@@ -49,11 +49,12 @@ class Threads:
         for row in await fetch(self._pool, _SESSIONS, {"user_key": user_key}):  # those of other checkpointers
             await self._forget_values(doing, row["thread_id"], [])
 
-    async def parts(self, doing: Counting) -> None:
-        """Erase the turns that are to go, and the thread if one is."""
+    async def parts(self, doing: Counting) -> list[str]:
+        """Erase the turns that are to go, and the thread if one is; return the threads that they are of."""
         plan, user_key = doing.job.plan, doing.job.user_key
+        touched = plan.threads
         if not await self._checkpoints.are_there():
-            return
+            return touched
         for thread_id in plan.threads:
             if await self._checkpoints.belongs(thread_id, user_key):
                 messages = await self._checkpoints.messages(thread_id)
@@ -68,6 +69,8 @@ class Threads:
                 messages = [] if thread_id in plan.threads else await self._checkpoints.messages(thread_id)
                 if any(row["created_at"] >= since for row in messages):
                     await self._part(doing, thread_id, messages, since)
+                    touched.append(thread_id)
+        return touched
 
     async def _whole(self, doing: Counting, thread_id: str, messages: Messages) -> None:
         await self._forget_values(doing, thread_id, [row["message_id"] for row in _said(messages)])
