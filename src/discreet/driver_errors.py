@@ -10,6 +10,7 @@ from psycopg import Error, OperationalError
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from discreet.errors import (
+    AuditChainError,
     DiscreetError,
     LockTimeoutError,
     LoginRefusedError,
@@ -60,6 +61,10 @@ _STATES: Final[dict[str, tuple[type[StorageUnavailableError], str | None]]] = {
 }
 """By SQLSTATE (PostgreSQL docs, appendix A); a message where that of the class says too little. What PostgreSQL never sends for
 work of ours, 08P01, comes from a pooler."""
+
+_TAKEN: Final = "23505"
+_ENTRIES: Final = "audit_entry"
+"""The table whose place is taken only if somebody put a row there; on a cluster its shards have a number behind that name."""
 
 _LIMITS: Final = "54"
 """SQLSTATEs of this class tell of work that is too large, and will be: an id that no index entry holds, for one."""
@@ -157,6 +162,8 @@ def explain(error: Exception) -> StorageError:
     kind, says = _known(state, str(error).lower())
     if isinstance(error, PoolClosed):
         kind, says = StorageUnavailableError, "The storage is closed."
+    elif isinstance(error, Error) and state == _TAKEN and (error.diag.table_name or "").startswith(_ENTRIES):
+        kind = AuditChainError
     elif kind is None and (not isinstance(error, OperationalError) or (state or "").startswith(_LIMITS)):
         kind = StorageError
     elif kind is None and state is not None:

@@ -55,6 +55,7 @@ DiscreetError
 │   │   └── PoolerError           what is between here and the server failed
 │   ├── LeaseLostError            another worker has taken over what this one was at
 │   ├── UserErasedError           all of a user was erased while something was under way for them
+│   ├── AuditChainError           a user's chain of the audit trail takes no more entries
 │   ├── UnsupportedServerError    PostgreSQL or pgvector is too old
 │   ├── MigrationError
 │   │   └── NewerDatabaseError    a newer Discreet has changed the tables; this one does not know how
@@ -469,6 +470,15 @@ class UserErasedError(StorageError):
     """
 
     code = "user_erased"
+
+
+class AuditChainError(StorageError):
+    """Nothing was stored: where the audit trail's next entry for this user belongs there is one already.
+
+    Somebody put it there, or changed the head of the chain. `discreet audit verify` says where; docs/audit.md has the repair.
+    """
+
+    code = "audit_chain"
 
 
 class LeaseLostError(StorageError):

@@ -83,6 +83,16 @@ def test_what_was_done_to_it_is_told_with_its_place(command, spoken, tamper):
     assert command("audit", "verify", "--user-key", str(key_of("bob"))).exit_code == 1
 
 
+def test_a_head_with_the_last_number_that_there_is_is_a_finding_and_hides_no_other(command, spoken, tamper):
+    tamper("UPDATE discreet.audit_chain SET last_number = 9223372036854775807 WHERE user_key = %s", key_of("bob"))
+    tamper("UPDATE discreet.audit_entry SET action = 'memory.read' WHERE user_key <> %s AND number = 2", key_of("bob"))
+    result = command("audit", "verify", "--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["found"]) == (1, 2)
+    assert {(found["kind"], found["number"]) for found in told["findings"]} == {("end", 2), ("entry", 2)}
+    assert "by the head of the chain it is 9223372036854775807" in " ".join(command("audit", "verify").stdout.split())
+
+
 def test_entries_are_printed_as_lines_of_json(command, spoken):
     command("settings", "set", "memory_retrieve_limit", "9")
     rows = [json.loads(line) for line in command("audit", "export").stdout.splitlines()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -38,7 +39,7 @@ def run_export(
     """Export and print what there was; return 1 if something could not be read, else 0.
 
     Raises:
-        ExportError: The folder can't be used.
+        ExportError: The folder can't be used, or standard output not be written.
         InvalidUserError: `user` can't be used.
         StorageError: The database failed. What was written stays, for --resume.
     """
@@ -51,8 +52,7 @@ def run_export(
             if out == STDOUT:
                 async with aclosing(lines(begun)) as stream:
                     async for piece in stream:
-                        sys.stdout.buffer.write(piece)
-                        sys.stdout.buffer.flush()
+                        _write(piece)
                 return None
             folder = Path(out or f"discreet-export-{begun.user}")
             try:
@@ -71,6 +71,22 @@ def run_export(
     if as_json:
         print(manifest.model_dump_json())
     return 1 if manifest.unreadable else 0
+
+
+def _write(piece: bytes) -> None:
+    """Write to standard output, at once. Typer ends a command whose reader has gone.
+
+    Raises:
+        ExportError: It can't be written.
+    """
+    try:
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
+        raise ExportError(f"Standard output can't be written: {error.strerror}.") from None
 
 
 def _told(rows: Mapping[str, int]) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from discreet.access.actor import acting
-from discreet.cli.progress import bar
+from discreet.cli.progress import bar, spinner
 from discreet.cli.session import operator
 from discreet.encryption import MAKE_ONE, keys_from_settings
 from discreet.errors import ConfigurationError
@@ -43,7 +43,7 @@ def run_rekey(dsn: str | None, *, dry_run: bool, as_json: bool, reindex: bool) -
         if dry_run:
             rows, counts = asyncio.run(_count(dsn, keys))
             _print_counts(rows, counts, keys.current().id, as_json=as_json)
-            return 0 if all(count.is_known for count in counts) else 1
+            return 1 if any(count.lost for count in counts) else 0
         start = time.perf_counter()
         came = asyncio.run(_move(dsn, keys, reindex=reindex))
     _print(came, round(time.perf_counter() - start, 1), as_json=as_json)
@@ -52,7 +52,9 @@ def run_rekey(dsn: str | None, *, dry_run: bool, as_json: bool, reindex: bool) -
 
 async def _count(dsn: str | None, keys: KeyProvider) -> tuple[dict[str, int], list[KeyCount]]:
     async with _opened(dsn, keys) as (_, rekeying):
-        return await rekeying.left(), await rekeying.counts()
+        rows = await rekeying.left()
+        with spinner("Opening") as show:
+            return rows, await rekeying.counts(lambda done: show(f"Opening: {done:,} rows"))
 
 
 async def _move(dsn: str | None, keys: KeyProvider, *, reindex: bool) -> Rekeyed:
@@ -89,7 +91,7 @@ def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *,
                 "rows": number,
                 "plain": sum(count.values for count in by_table[name] if count.key_id is None),
                 "keys": {count.key_id: count.values for count in by_table[name] if count.key_id is not None},
-                "lost": sum(count.values for count in by_table[name] if not count.is_known),
+                "lost": sum(count.lost for count in by_table[name]),
             }
             for name, number in rows.items()
         }
@@ -106,8 +108,12 @@ def _print_counts(rows: dict[str, int], counts: list[KeyCount], current: str, *,
 def _told(count: KeyCount, current: str) -> str:
     if count.key_id is None:
         return f"{count.values:,} plain"
-    note = " (current)" if count.key_id == current else "" if count.is_known else " (lost: no such key)"
-    return f"{count.values:,} under {count.key_id}{note}"
+    notes = ["current"] if count.key_id == current else []
+    if not count.is_known:
+        notes.append("lost: no such key")
+    elif count.lost:
+        notes.append(f"{count.lost:,} lost: not sealed with this key's secret, or changed since")
+    return f"{count.values:,} under {count.key_id}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _print(came: Rekeyed, seconds: float, *, as_json: bool) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from testkit.keys import USER_KEYS
@@ -19,6 +22,8 @@ from discreet.rights.exporting import read_export, read_manifest
 from discreet.rights.exporting.format import ItemRow, MemoryRow
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
+
+FULL = Path("/dev/full")
 
 
 @pytest.fixture
@@ -85,6 +90,33 @@ def test_a_stream_goes_to_standard_output(command, tmp_path):
     assert read_manifest(tmp_path / "ann.ndjson").user == USER_KEYS.of_user("ann")
     code, _ = command("--user", "ann", "--out", "-", "--json")
     assert code == 2
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+def test_standard_output_that_is_full_is_told_in_a_line(command, database):
+    discreet = str(Path(sys.executable).with_name("discreet"))
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [discreet, "export", "--user", "ann", "--out", "-", "--dsn", database],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1] == "discreet: Standard output can't be written: No space left on device."
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(command, database):
+    discreet = str(Path(sys.executable).with_name("discreet"))
+    exporting = [discreet, "export", "--user", "ann", "--out", "-", "--dsn", database]
+    with subprocess.Popen(exporting, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        running.stdout.close()
+        told = running.stderr.read()
+    assert "Traceback" not in told
+    assert "can't be written" not in told
 
 
 def test_without_a_name_the_folder_bears_the_pseudonym(command, tmp_path):

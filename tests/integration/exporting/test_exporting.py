@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from testkit.lives import live
@@ -131,6 +132,50 @@ async def test_nothing_is_read_of_what_was_changed(storage, two, tmp_path):
     stream.write_text(stream.read_text().replace("Hello", "Hallo"))
     with pytest.raises(ExportError, match="is not what was exported"):
         next(read_export(stream))
+
+
+def without(parts):
+    """Yield lists of parts of which one is left out, is there twice, or is none that there is."""
+    for n, part in enumerate(parts):
+        yield parts[:n] + parts[n + 1 :]
+        yield [*parts, part]
+        yield [*parts[:n], {**part, "kind": "turn"}, *parts[n + 1 :]]
+    yield []
+
+
+async def test_a_manifest_names_every_kind_once(storage, two, tmp_path):
+    folder = tmp_path / "ann"
+    await export_to_folder(folder, begin(storage, ANN))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for parts in without(manifest["parts"]):
+        (folder / "manifest.json").write_text(json.dumps({**manifest, "parts": parts}))
+        with pytest.raises(ExportError, match=r"manifest\.json does not name every kind"):
+            next(read_export(folder))
+        with pytest.raises(ExportError):
+            read_manifest(folder)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert list(read_export(folder))
+
+
+@pytest.mark.parametrize("make", [str, Path], ids=["str", "Path"])
+async def test_a_path_may_be_a_text(storage, two, tmp_path, make):
+    folder = make(tmp_path / "ann")
+    await export_to_folder(folder, begin(storage, ANN))
+    await stream_to(tmp_path / "ann.ndjson", begin(storage, ANN))
+    for path in (folder, make(tmp_path / "ann.ndjson")):
+        assert read_manifest(path).user == storage.background.key_of(ANN)
+        assert any(isinstance(record, MemoryRow) for record in read_export(path))
+
+
+@pytest.mark.parametrize("make", [str, Path], ids=["str", "Path"])
+@pytest.mark.parametrize("name", ["gone", "gone/ann.ndjson", "file/ann", "n" * 300])
+def test_a_path_where_nothing_can_be_read_is_told(tmp_path, make, name):
+    (tmp_path / "file").write_text("")
+    path = make(tmp_path / name)
+    with pytest.raises(ExportError, match=r"can't be read \("):
+        next(read_export(path))
+    with pytest.raises(ExportError, match=r"can't be read \("):
+        read_manifest(path)
 
 
 async def test_an_erasure_meanwhile_is_told(storage, two, tmp_path):

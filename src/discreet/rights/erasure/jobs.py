@@ -75,6 +75,16 @@ SET counts = %(counts)s, threads = %(threads)s, turns = %(turns)s, done_at = %(d
 WHERE user_key = %(user_key)s AND erasure_key = %(erasure_key)s
 """
 
+_OPEN: LiteralString = """
+SELECT erasure_key, plan FROM discreet.erasure WHERE user_key = %(user_key)s AND done_at IS NULL
+"""
+
+_END_OLDER: LiteralString = """
+UPDATE discreet.erasure SET done_at = %(done_at)s, plan = NULL
+WHERE user_key = %(user_key)s AND done_at IS NULL AND asked_at < %(asked_at)s
+"""
+"""Those whose process ended are not gone on with: they would take what the user has said since."""
+
 _RECEIPT: LiteralString = """
 SELECT receipt FROM discreet.erasure WHERE user_key = %(user_key)s AND erasure_key = %(erasure_key)s AND receipt IS NOT NULL
 """
@@ -132,6 +142,8 @@ class Jobs:
 
     async def begin(self, user_key: UUID, plan: Plan) -> Job:
         """Note an erasure, held by the caller; what is under way for the user stores nothing from then on."""
+        if plan.is_whole:
+            plan = await self._with_older(user_key, plan)
         erasure_key = uuid4()
         asked_by = pseudonym_of(current_actor(), self._keys)
         given = {
@@ -183,6 +195,8 @@ class Jobs:
         with storage_errors():
             async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                 await cursor.execute(_DONE, given)
+                if job.plan.is_whole:
+                    await cursor.execute(_END_OLDER, {**given, "asked_at": job.asked_at})
                 await self._audit.record_in(cursor, ACTION, user_key=job.user_key, data=job.scope, counts=counts)
 
     async def receipt(self, user_key: UUID, erasure_key: UUID) -> Receipt | None:
@@ -190,9 +204,18 @@ class Jobs:
         found = await fetch(self._pool, _RECEIPT, {"user_key": user_key, "erasure_key": erasure_key})
         return Receipt.model_validate(found[0]["receipt"]) if found else None
 
+    async def _with_older(self, user_key: UUID, plan: Plan) -> Plan:
+        """Return `plan` with the namespaces of erasures of the user that are not over, which end with this one."""
+        older = [self._plan(row) for row in await fetch(self._pool, _OPEN, {"user_key": user_key})]
+        named = dict.fromkeys(tuple(labels) for each in (plan, *older) for labels in each.scope.namespaces)
+        return plan.model_copy(update={"scope": plan.scope.model_copy(update={"namespaces": [*named]})})
+
     def _job(self, row: Mapping[str, Any]) -> Job:
-        plan = Plan.model_validate_json(unseal(row["plan"], self._place(row["erasure_key"]), self._sealing))
-        return Job(**{**row, "plan": plan, "threads": set(row["threads"]), "turns": set(row["turns"])})
+        threads, turns = set(row["threads"]), set(row["turns"])
+        return Job(**{**row, "plan": self._plan(row), "threads": threads, "turns": turns})
+
+    def _plan(self, row: Mapping[str, Any]) -> Plan:
+        return Plan.model_validate_json(unseal(row["plan"], self._place(row["erasure_key"]), self._sealing))
 
     @staticmethod
     def _place(erasure_key: UUID) -> bytes:

@@ -48,7 +48,7 @@ class Progress(BaseModel):
 
 
 async def export_to_folder(
-    folder: Path, export: Export, *, resume: bool = False, told: Told = lambda _: None
+    folder: str | os.PathLike[str], export: Export, *, resume: bool = False, told: Told = lambda _: None
 ) -> Manifest:
     """Write an export into `folder`, which is made if need be, for this user of the machine alone; return its manifest.
 
@@ -58,6 +58,7 @@ async def export_to_folder(
         ExportError: The folder holds something else, another user's export, or one that is finished.
         StorageError: The database failed; the export may be resumed.
     """
+    folder = Path(folder)
     progress = _begun(folder, export, await export.epoch(), resume=resume)
     files = _Files(folder, progress)
     rest = replace(

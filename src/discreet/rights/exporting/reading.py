@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
@@ -27,38 +29,46 @@ Range = tuple[int, int]
 """Where in a file lines of records are: from the first to after the last."""
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     """Return the manifest of an export: of a folder, or of a stream in a file, which is checked.
 
     Raises:
         ExportError: As `read_export`.
     """
-    if not path.is_dir():
-        return _checked(path)[0]
-    try:
-        content = (path / MANIFEST_FILE).read_bytes()
-    except OSError:
-        raise ExportError(f"{path} has no {MANIFEST_FILE}: the export is not finished. Go on with --resume.") from None
-    return _parsed(Manifest, content, MANIFEST_FILE)
+    path = Path(path)
+    with _reading(path):
+        return _manifest_of_folder(path) if path.is_dir() else _checked(path)[0]
 
 
-def read_export(path: Path) -> Iterator[ExportRecord]:
+def read_export(path: str | os.PathLike[str]) -> Iterator[ExportRecord]:
     """Yield the records of an export: of a folder, or of a stream in a file.
 
     All of it is checked first, and nothing is yielded of what is not whole. A stream may be in several parts, one written after the
     other, each of which goes on after the last mark of the one before.
 
     Raises:
-        ExportError: It is not finished, was changed, is no export, or of a newer version.
+        ExportError: It is not there, can't be read, is not finished, was changed, is no export, or of a newer version.
 
     Example:
         >>> from discreet.rights.exporting.format import MemoryRow
         >>> def texts(path: Path) -> list[str]:
         ...     return [record.text for record in read_export(path) if isinstance(record, MemoryRow)]
     """
-    if path.is_dir():
-        yield from _of_folder(path)
-        return
+    path = Path(path)
+    with _reading(path):
+        yield from _of_folder(path) if path.is_dir() else _of_stream(path)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Have what can't be read told as an `ExportError`."""
+    try:
+        yield
+    except OSError as error:
+        raise ExportError(f"{path} can't be read ({type(error).__name__}).") from None
+
+
+def _of_stream(path: Path) -> Iterator[ExportRecord]:
     _, ranges = _checked(path)
     with path.open("rb") as file:
         for begin, end in ranges:
@@ -67,11 +77,24 @@ def read_export(path: Path) -> Iterator[ExportRecord]:
                     yield _parsed(KINDS[kind], data, path.name)
 
 
+def _manifest_of_folder(folder: Path) -> Manifest:
+    try:
+        content = (folder / MANIFEST_FILE).read_bytes()
+    except OSError:
+        raise ExportError(
+            f"{folder} has no {MANIFEST_FILE}: the export is not finished. Go on with --resume."
+        ) from None
+    manifest = _parsed(Manifest, content, MANIFEST_FILE)
+    if sorted(part.kind for part in manifest.parts) != sorted(KINDS):
+        raise ExportError(
+            f"{folder / MANIFEST_FILE} does not name every kind of version {VERSION} once: it was changed."
+        )
+    return manifest
+
+
 def _of_folder(folder: Path) -> Iterator[ExportRecord]:
-    parts = read_manifest(folder).parts
+    parts = _manifest_of_folder(folder).parts
     for part in parts:
-        if part.kind not in KINDS:
-            raise ExportError(f"{folder / MANIFEST_FILE} names a kind that version {VERSION} has not.")
         where = folder / file_of(part.kind)
         try:
             there = part_of(folder, part.kind)

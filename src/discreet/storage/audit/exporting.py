@@ -14,13 +14,15 @@ PAGE = 2_000
 
 _ENTRIES: LiteralString = """
 SELECT
-    user_key, number, at, actor_kind, actor, action, success, data, counts, request_id, ip_address, user_agent, hash
+    user_key, number, CASE WHEN at BETWEEN '0001-01-02+00' AND '9999-12-31+00' THEN at END AS at, actor_kind, actor, action,
+    success, data, counts, request_id, ip_address, user_agent, hash
 FROM discreet.audit_entry e
 WHERE {which}
   AND (%(since)s::timestamptz IS NULL OR at >= %(since)s) AND (%(until)s::timestamptz IS NULL OR at < %(until)s)
 ORDER BY user_key, number
 LIMIT %(limit)s
 """
+"""Times beyond the years of Python would hide every other entry of their page."""
 
 
 async def entries(
@@ -28,7 +30,8 @@ async def entries(
 ) -> AsyncIterator[dict[str, Any]]:
     """Yield entries as rows, one chain after the other: of all, or of one person; from `since` on, before `until`.
 
-    They are read a page at a time. `works` is a pool whose role sees all chains.
+    They are read a page at a time. `works` is a pool whose role sees all chains. `at` is None where a counterfeit has a time that
+    Python has no object for.
 
     Raises:
         StorageError: The database failed.

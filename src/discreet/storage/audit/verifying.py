@@ -79,9 +79,10 @@ SELECT c.user_key, c.first_number, c.hash_before, c.beginning FROM discreet.audi
 _WHO_HAS_SOME: LiteralString = "SELECT DISTINCT user_key FROM discreet.audit_entry WHERE user_key = ANY (%(user_keys)s)"
 
 _TOTAL: LiteralString = """
-SELECT coalesce(sum(last_number - first_number + 1), 0)::bigint AS entries, count(*) FILTER (WHERE NOT is_sealed) AS unsealed
+SELECT greatest(0, sum(last_number::numeric - first_number + 1)) AS entries, count(*) FILTER (WHERE NOT is_sealed) AS unsealed
 FROM discreet.audit_chain
 """
+"""In numeric: a head that was tampered with may have any number, of which bigint has no sum."""
 
 _FIRST_NUMBER = -(2**63)
 

@@ -8,11 +8,12 @@ meanwhile, or has locked, is left to the next time. So whoever writes is never w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 from discreet.driver_errors import storage_errors
@@ -23,13 +24,16 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealed_columns import SEALED_TABLES, SealedTable
 from discreet.storage.database.sealing import report_unreadable
 from discreet.storage.database.statements import fetch
-from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, count_keys, look, read, spilled, write
+from discreet.storage.rekeying.statements import SHORT_LIVED, SPILLS, count, inspect, look, read, spilled, write
 
 LOOK_ROWS = 2_000
 """Rows looked at by one statement: of each, a few bytes of what is sealed are read."""
 
 MOVE_ROWS = 50
 """Rows of a user moved by one transaction: some milliseconds, and values of the store may be large."""
+
+OPEN_ROWS = 100
+"""Rows read to be opened by one statement, for values of the store may be large."""
 
 MAX_PASSES = 5
 """Times that all rows are looked at. If there is something to move each time, some process still seals under another key."""
@@ -47,7 +51,9 @@ class KeyCount:
     """None: under none, they are plain."""
     values: int
     is_known: bool
-    """Whether there is such a key; what is under another one is lost."""
+    """Whether there is such a key."""
+    lost: int
+    """Values that can't be opened: there is no such key, it has another secret, or they were changed or moved since."""
 
 
 @dataclass(kw_only=True)
@@ -94,18 +100,31 @@ class Rekeying:
         found = {table.name: await fetch(self._works, count(table), {"header": header}) for table in SEALED_TABLES}
         return {name: rows[0]["rows"] for name, rows in found.items()}
 
-    async def counts(self) -> list[KeyCount]:
-        """Return how many values are under which key.
+    async def counts(self, done: Callable[[int], None] = lambda _: None) -> list[KeyCount]:
+        """Open every value, and return how many are under which key; `done` is told how many rows were read, time and again.
+
+        An id is a free name: only what opens is under the key that is known by it.
 
         Raises:
             StorageError: The database failed.
         """
-        return [
-            KeyCount(table=table.name, key_id=key_id, values=row["number"], is_known=is_known)
-            for table in SEALED_TABLES
-            for row in await fetch(self._works, count_keys(table))
-            for key_id, is_known in [self._known(row["header"])]
-        ]
+        found: list[KeyCount] = []
+        read_rows = 0
+        for table in SEALED_TABLES:
+            values, lost = Counter[str | None](), Counter[str | None]()
+            async for rows in self._pages(table, inspect(table), {"limit": OPEN_ROWS}):
+                for key_id, opens in await asyncio.to_thread(self._opened, table, rows):
+                    values[key_id] += 1
+                    lost[key_id] += not opens
+                read_rows += len(rows)
+                done(read_rows)
+            found += [
+                KeyCount(
+                    table=table.name, key_id=key_id, values=number, is_known=self._knows(key_id), lost=lost[key_id]
+                )
+                for key_id, number in values.items()
+            ]
+        return found
 
     async def run(self, done: Callable[[int], None] = lambda _: None) -> Rekeyed:
         """Move everything that can be moved; `done` is told how many rows were, time and again.
@@ -135,13 +154,7 @@ class Rekeying:
     ) -> None:
         """Look at all rows of a table once; `tell` says whether the log is to name what is lost."""
         header = key_header(self._keys.current().id)
-        given = {"header": header, "limit": LOOK_ROWS}
-        after: dict[str, Any] = {
-            "after_user": UUID(int=0),
-            "after_key": UUID(int=0) if table.key_type == "uuid" else "",
-        }
-        while rows := await fetch(self._works, look(table), {**given, **after}):
-            after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["key"]}
+        async for rows in self._pages(table, look(table), {"header": header, "limit": LOOK_ROWS}):
             for user_key, keys in _chunks(rows):
                 moved, lost, missed = await self._move(table, user_key, keys, header)
                 came.rows[table.name] += moved
@@ -151,6 +164,18 @@ class Rekeying:
                 if tell:
                     report_unreadable(table.name, lost)
             done(sum(came.rows.values()))
+
+    async def _pages(
+        self, table: SealedTable, statement: LiteralString, given: Mapping[str, Any]
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield all rows of a table by `statement`, which reads the next ones by key."""
+        after: dict[str, Any] = {
+            "after_user": UUID(int=0),
+            "after_key": UUID(int=0) if table.key_type == "uuid" else "",
+        }
+        while rows := await fetch(self._works, statement, {**given, **after}):
+            after = {"after_user": rows[-1]["user_key"], "after_key": rows[-1]["key"]}
+            yield rows
 
     async def _move(
         self, table: SealedTable, user_key: UUID, keys: Sequence[Any], header: bytes
@@ -206,10 +231,30 @@ class Rekeying:
                     is_lost = True
         return new, is_lost
 
-    def _known(self, header: bytes) -> tuple[str | None, bool]:
-        """Return the id of the key that values with this header are under, and whether it is known."""
-        key_id = key_id_of(header) if header else None
-        return key_id, key_id is None or self._keys.find(key_id) is not None
+    def _opened(self, table: SealedTable, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str | None, bool]]:
+        """Return of each value the id of the key that it is under, None if it is plain, and whether it opens."""
+        opened: list[tuple[str | None, bool]] = []
+        for row in rows:
+            for n, column in enumerate(table.columns):
+                sealed = row[f"sealed_{n}"]
+                if sealed is not None:
+                    aad = column.of(row["user_key"], row["key"])
+                    opened.append(
+                        (key_id_of(sealed[: 2 + sealed[1]] if len(sealed) > 1 else sealed), self._opens(sealed, aad))
+                    )
+                elif row[f"is_plain_{n}"]:
+                    opened.append((None, True))
+        return opened
+
+    def _opens(self, sealed: bytes, aad: bytes) -> bool:
+        try:
+            unseal(sealed, aad, self._keys)
+        except EncryptionError:
+            return False
+        return True
+
+    def _knows(self, key_id: str | None) -> bool:
+        return key_id is None or self._keys.find(key_id) is not None
 
 
 def _chunks(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[UUID, list[Any]]]:

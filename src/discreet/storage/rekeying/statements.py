@@ -25,14 +25,17 @@ def count(table: SealedTable) -> LiteralString:
     return f"SELECT count(*) AS rows FROM discreet.{table.name} t WHERE {_is_pending(table)}"  # noqa: S608  # as above
 
 
-def count_keys(table: SealedTable) -> LiteralString:
-    """Count the values under each key, by what they begin with; nothing for what is plain."""
-    headers = ", ".join(f"({_header(column)})" for column in table.columns)
+def inspect(table: SealedTable) -> LiteralString:
+    """Read the next rows by key: what is sealed, and of the rest whether it is plain."""
+    columns = ", ".join(
+        f"t.{column.name} AS sealed_{n}, {_is_plain(column)} AS is_plain_{n}" for n, column in enumerate(table.columns)
+    )
     return f"""
-SELECT v.header, count(*) AS number
-FROM discreet.{table.name} t CROSS JOIN LATERAL (VALUES {headers}) AS v (header)
-WHERE v.header IS NOT NULL
-GROUP BY v.header
+SELECT t.user_key, t.{table.key} AS key, {columns}
+FROM discreet.{table.name} t
+WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
+ORDER BY t.user_key, t.{table.key}
+LIMIT %(limit)s
 """  # noqa: S608  # as above
 
 
@@ -115,14 +118,6 @@ def _is_elsewhere(column: SealedColumn) -> LiteralString:
     return (
         f"CASE WHEN t.{column.name} IS NULL THEN {_is_plain(column)} ELSE "
         f"substring(t.{column.name} FROM 1 FOR octet_length(%(header)s::bytea)) <> %(header)s::bytea END"
-    )
-
-
-def _header(column: SealedColumn) -> LiteralString:
-    return (
-        f"CASE WHEN octet_length(t.{column.name}) > 1 "
-        f"THEN substring(t.{column.name} FROM 1 FOR 2 + get_byte(t.{column.name}, 1)) "
-        f"WHEN t.{column.name} IS NOT NULL THEN t.{column.name} WHEN {_is_plain(column)} THEN ''::bytea END"
     )
 
 

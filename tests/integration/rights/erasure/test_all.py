@@ -115,6 +115,22 @@ async def test_a_killed_erasure_is_gone_on_with(full, database, monkeypatch):
     assert await other.jobs.receipt(ANN, receipt.erasure_key) == receipt
 
 
+async def test_one_that_was_killed_ends_with_the_next_and_takes_nothing_that_came_since(full, database):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await full.erasures.erase("ann", Scope.everything([("users", "ann")]), progress=killed)
+    await full.erasures.erase("ann", Scope.everything())
+    assert found(database, "zebrafinch") == set()
+    await full.storage.memories.save("ann", [MemoryRecord(text="Keeps a goldcrest now")])
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("UPDATE discreet.erasure SET lease_until = now() - interval '1 second'")
+    assert await full.erasures.resume() == []
+    [kept] = await full.storage.memories.latest("ann")
+    assert "goldcrest" in kept.text
+
+
 async def test_who_was_never_there_can_be_erased(house):
     receipt = await house.erasures.erase("nobody", Scope.everything())
     assert receipt.counts == {}

@@ -179,7 +179,7 @@ class Elsewhere:
     def __init__(self):
         self.asked = []
 
-    async def erase(self, user_id, *, dry_run):
+    async def erase(self, user_id, *, scope, threads, dry_run):
         self.asked.append((user_id, dry_run))
         return {"things": 3}
 

@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from discreet.access.identity import Identities
 from discreet.access.user_keys import UserKeys
+from discreet.storage.audit.verifying import entries_there_are
 
 TABLES = {
     "audit_entry": ("user_key", "number"),
@@ -24,6 +25,9 @@ TABLES = {
     "audit_sealed_head": ("user_key", "seal_number"),
 }
 State = dict[str, list[dict[str, Any]]]
+
+LIMITS = [2**63 - 1, -(2**63)]
+"""Of a bigint. The database refuses to count on from the one, and back from the other."""
 
 
 async def read(trail) -> State:
@@ -73,6 +77,7 @@ def other(value: Any, column: str, draw: st.DataObject, state: State) -> Any:
             others = [not value]
         case int():
             others = [value + 1, value - 1, value + 1_000, 2**31 - 1, 0, -1]
+            others += [] if column == "heads" else LIMITS  # an integer
         case datetime():
             others = [value + microseconds * timedelta(microseconds=1) for microseconds in (1, -1, 86_400)]
         case UUID():
@@ -207,6 +212,34 @@ async def test_a_finding_says_where(trail, written):
     [finding] = (await trail.verify(user_key=bob)).findings
     assert (finding.kind, finding.number) == ("entry", 2)
     assert not (await trail.verify(user_key=trail.keys.of_user("ann"))).findings
+
+
+@pytest.mark.parametrize("number", LIMITS)
+@pytest.mark.parametrize(
+    ("table", "column", "kind"),
+    [
+        ("audit_chain", "last_number", "end"),
+        ("audit_chain", "first_number", "beginning"),
+        ("audit_entry", "number", "missing"),
+        ("audit_seal", "seal_number", "seal"),
+        ("audit_sealed_head", "number", "seal"),
+        ("audit_sealed_head", "seal_number", "seal"),
+    ],
+)
+async def test_a_number_of_which_there_is_no_next_hides_nothing(trail, table, column, kind, number):
+    ann, bob = map(trail.keys.of_user, ("ann", "bob"))
+    for user in ("ann", "bob"):
+        await trail.write(user, 3)
+    await trail.sealer.seal()
+    await trail.run("UPDATE discreet.audit_entry SET counts = '{}' WHERE user_key = %s AND number = 2", bob)
+    which = {"audit_entry": "user_key = %s AND number = 3", "audit_seal": "%s::uuid IS NOT NULL"}.get(
+        table, "user_key = %s"
+    )
+    await trail.run(f"UPDATE discreet.{table} SET {column} = %s WHERE {which}", number, ann)
+    assert await entries_there_are(trail.pool) >= 0
+    findings = {(found.kind, found.user_key) for found in (await trail.verify()).findings}
+    assert ("entry", bob) in findings
+    assert (kind, None if kind == "seal" else ann) in findings
 
 
 async def test_all_is_found_that_was_done_to_a_long_chain(trail):

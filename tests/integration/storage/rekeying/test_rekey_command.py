@@ -107,6 +107,20 @@ async def test_what_is_lost_is_told_by_the_exit_code(filled):
     assert WORD not in result.output
 
 
+def test_a_dry_run_opens_what_is_under_the_current_key_too(filled, old, monkeypatch):
+    """As an id is a free name, another secret may bear it."""
+    secret = write_key(make_key()).partition(":")[2]
+    monkeypatch.setenv("DISCREET_ENCRYPTION_KEYS", f"{old.id}:{secret}")
+    result = rekey("--dsn", filled, "--dry-run", "--json")
+    tables = json.loads(result.stdout)["tables"]
+    assert (result.exit_code, {name: table["lost"] for name, table in tables.items()}) == (
+        1,
+        {table.name: ROWS * len(table.columns) for table in SEALED_TABLES},
+    )
+    shown = " ".join(rekey("--dsn", filled, "--dry-run").stdout.split())
+    assert f"{ROWS} under {old.id} (current, {ROWS} lost" in shown
+
+
 def test_without_a_key_nothing_is_done_and_the_message_says_what_to_set(database, monkeypatch):
     monkeypatch.delenv("DISCREET_ENCRYPTION_KEYS", raising=False)
     with pytest.raises(ConfigurationError, match=r"DISCREET_ENCRYPTION_KEYS.*discreet key"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -14,6 +15,7 @@ from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.database.sealed_columns import MEMORY_TEXT, SEALED_TABLES
 from discreet.storage.rekeying import Rekeying, rekeying
+from discreet.storage.rekeying.statements import inspect, look
 from discreet.testing import InMemoryAuditLog, InMemoryKeys, StubEmbeddings
 
 WRITERS = 16
@@ -244,11 +246,44 @@ async def test_counts_tell_what_is_under_which_key(database):
     async with opened(database, None) as storage:
         await storage.memories.save("dan", [MemoryRecord(text="Likes gin")])
         counts = await Rekeying(storage.works_pool, keys=keys).counts()
-    found = {(count.table, count.key_id): (count.values, count.is_known) for count in counts}
-    assert found[("memory", old)] == (5, True)
-    assert found[("memory", lost.current().id)] == (1, False)
-    assert found[("memory", None)] == (1, True)
-    assert found[("conversation_log", old)] == (4, True)
+    found = {(count.table, count.key_id): (count.values, count.lost, count.is_known) for count in counts}
+    assert found[("memory", old)] == (5, 0, True)
+    assert found[("memory", lost.current().id)] == (1, 1, False)
+    assert found[("memory", None)] == (1, 0, True)
+    assert found[("conversation_log", old)] == (4, 0, True)
+
+
+async def test_counts_tell_what_a_key_of_the_same_id_does_not_open(database, monkeypatch):
+    monkeypatch.setattr(rekeying, "OPEN_ROWS", 2)
+    key = make_key()
+    same_id = Keyring([replace(make_key(), id=key.id)])
+    told_rows = []
+    async with opened(database, Keyring([key])) as storage:
+        for n in range(5):
+            await fill(storage, Keyring([key]), "ann", name=f"{n}")
+        assert not any(count.lost for count in await Rekeying(storage.works_pool, keys=Keyring([key])).counts())
+        counts = await Rekeying(storage.works_pool, keys=same_id).counts(told_rows.append)
+    assert {count.table: (count.key_id, count.values, count.lost) for count in counts} == {
+        table.name: (key.id, 5 * len(table.columns), 5 * len(table.columns)) for table in SEALED_TABLES
+    }
+    assert told_rows == sorted(told_rows)
+    assert told_rows[-1] == 5 * len(SEALED_TABLES)
+
+
+async def test_counts_tell_what_was_cut_off_or_moved(database):
+    keys = InMemoryKeys()
+    async with opened(database, keys) as storage:
+        for user_id in ("ann", "bob", "cyd"):
+            await fill(storage, keys, user_id)
+        first, *others = [cell for cell in cells(database) if cell.column == MEMORY_TEXT]
+        with psycopg.connect(database) as connection:
+            for cell, value in zip(others, (first.value, b""), strict=True):
+                connection.execute(
+                    "UPDATE discreet.memory SET sealed_text = %s WHERE entry_id = %s", [value, cell.row[1]]
+                )
+        counts = await Rekeying(storage.works_pool, keys=keys).counts()
+    lost = {(count.table, count.key_id): count.lost for count in counts if count.lost}
+    assert lost == {("memory", keys.current().id): 1, ("memory", ""): 1}
 
 
 async def test_what_expires_is_left_alone_and_told_of(database):
@@ -264,14 +299,13 @@ async def test_what_expires_is_left_alone_and_told_of(database):
         assert came.until == until
 
 
+@pytest.mark.parametrize("statement", [look, inspect])
 @pytest.mark.parametrize("table", SEALED_TABLES, ids=lambda table: table.name)
-def test_rows_are_looked_at_by_the_primary_key(database, table):
+def test_rows_are_looked_at_by_the_primary_key(database, table, statement):
     """However many there are, a step reads no more than its own."""
-    from discreet.storage.rekeying.statements import look
-
     with psycopg.connect(database) as connection:
         connection.execute("SET enable_seqscan = off")
         connection.execute("SET enable_sort = off")
         given = {"header": b"", "limit": 10, "after_user": "0" * 32, "after_key": "0" * 32}
-        plan = connection.execute(f"EXPLAIN (COSTS off) {look(table)}", given).fetchall()
+        plan = connection.execute(f"EXPLAIN (COSTS off) {statement(table)}", given).fetchall()
     assert any(f"Index Scan using {table.name}_pkey" in line for (line,) in plan), plan
