@@ -193,6 +193,14 @@ async def test_one_that_has_expired_is_none(client_of, entry, storage, authentic
     assert (past.status_code, past.json()["error"]["code"]) == (422, "delegation_invalid")
 
 
+@pytest.mark.parametrize("nobody", ["anonymous", "studio"])
+async def test_who_is_nobody_in_particular_is_nobodys_delegate(client_of, entry, authenticator, nobody):
+    for named in (nobody, authenticator.identity(nobody)):
+        refused = await client_of("ann").post("/memory/delegations", json={"delegate_id": named})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "delegation_invalid")
+    assert (await client_of("ann").get("/memory/delegations")).json()["delegations"] == []
+
+
 async def test_an_administrator_grants_for_others(client_of, entry):
     admin = client_of("root", admin=True)
     granted = await admin.post("/memory/delegations", json={"user_id": "ann", "delegate_id": "carl"})

@@ -10,14 +10,19 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.access import Caller
+from discreet.access.subjects import ANONYMOUS, RESERVED, STUDIO
 from discreet.api.dependencies import make_dependencies
 from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import User, any_user_of, identity_of
 from discreet.api.values import Moment
-from discreet.errors import NotFoundError
+from discreet.errors import DelegationError, NotFoundError
 from discreet.storage.delegation import Delegation
+
+NOBODY_IN_PARTICULAR = (
+    f"“{ANONYMOUS}” and “{STUDIO}” are whoever calls without credentials, and can be nobody's delegate. Name a person."
+)
 
 
 class Grant(BaseModel):
@@ -88,6 +93,8 @@ def make_delegations_router(services: Services) -> APIRouter:
     async def grant(wanted: Grant, caller: Annotated[Caller, Depends(known)]) -> Granted:
         user = any_user_of(services, caller, wanted.user_id)
         delegate = identity_of(services, wanted.delegate_id)
+        if delegate in map(services.authenticator.identity, RESERVED):
+            raise DelegationError(NOBODY_IN_PARTICULAR)
         granted = await delegations.grant(user.identity, delegate, by=caller.identity, expires_at=wanted.expires_at)
         return Granted.of(granted, user)
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, LiteralString
 from uuid import UUID
 
+from discreet.access.identity import is_identity
 from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import storage_errors
 from discreet.errors import DelegationError
-from discreet.ports import AuditLog
+from discreet.ports import NoAudit
 from discreet.state.context import check_user_id
+from discreet.storage.audit.log import ADDED_FOR, PostgresAuditLog
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.statements import fetch
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.database.users.users import OWNER, change_for_user, write_for_user
 
 MAX_DELEGATES = 100
@@ -25,7 +28,7 @@ MAX_ENDED = 100
 
 _HOLDS: LiteralString = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)"
 
-_GRANT: LiteralString = f"""
+_WRITE_GRANT: LiteralString = f"""
 WITH {OWNER},
 others AS (
     SELECT count(*) AS delegates FROM discreet.delegation
@@ -38,30 +41,43 @@ granted AS (
     WHERE others.delegates < {MAX_DELEGATES}
     ON CONFLICT (user_key, delegate_key) DO UPDATE SET
         granted_at = excluded.granted_at, expires_at = excluded.expires_at, granted_by = excluded.granted_by, revoked_at = NULL
-    RETURNING delegate_key
+    RETURNING user_key
 )
-SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM granted) AS is_granted
 """  # noqa: S608  # constants of ours
 
-_REVOKE: LiteralString = f"""
+_GRANTED: LiteralString = """
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM granted) AS is_granted
+"""
+
+_GRANT: LiteralString = f"{_WRITE_GRANT} {_GRANTED}"
+_GRANT_AUDITED: LiteralString = f"{_WRITE_GRANT}, {ADDED_FOR.format(written='granted')} {_GRANTED}"
+
+_WRITE_REVOCATION: LiteralString = f"""
 WITH {OWNER},
 revoked AS (
     UPDATE discreet.delegation d SET revoked_at = %(now)s
     FROM owner
     WHERE d.user_key = %(user_key)s AND d.user_key = owner.user_key AND d.delegate_key = %(delegate_key)s
       AND d.revoked_at IS NULL
-    RETURNING d.delegate_key
+    RETURNING d.user_key
 )
-SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM revoked) AS is_revoked
 """  # noqa: S608  # as above
+
+_REVOKED: LiteralString = """
+SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM revoked) AS is_revoked
+"""
+
+_REVOKE: LiteralString = f"{_WRITE_REVOCATION} {_REVOKED}"
+_REVOKE_AUDITED: LiteralString = f"{_WRITE_REVOCATION}, {ADDED_FOR.format(written='revoked')} {_REVOKED}"
 
 _TRIM: LiteralString = f"""
 DELETE FROM discreet.delegation
-WHERE user_key = %(user_key)s AND delegate_key IN (
+WHERE user_key = %(user_key)s AND NOT ({_HOLDS}) AND delegate_key IN (
     SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND NOT ({_HOLDS})
     ORDER BY granted_at DESC, delegate_key OFFSET {MAX_ENDED}
 )
 """  # noqa: S608  # as above
+"""Asks twice whether they hold: of one that is granted again meanwhile the outer condition alone is looked at anew."""
 
 _LIST: LiteralString = """
 SELECT delegate_key, granted_at, expires_at, granted_by, revoked_at FROM discreet.delegation
@@ -84,7 +100,7 @@ class Delegation:
     expires_at: datetime | None
     """None: it holds until it is taken back."""
     granted_by: str
-    """Pseudonym: the user, or an administrator."""
+    """Pseudonym, as in the audit trail: of the user, or of an administrator."""
     revoked_at: datetime | None
 
     def holds(self, now: datetime) -> bool:
@@ -112,7 +128,7 @@ class PostgresDelegations:
         pool: Pool,
         *,
         keys: UserKeys,
-        audit: AuditLog,
+        audit: PostgresAuditLog | NoAudit,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Use `pool`, whose owner closes it; `clock` says what has expired."""
@@ -122,41 +138,48 @@ class PostgresDelegations:
         self._clock = clock
 
     async def grant(self, user_id: str, delegate_id: str, *, by: str, expires_at: datetime | None = None) -> Delegation:
-        """Let a delegate read what is a user's, from now on and until `expires_at`; `by` is the pseudonym of who says so.
+        """Let a delegate read what is a user's, from now on and until `expires_at`.
 
-        A grant that is there already, or has ended, is replaced.
+        `by` is the user_id, or the identity, of who says so: a pseudonym of it is kept. A grant that is there already, or has
+        ended, is replaced.
 
         Raises:
-            DelegationError: They are one and the same, the end has come already, or the user has as many delegates as one can.
+            DelegationError: They are one and the same, the end has come already or is no time that can be kept, or the user has
+                as many delegates as one can.
         """
         now, given = self._clock(), self._pair(user_id, delegate_id)
         if given["user_key"] == given["delegate_key"]:
             raise DelegationError("Nobody is their own delegate: they may read what is theirs anyway.")
-        if expires_at is not None and expires_at <= now:
+        until = None if expires_at is None else _in_utc(expires_at)
+        if until is not None and until <= now:
             raise DelegationError(
                 "A delegation can't end before it begins. Give an expires_at that is still to come, or none."
             )
-        given |= {"now": now, "until": expires_at, "granted_by": by}
+        granted_by = by if is_identity(by) else str(self._keys.of_user(by))
+        given |= {"now": now, "until": until, "granted_by": granted_by}
         with storage_errors():
-            row = await write_for_user(self._pool, _GRANT, given)
-            if not row["is_granted"]:
-                raise DelegationError(f"A user has {MAX_DELEGATES} delegates at most. Revoke a delegation first.")
-            async with self._pool.connection() as conn:
-                await conn.execute(_TRIM, given)
-        await self._audit.record("delegation.grant", user_key=given["user_key"], data="delegation")
+            await run(self._pool, _TRIM, given)
+            if isinstance(self._audit, PostgresAuditLog):
+                given |= self._audit.given("delegation.grant", user_key=given["user_key"], data="delegation")
+                row = await write_for_user(self._pool, _GRANT_AUDITED, given)
+            else:
+                row = await write_for_user(self._pool, _GRANT, given)
+        if not row["is_granted"]:
+            raise DelegationError(f"A user has {MAX_DELEGATES} delegates at most. Revoke a delegation first.")
         return Delegation(
-            delegate_key=given["delegate_key"], granted_at=now, expires_at=expires_at, granted_by=by, revoked_at=None
+            delegate_key=given["delegate_key"], granted_at=now, expires_at=until, granted_by=granted_by, revoked_at=None
         )
 
     async def revoke(self, user_id: str, delegate: str | UUID) -> bool:
         """Take a delegate's right back, whom their id or their key names; False if there is none, or it was taken back."""
         given = {**self._pair(user_id, delegate), "now": self._clock()}
         with storage_errors():
-            row = await change_for_user(self._pool, _REVOKE, given)
-        revoked = bool(row.get("is_revoked"))
-        if revoked:
-            await self._audit.record("delegation.revoke", user_key=given["user_key"], data="delegation")
-        return revoked
+            if isinstance(self._audit, PostgresAuditLog):
+                given |= self._audit.given("delegation.revoke", user_key=given["user_key"], data="delegation")
+                row = await change_for_user(self._pool, _REVOKE_AUDITED, given)
+            else:
+                row = await change_for_user(self._pool, _REVOKE, given)
+        return bool(row.get("is_revoked"))
 
     async def list(self, user_id: str) -> Sequence[Delegation]:
         """Return a user's delegations, newest first: those that hold, and the last `MAX_ENDED` that have ended."""
@@ -172,3 +195,12 @@ class PostgresDelegations:
     def _pair(self, user_id: str, delegate: str | UUID) -> dict[str, Any]:
         delegate_key = delegate if isinstance(delegate, UUID) else self._keys.of_user(check_user_id(delegate))
         return {"user_key": self._keys.of_user(check_user_id(user_id)), "delegate_key": delegate_key}
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.utcoffset() is not None:
+        with suppress(OverflowError):
+            return moment.astimezone(UTC)
+    raise DelegationError(
+        "The expires_at has no time zone, or is no time of the years 1 to 9999 in UTC. Give it one, as datetime.now(UTC) has."
+    )

@@ -68,6 +68,8 @@ class Retention:
         self._timer = timer
         self._due_at: dict[tuple[str, ...], float] = {}
         """By kinds, the time, as `timer` tells it, of the next pass over what is kept for days."""
+        self._untold = Counter[str]()
+        """What went of what is kept for days and has no entry yet, by kind."""
 
     def add(self, sweeper: Sweeper) -> None:
         """Sweep by one more, in the place of one for the same kinds."""
@@ -152,14 +154,20 @@ class Retention:
         return gone, [sweeper for sweeper, _ in running.values()]
 
     async def _record(self, gone: Mapping[str, int]) -> None:
-        """Write down what went of what was kept for days."""
+        """Write down what went of what was kept for days, with what could not be written down after a pass before."""
         counts = {kind: number for kind, number in gone.items() if number and not BY_NAME[kind].is_fleeting}
-        if not counts:
+        if counts:
+            logger.info("retention.swept %s", " ".join(f"{kind}={number}" for kind, number in counts.items()))
+        told, self._untold = self._untold + Counter(counts), Counter()
+        if not told:
             return
-        logger.info("retention.swept %s", " ".join(f"{kind}={number}" for kind, number in counts.items()))
         actor = current_actor()
-        with acting(Actor(kind="worker") if actor == SELF else actor):
-            await self._audit.record("retention.sweep", user_key=None, data="retention", counts=counts)
+        try:
+            with acting(Actor(kind="worker") if actor == SELF else actor):
+                await self._audit.record("retention.sweep", user_key=None, data="retention", counts=told)
+        except DiscreetError:
+            self._untold += told
+            raise
 
 
 async def _next(steps: AsyncGenerator[Gone, None]) -> Gone | None:

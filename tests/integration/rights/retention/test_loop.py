@@ -15,7 +15,7 @@ from discreet.errors import StorageError
 from discreet.storage import open_storage
 from discreet.storage.retention import At, Due, Retention
 from discreet.storage.retention.kinds import sweepers
-from discreet.testing import StubEmbeddings
+from discreet.testing import InMemoryAuditLog, StubEmbeddings
 
 
 async def fill(storage, clock, number, days=31):
@@ -148,6 +148,28 @@ async def test_what_went_is_in_the_audit_trail_without_what_lives_for_minutes(st
         ("retention.sweep", "operator", "retention", {"log": 1, "sessions": 1}),
     ]
     assert len({entry.user_key for entry in audit.entries}) == 1
+
+
+class Unwritable(InMemoryAuditLog):
+    """Takes no entry."""
+
+    async def record(self, action, **details):
+        raise StorageError
+
+
+async def test_what_could_not_be_told_is_told_with_the_next_pass(storage, clock, audit, make):
+    retention = make()
+    retention._audit = Unwritable()
+    for _ in range(2):
+        await fill(storage, clock, 3)
+        with pytest.raises(StorageError):
+            await retention.keep()
+        assert await turns(storage) == 0
+    retention._audit = audit
+    for _ in range(2):
+        await retention.keep()
+    [entry] = audit.entries
+    assert (entry.action, entry.counts) == ("retention.sweep", {"log": 6, "sessions": 6})
 
 
 async def test_time_is_the_databases_where_no_clock_is_given(storage, clock, make):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from testkit.keys import USER_KEYS
 
-from discreet.errors import DelegationError, InvalidUserError
+from discreet.access.identity import Identities
+from discreet.errors import DelegationError, InvalidUserError, StorageError
+from discreet.ports import NoAudit
 from discreet.storage.audit.log import PostgresAuditLog
+from discreet.storage.audit.verifying import verify
+from discreet.storage.database.statements import fetch, run
 from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.delegation.delegations import MAX_DELEGATES, MAX_ENDED
 
@@ -61,10 +66,10 @@ async def test_it_is_taken_back_once_and_may_be_given_again(delegations, clock):
     assert not await delegations.revoke("ann", "carl")
     assert not await delegations.may_read("carl", "ann")
     clock.now += DAY
-    again = await delegations.grant("ann", "carl", by="an admin", expires_at=clock.now + DAY)
+    again = await delegations.grant("ann", "carl", by="olga", expires_at=clock.now + DAY)
     assert await delegations.may_read("carl", "ann")
     assert await delegations.list("ann") == [again]
-    assert (again.delegate_key, again.granted_by, again.revoked_at) == (granted.delegate_key, "an admin", None)
+    assert (again.delegate_key, again.granted_at, again.revoked_at) == (granted.delegate_key, clock.now, None)
 
 
 async def test_nobody_else_can_take_it_back(delegations):
@@ -81,6 +86,13 @@ async def test_what_can_not_be_given_is_refused(delegations):
         await delegations.grant("ann", "carl", by="ann", expires_at=NOON)
     with pytest.raises(InvalidUserError):
         await delegations.grant("ann", "", by="ann")
+    assert await delegations.list("ann") == []
+
+
+@pytest.mark.parametrize("until", [datetime(2027, 1, 1), datetime.max.replace(tzinfo=timezone(-DAY / 2))])  # noqa: DTZ001  # what is tested
+async def test_an_end_that_no_database_can_keep_is_refused(delegations, until):
+    with pytest.raises(DelegationError, match="time zone"):
+        await delegations.grant("ann", "carl", by="ann", expires_at=until)
     assert await delegations.list("ann") == []
 
 
@@ -101,20 +113,80 @@ async def test_there_is_an_end_to_delegates_and_to_what_is_shown_of_past_ones(de
 
 
 async def test_it_is_audited_and_names_nobody(delegations, storage):
+    opaque = Identities(bytes(32)).of("olga")
     await delegations.grant("ann", "carl", by="ann")
     await delegations.revoke("ann", "carl")
-    async with storage.pool.connection() as conn:
-        asked = {"user_key": USER_KEYS.of_user("ann")}
-        rows = await (
-            await conn.execute(
-                "SELECT action FROM discreet.audit_entry WHERE user_key = %(user_key)s ORDER BY number", asked
-            )
-        ).fetchall()
-        kept = await (
-            await conn.execute("SELECT d::text AS row FROM discreet.delegation d WHERE user_key = %(user_key)s", asked)
-        ).fetchall()
-    assert [row["action"] for row in rows] == ["delegation.grant", "delegation.revoke"]
-    assert "carl" not in kept[0]["row"]
+    await delegations.revoke("ann", "carl")
+    await delegations.grant("ann", "dora", by="olga@example.com")
+    await delegations.grant("ann", "emil", by=opaque)
+    asked = {"user_key": USER_KEYS.of_user("ann")}
+    rows = await fetch(
+        storage.pool,
+        "SELECT action, data FROM discreet.audit_entry WHERE user_key = %(user_key)s ORDER BY number",
+        asked,
+    )
+    kept = await fetch(
+        storage.pool,
+        "SELECT granted_by, d::text AS row FROM discreet.delegation d WHERE user_key = %(user_key)s ORDER BY d.granted_by",
+        asked,
+    )
+    grant, revoke = ({"action": f"delegation.{word}", "data": "delegation"} for word in ("grant", "revoke"))
+    assert rows == [grant, revoke, grant, grant]
+    by = {str(USER_KEYS.of_user("ann")), str(USER_KEYS.of_user("olga@example.com")), opaque}
+    assert {row["granted_by"] for row in kept} == by
+    assert {each.granted_by for each in await delegations.list("ann")} == by
+    assert not [row for row in kept for name in ("ann", "carl", "dora", "olga", "emil") if name in row["row"]]
+
+
+@pytest.fixture
+async def unwritable(delegations, storage):
+    """Let Carl read what is Ann's, and then let her chain take no more entries."""
+    await delegations.grant("ann", "carl", by="ann")
+    await run(
+        storage.pool,
+        """
+        INSERT INTO discreet.audit_entry (user_key, number, at, actor_kind, action, success, data, counts, hash)
+        VALUES (%(user_key)s, 2, now(), 'user', 'memory.write', true, 'memory', '{}', '\\x00')
+        """,
+        {"user_key": USER_KEYS.of_user("ann")},
+    )
+
+
+@pytest.mark.usefixtures("unwritable")
+async def test_nothing_is_given_or_taken_back_without_its_entry(delegations, clock):
+    before = await delegations.list("ann")
+    clock.now += DAY
+    for delegate in ("dora", "carl"):
+        with pytest.raises(StorageError):
+            await delegations.grant("ann", delegate, by="ann", expires_at=clock.now + DAY)
+    with pytest.raises(StorageError):
+        await delegations.revoke("ann", "carl")
+    assert await delegations.list("ann") == before
+    assert not await delegations.may_read("dora", "ann")
+    assert await delegations.may_read("carl", "ann")
+
+
+@pytest.mark.usefixtures("unwritable")
+async def test_what_changes_nothing_needs_no_entry(delegations):
+    assert not await delegations.revoke("ann", "dora")
+    assert not await delegations.revoke("bob", "carl")
+
+
+async def test_those_who_give_and_take_at_once_leave_an_entry_each(delegations, storage):
+    delegates = [f"d{number}" for number in range(8)]
+    await asyncio.gather(*(delegations.grant("ann", each, by="ann") for each in delegates * 3))
+    revoked = await asyncio.gather(*(delegations.revoke("ann", each) for each in delegates * 3))
+    assert revoked.count(True) == len(delegates)
+    report = await verify(storage.works_pool, key=USER_KEYS.audit_key, user_key=USER_KEYS.of_user("ann"))
+    assert (report.entries, report.findings) == (4 * len(delegates), [])
+
+
+async def test_it_works_where_nothing_is_audited(storage, clock):
+    delegations = PostgresDelegations(storage.pool, keys=USER_KEYS, audit=NoAudit(), clock=clock)
+    await delegations.grant("ann", "carl", by="ann")
+    assert await delegations.may_read("carl", "ann")
+    assert await delegations.revoke("ann", "carl")
+    assert not await delegations.may_read("carl", "ann")
 
 
 async def test_it_goes_with_the_user(delegations, storage):
