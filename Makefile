@@ -73,12 +73,12 @@ test-pooled: $(READY)  ## Run the tests of storage and turns in somebody else's 
 
 test-citus: $(READY)  ## Run the tests of the storage on the Citus cluster of DISCREET_TEST_CITUS_DSN (docs/citus.md)
 	@test -n "$$DISCREET_TEST_CITUS_DSN" || { echo "DISCREET_TEST_CITUS_DSN names no Citus cluster: docs/citus.md, Testing."; exit 1; }
-	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage tests/integration/worker $(ARGS)
+	$(IN_SCRATCH) $(PYTEST) tests/cluster tests/integration/storage tests/integration/rights tests/integration/exporting tests/integration/worker $(ARGS)
 	@test "$$DISCREET_TEST_CITUS_KILLS" != true || $(BIN)/python -m pytest -m slow tests/cluster
 
 # Left out: tests whose child processes speak to the database as the owner, under the application's name.
 test-roles: $(READY)  ## Run the tests of storage, graph and worker as the roles of docs/roles.md
-	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
+	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app tests/integration/checkpoint tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
 		tests/integration/worker --ignore tests/integration/worker/test_killed_workers.py --ignore tests/integration/worker/test_interrupted_steps.py $(ARGS)
 
 lint: $(READY)  ## Format check, lint, types, import contracts

@@ -22,6 +22,49 @@ from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import RoleNames
 from testkit.roles import logins
 
+ELSEWHERE = {
+    "makes tables, which an application may not": (
+        "checkpoint/postgres_tier/test_schemas.py",
+        "checkpoint/postgres_tier/test_setup.py",
+        "rights/retention/test_threads.py::test_a_database_without_a_checkpointer",
+        "rights/retention/test_threads.py::test_tables_in_a_schema_that_is_named",
+        "rights/erasure/test_all.py::test_every_table_of_a_user_is_known",
+    ),
+    "has LangGraph's own saver or store, which names no user": (
+        "checkpoint/leaks/test_control.py",
+        "checkpoint/test_against_stock.py",
+        "checkpoint/test_branches.py",
+        "checkpoint/test_owners.py::test_rows_of_another_saver",
+        "checkpoint/test_postgres.py::test_a_shared_pool_stays_open",
+        "checkpoint/test_postgres.py::test_nothing_of_what_a_stock_saver",
+        "checkpoint/test_shared_tables.py",
+        "checkpoint/working/test_deleted.py::test_what_is_stored_while_its_run_is_deleted",
+        "graph/test_input.py::test_a_callers_system_message_joins postgres",
+        "graph/test_input.py::test_a_turn_that_failed_leaves_its_system_message postgres",
+        "graph/test_input.py::test_of_two_turns_each_has_the_system_message postgres",
+        "graph/test_real_values.py postgres",
+        "rights/retention/test_threads.py::test_threads_that_only_another_saver",
+        "rights/retention/test_threads.py::test_checkpoints_stay_that_one_of_a_stock_savers",
+        "storage/store/test_store_behaviour.py langgraph",
+        "storage/test_opening.py::test_langgraphs_saver",
+    ),
+    "looks at rows of everybody, or says SQL of its own, as the application": (
+        "checkpoint/test_spill_store.py::test_a_save_waits_for_nobody",
+        "checkpoint/test_spill_store.py::test_each_save_deletes_some",
+        "checkpoint/test_spill_store.py::test_work_that_the_database_refuses",
+        "rights/erasure/test_verifying.py::test_what_is_left_is_found others",
+        "storage/database/test_failures.py::test_a_server_that_only_reads",
+        "storage/database/test_reaching.py::test_a_pool_leaves_a_server",
+        "storage/database/test_reaching.py::test_after_a_failover",
+        "storage/vault/test_sealed_vault.py::test_neither_files_nor_log",
+    ),
+    "is of how a search is planned where no policy applies": (
+        "storage/memories/test_searching.py::test_a_search_reads_the_covering_index_only",
+    ),
+    "has roles of its own": ("storage/database/test_row_security.py",),
+}
+"""Tests that mean nothing here, and why: how their ids begin, and what else is in them."""
+
 NAMES = RoleNames()
 _connect = psycopg.connect
 _connect_async = psycopg.AsyncConnection.connect.__func__  # type: ignore[attr-defined]  # without its class
@@ -55,6 +98,18 @@ def pytest_configure() -> None:
     """Have the tests' own connections be the owner's."""
     psycopg.connect = _connect_as_owner  # type: ignore[assignment]  # stands in
     psycopg.AsyncConnection.connect = classmethod(_connect_async_as_owner)  # type: ignore[assignment, arg-type]  # stands in
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what means nothing here; the rest of a file's tests of other stores than these stay."""
+    away = [each.split(" ") for reason in ELSEWHERE.values() for each in reason]
+
+    def means_nothing(item: pytest.Item) -> bool:
+        name = item.nodeid.removeprefix("tests/integration/")
+        return any(name.startswith(first) and all(part in name for part in parts) for first, *parts in away)
+
+    config.hook.pytest_deselected(items=[item for item in items if means_nothing(item)])
+    items[:] = [item for item in items if not means_nothing(item)]
 
 
 @pytest.hookimpl(wrapper=True)
