@@ -17,6 +17,8 @@ SERVER: Final = "langgraph_api"
 
 PAGE: Final = 100
 
+SHOWN: Final = "threads that show their last state until they go on"
+
 UNDER_WAY: Final = frozenset({"pending", "running"})
 """States of a run that is not over: it is refused what it would store."""
 
@@ -56,6 +58,8 @@ class ServerRows:
             return {"threads": await _delete(client, "threads", found, dry_run=dry_run)}
         for thread in found:
             counts["runs"] = counts.get("runs", 0) + await _forget_runs(client, thread, dry_run=dry_run)
+            if thread["status"] in WAITING:
+                counts[SHOWN] = counts.get(SHOWN, 0) + 1
         return counts
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from uuid import UUID
 
+import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -19,7 +20,7 @@ from discreet.access.actor import acting
 from discreet.cli.arguments import labels_of, user_id_of
 from discreet.cli.piped import STANDARD_INPUT, sources
 from discreet.cli.session import operator
-from discreet.errors import ReceiptError, UnclearErasureError
+from discreet.errors import ReceiptError, UnclearErasureError, UndecodableInputError
 from discreet.rights.erasure import RECENT_DAYS, Counts, Erasures, Receipt, Scope
 from discreet.rights.erasure.passes import Progress as Told
 from discreet.rights.erasure.verifying import Report, verify
@@ -158,20 +159,20 @@ def _scope(
     days: float | None, thread: str | None, memory: UUID | None, said: str | None, namespaces: list[list[str]]
 ) -> Scope:
     """Return the scope that the options say; the whole user if they say none."""
-    text = (
-        "".join(piece for source in sources([STANDARD_INPUT]) for piece in source.text())
-        if said == STANDARD_INPUT
-        else said or ""
-    )
+    text = _text_of(said)
     named = [name for name, given in (("recent", days), ("thread", thread)) if given is not None]
     named += ["said"] if said is not None else ["memory"] if memory is not None else []
     if len(named) > 1:
         raise UnclearErasureError
     try:
+        since = None if days is None else Scope.recent(days).since
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--days") from None
+    try:
         return Scope.model_validate(
             {
                 "name": named[0] if named else "all",
-                "since": None if days is None else Scope.recent(days).since,
+                "since": since,
                 "thread_id": thread,
                 "entry_id": memory,
                 "text": text,
@@ -180,6 +181,16 @@ def _scope(
         )
     except ValueError:
         raise UnclearErasureError from None
+
+
+def _text_of(said: str | None) -> str:
+    if said == STANDARD_INPUT:
+        return "".join(piece for source in sources([STANDARD_INPUT]) for piece in source.text())
+    try:
+        (said or "").encode()
+    except UnicodeEncodeError as error:
+        raise UndecodableInputError("--said", error.start) from None  # it holds the words
+    return said or ""
 
 
 def _hand_over(receipt: Receipt, file: Path | None, *, as_json: bool) -> None:

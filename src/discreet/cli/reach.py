@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import LiteralString
+from typing import Any, Literal, LiteralString
 from urllib.parse import urlsplit
 
 from psycopg import AsyncConnection
@@ -17,12 +17,12 @@ from discreet.leases import is_pooled
 from discreet.settings import Settings
 from discreet.storage import resolve_dsn
 from discreet.storage.database.access import access_of
-from discreet.storage.database.connecting.connection import connect
+from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.server import check_server
-from discreet.storage.database.connecting.target import connection_string, target_of
+from discreet.storage.database.connecting.target import Target, connection_string, target_of
 from discreet.storage.database.migrating.migrations import migration_state
 from discreet.storage.database.redis_client import RedisClient
-from discreet.storage.database.roles import is_application, is_as_applied
+from discreet.storage.database.roles import foreign_to, is_application, is_as_applied
 
 _PGVECTOR: LiteralString = (
     "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -150,20 +150,26 @@ async def _row_security(dsn: str, settings: Settings, *, embedded: bool) -> Chec
                 "Not in force: this role sees the rows of all users, and only our own SQL keeps them apart. `discreet roles --apply` as the "
                 "owner makes roles; then name the application's in DISCREET_POSTGRES_DSN (docs/roles.md).",
             )
-        if not await is_application(conn, target):
-            return Check(
-                name,
-                "fail",
-                "DISCREET_POSTGRES_DSN names a role that the policies of this database are not for: name a login of the application's "
-                "(docs/roles.md).",
-            )
-        if not await is_as_applied(conn, target):
-            return Check(
-                name,
-                "fail",
-                "Policies, rights or functions are not as `discreet roles --apply` left them: run it again, as the owner.",
-            )
-    return Check(name, "ok", "In force: this role sees the rows of one user at a time.")
+        return Check(name, *await _of_application(conn, target))
+
+
+async def _of_application(conn: StorageConnection[Any], target: Target) -> tuple[Literal["ok", "warn", "fail"], str]:
+    """Return how it is with what keeps users apart from a role that does not see all of them."""
+    if not await is_application(conn, target):
+        return "fail", (
+            "DISCREET_POSTGRES_DSN names a role that the policies of this database are not for: name a login of the application's (docs/roles.md)."
+        )
+    if not await is_as_applied(conn, target):
+        return (
+            "fail",
+            "Policies, rights or functions are not as `discreet roles --apply` left them: run it again, as the owner.",
+        )
+    if foreign := await foreign_to(conn, target):
+        return (
+            "warn",
+            f"In force, but see whether what somebody else put there lets more be seen: {'; '.join(foreign)}.",
+        )
+    return "ok", "In force: this role sees the rows of one user at a time."
 
 
 def _version(conn: AsyncConnection[TupleRow]) -> str:

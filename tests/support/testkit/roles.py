@@ -15,6 +15,7 @@ from psycopg import sql
 
 from discreet.storage.database.connecting.target import target_of
 from discreet.storage.database.roles import RoleNames, apply_roles
+from testkit.citus import CITUS_DSN
 
 _connect = psycopg.connect
 """As it is before a plugin puts another in its place."""
@@ -59,7 +60,7 @@ def logins(dsn: str) -> Logins:
     names, password = RoleNames(), "of-a-test"
     asyncio.run(apply_roles(target_of(dsn), names=names))
     with _connect(dsn, autocommit=True) as connection:
-        for name in (names.app, names.worker, names.auditor, names.analyst, names.backup):
+        for name in names.all if CITUS_DSN else set(names.all) - {names.several}:  # whose nodes have it log in
             connection.execute(
                 sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(password))
             )

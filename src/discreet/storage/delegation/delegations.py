@@ -28,26 +28,24 @@ MAX_ENDED = 100
 
 _HOLDS: LiteralString = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %(now)s)"
 
+_OTHERS: LiteralString = f"""
+SELECT count(*) AS delegates FROM discreet.delegation
+WHERE user_key = %(user_key)s AND delegate_key <> %(delegate_key)s AND {_HOLDS}
+"""  # noqa: S608  # a constant of ours
+
 _WRITE_GRANT: LiteralString = f"""
 WITH {OWNER},
-others AS (
-    SELECT count(*) AS delegates FROM discreet.delegation
-    WHERE user_key = %(user_key)s AND delegate_key <> %(delegate_key)s AND {_HOLDS}
-),
 granted AS (
     INSERT INTO discreet.delegation (user_key, delegate_key, granted_at, expires_at, granted_by, revoked_at)
     SELECT owner.user_key, %(delegate_key)s, %(now)s, %(until)s, %(granted_by)s, NULL
-    FROM owner CROSS JOIN others
-    WHERE others.delegates < {MAX_DELEGATES}
+    FROM owner
     ON CONFLICT (user_key, delegate_key) DO UPDATE SET
         granted_at = excluded.granted_at, expires_at = excluded.expires_at, granted_by = excluded.granted_by, revoked_at = NULL
     RETURNING user_key
 )
 """  # noqa: S608  # constants of ours
 
-_GRANTED: LiteralString = """
-SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM granted) AS is_granted
-"""
+_GRANTED: LiteralString = "SELECT EXISTS (SELECT FROM owner) AS is_owner"
 
 _GRANT: LiteralString = f"{_WRITE_GRANT} {_GRANTED}"
 _GRANT_AUDITED: LiteralString = f"{_WRITE_GRANT}, {ADDED_FOR.format(written='granted')} {_GRANTED}"
@@ -159,13 +157,14 @@ class PostgresDelegations:
         given |= {"now": now, "until": until, "granted_by": granted_by}
         with storage_errors():
             await run(self._pool, _TRIM, given)
+            [others] = await fetch(self._pool, _OTHERS, given)
+            if others["delegates"] >= MAX_DELEGATES:
+                raise DelegationError(f"A user has {MAX_DELEGATES} delegates at most. Revoke a delegation first.")
             if isinstance(self._audit, PostgresAuditLog):
                 given |= self._audit.given("delegation.grant", user_key=given["user_key"], data="delegation")
-                row = await write_for_user(self._pool, _GRANT_AUDITED, given)
+                await write_for_user(self._pool, _GRANT_AUDITED, given)
             else:
-                row = await write_for_user(self._pool, _GRANT, given)
-        if not row["is_granted"]:
-            raise DelegationError(f"A user has {MAX_DELEGATES} delegates at most. Revoke a delegation first.")
+                await write_for_user(self._pool, _GRANT, given)
         return Delegation(
             delegate_key=given["delegate_key"], granted_at=now, expires_at=until, granted_by=granted_by, revoked_at=None
         )

@@ -15,7 +15,7 @@ from discreet.errors import MigrationError
 from discreet.locks import PATIENCE, lock_retries
 from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.target import Target
-from discreet.storage.database.roles.looking import applied, look, state_of
+from discreet.storage.database.roles.looking import applied, foreign_to, look, state_of
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.policies import Step, fingerprint, leakproof, steps
 from discreet.storage.database.roles.tables import Database
@@ -29,6 +29,8 @@ class RolesApplied:
     """By name; none where everything was as it is to be."""
     needs_superuser: Sequence[str]
     """Statements that a superuser has to run, for whom words of users with many memories are to be found by their index."""
+    foreign: Sequence[str]
+    """What somebody else put there that may let more be seen than policies do; it is left as it is."""
 
 
 async def role_statements(target: Target, *, names: RoleNames | None = None) -> list[str]:
@@ -70,7 +72,9 @@ async def apply_roles(
                 )
             planned = list(steps(there, names))
             if await applied(conn, target) == f"{fingerprint(planned)} {await state_of(conn, target, names)}":
-                return RolesApplied(steps=(), needs_superuser=_left(there))
+                return RolesApplied(
+                    steps=(), needs_superuser=_left(there), foreign=await foreign_to(conn, target, names)
+                )
             for step in planned:
                 await _take(conn, step)
                 report(step.what)
@@ -79,7 +83,8 @@ async def apply_roles(
             await conn.execute(
                 SQL("COMMENT ON POLICY app ON {} IS {}").format(Identifier(target.schema, "users"), Literal(note))
             )
-    return RolesApplied(steps=[step.what for step in planned], needs_superuser=_left(there))
+            foreign = await foreign_to(conn, target, names)
+    return RolesApplied(steps=[step.what for step in planned], needs_superuser=_left(there), foreign=foreign)
 
 
 async def _take(conn: StorageConnection[Any], step: Step) -> None:

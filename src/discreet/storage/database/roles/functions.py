@@ -1,7 +1,7 @@
-"""Functions by which the application does a few things with more rights than its own.
+"""Functions that policies ask for whom a transaction works, and those by which the application does a few things with more rights than its own.
 
-Each looks for names in pg_catalog first. pg_temp, where it isn't named, would be looked through before that for types, and who may make
-temporary ones would have code of their own run with these rights. For the same reason none belongs to a superuser.
+Types are named with pg_catalog, or looked for there first. pg_temp, where it isn't named, would be looked through before that, and
+who may make temporary types would have code of their own run with the rights of the second. For the same reason none of these is a superuser's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,37 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import NOBODY, Database
+
+_MINE: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.mine() RETURNS uuid[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named pg_catalog.text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN string_to_array(named, ',')::pg_catalog.uuid[];
+END
+$$"""
+"""For whom a transaction works: the application names them in the parameter discreet.user_key. Nobody named is an error, since a policy that
+matches nothing would make a deletion of nothing look like a success."""
+
+_ME: Final[LiteralString] = """
+CREATE OR REPLACE FUNCTION {schema}.me() RETURNS uuid
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+AS $$
+DECLARE
+    named pg_catalog.text := nullif(current_setting('discreet.user_key', true), '');
+BEGIN
+    IF named IS NULL THEN
+        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    RETURN named::pg_catalog.uuid;
+END
+$$"""
+"""The same where it is one user."""
 
 _CHECKPOINT_OWNER: Final[LiteralString] = """
 CREATE OR REPLACE FUNCTION {schema}.checkpoint_owner(thread text, otherwise uuid) RETURNS uuid
@@ -62,8 +93,18 @@ $$"""
 """Lets the transaction read for somebody what a user lets them read, and write nothing."""
 
 
+FUNCTIONS: Final = frozenset({"checkpoint_owner", "checkpoint_threads_of_runs", "found_by_words", "read_for"})
+"""Those with more rights."""
+
+
+def naming(schema: str) -> Iterator[Composed]:
+    """Yield what makes those that policies ask."""
+    for source in (_MINE, _ME):
+        yield SQL(source).format(schema=Identifier(schema))
+
+
 def functions(there: Database, names: RoleNames) -> Iterator[Composed]:
-    """Yield what makes them, each beside the table that it reads, and its owner's."""
+    """Yield what makes those with more rights, each beside the table that it reads, and its owner's."""
     for table in there.tables:
         owner = names.worker if table.owner in there.superusers else table.owner
         if table.name == "checkpoint_threads":

@@ -9,7 +9,9 @@ from psycopg.rows import dict_row
 from discreet.errors import MigrationError
 from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.connecting.target import Target
+from discreet.storage.database.roles.functions import FUNCTIONS
 from discreet.storage.database.roles.names import RoleNames
+from discreet.storage.database.roles.policies import POLICIES, VIEWS
 from discreet.storage.database.roles.tables import Database, Policy, Table
 
 CHECKPOINTS = (
@@ -22,6 +24,15 @@ CHECKPOINTS = (
     "checkpoint_threads",
 )
 """LangGraph's tables, and what we put beside them. Others in their schema are somebody else's."""
+
+TRIGGERS = (
+    "setting_change_is_only_added_to",
+    "audit_entry_is_only_added_to",
+    "audit_entry_is_not_deleted",
+    "audit_seal_is_only_added_to",
+    "audit_seal_is_not_deleted",
+)
+"""By which histories are only added to."""
 
 _OURS: LiteralString = """
 SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner,
@@ -61,11 +72,15 @@ named AS (
     SELECT oid AS r FROM pg_roles WHERE rolname = ANY (%(roles)s) UNION SELECT 0::oid
 ),
 functions AS (
-    SELECT p.* FROM pg_proc p WHERE p.prosecdef AND p.pronamespace IN (SELECT relnamespace FROM ours)
+    SELECT p.* FROM pg_proc p
+    WHERE p.prokind = 'f' AND (
+        p.pronamespace = %(schema)s::regnamespace
+        OR p.pronamespace IN (SELECT relnamespace FROM ours) AND p.proname = ANY (%(functions)s)
+    )
 ),
 said AS (
     SELECT concat_ws(' ', schema, name, relkind, relrowsecurity, relforcerowsecurity, reloptions, owner) AS line
-    FROM ours WHERE relkind IN ('r', 'p', 'v')
+    FROM ours WHERE relkind IN ('r', 'p', 'v', 'm')
     UNION ALL
     SELECT concat_ws(
         ' ', schema, name, polname, polcmd, polpermissive, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid),
@@ -74,19 +89,77 @@ said AS (
     FROM ours JOIN pg_policy ON polrelid = ours.oid
     UNION ALL
     SELECT concat_ws(' ', schema, name, a.grantee::regrole, a.privilege_type)
-    FROM ours CROSS JOIN aclexplode(relacl) a WHERE relkind IN ('r', 'p', 'v') AND a.grantee IN (SELECT r FROM named)
+    FROM ours CROSS JOIN aclexplode(relacl) a WHERE relkind IN ('r', 'p', 'v', 'm') AND pg_get_userbyid(a.grantee) <> owner
     UNION ALL
-    SELECT concat_ws(' ', schema, name, pg_get_viewdef(oid)) FROM ours WHERE relkind = 'v'
+    SELECT concat_ws(' ', schema, name, attname, a.grantee::regrole, a.privilege_type)
+    FROM ours JOIN pg_attribute ON attrelid = ours.oid CROSS JOIN aclexplode(attacl) a
+    UNION ALL
+    SELECT concat_ws(' ', schema, name, tgname, tgenabled, pg_get_triggerdef(t.oid))
+    FROM ours JOIN pg_trigger t ON tgrelid = ours.oid WHERE NOT tgisinternal
+    UNION ALL
+    SELECT concat_ws(' ', schema, name, inhrelid::regclass) FROM ours JOIN pg_inherits ON inhparent = ours.oid WHERE relkind = 'r'
+    UNION ALL
+    SELECT concat_ws(' ', schema, name, pg_get_viewdef(oid)) FROM ours WHERE relkind IN ('v', 'm')
     UNION ALL
     SELECT concat_ws(' ', pg_get_functiondef(oid), proowner::regrole) FROM functions
     UNION ALL
     SELECT concat_ws(' ', oid::regprocedure, a.grantee::regrole) FROM functions CROSS JOIN aclexplode(proacl) a
     UNION ALL
-    SELECT concat_ws(' ', rolname, rolsuper, rolbypassrls) FROM pg_roles WHERE oid IN (SELECT r FROM named)
+    SELECT concat_ws(' ', nspname, a.grantee::regrole, a.privilege_type)
+    FROM pg_namespace n CROSS JOIN aclexplode(nspacl) a
+    WHERE n.oid IN (SELECT relnamespace FROM ours) AND a.grantee IN (SELECT r FROM named)
+    UNION ALL
+    SELECT concat_ws(' ', rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication)
+    FROM pg_roles WHERE oid IN (SELECT r FROM named)
+    UNION ALL
+    SELECT concat_ws(' ', member::regrole, roleid::regrole) FROM pg_auth_members WHERE member IN (SELECT r FROM named)
 )
 SELECT md5(string_agg(line, E'\n' ORDER BY line COLLATE "C")) AS state FROM said
 """  # noqa: S608  # a constant
-"""All of it that policies hang on, as 32 digits. Rights of other roles are whoever's who gave them."""
+"""All of it that policies hang on, as 32 digits."""
+
+_FOREIGN: LiteralString = f"""
+WITH ours AS ({_OURS}),
+named AS (
+    SELECT oid AS r, rolname AS role FROM pg_roles WHERE rolname = ANY (%(roles)s)
+)
+SELECT format('policy %%s on %%s.%%s', polname, schema, name) AS what
+FROM ours JOIN pg_policy ON polrelid = ours.oid WHERE polpermissive AND polname <> ALL (%(policies)s)
+UNION ALL
+SELECT format('rights of all on %%s.%%s', schema, name)
+FROM ours CROSS JOIN aclexplode(relacl) a WHERE relkind IN ('r', 'p', 'v', 'm') AND a.grantee = 0
+UNION ALL
+SELECT format('rights on the column %%s of %%s.%%s', attname, schema, name)
+FROM ours JOIN pg_attribute ON attrelid = ours.oid WHERE attacl IS NOT NULL
+UNION ALL
+SELECT format('view %%s.%%s', schema, name) FROM ours WHERE relkind IN ('v', 'm') AND name <> ALL (%(views)s)
+UNION ALL
+SELECT format('function %%s', p.oid::regprocedure)
+FROM pg_proc p WHERE p.prosecdef AND p.pronamespace = %(schema)s::regnamespace AND p.proname <> ALL (%(functions)s)
+UNION ALL
+SELECT format('trigger %%s on %%s.%%s', tgname, schema, name)
+FROM ours JOIN pg_trigger ON tgrelid = ours.oid
+WHERE NOT tgisinternal AND (tgenabled = 'D' OR tgname <> ALL (%(triggers)s))
+UNION ALL
+SELECT format('no trigger %%s', t.name) FROM unnest(%(triggers)s::text[]) AS t (name)
+WHERE NOT EXISTS (SELECT FROM ours JOIN pg_trigger ON tgrelid = ours.oid WHERE tgname = t.name)
+UNION ALL
+SELECT format('table %%s, which inherits from %%s.%%s', inhrelid::regclass, schema, name)
+FROM ours JOIN pg_inherits ON inhparent = ours.oid WHERE relkind = 'r'
+UNION ALL
+SELECT format('attributes of the role %%s', rolname) FROM pg_roles
+WHERE rolname = ANY (%(roles)s) AND (rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolreplication)
+UNION ALL
+SELECT format('membership of %%s in %%s', m.role, pg_get_userbyid(a.roleid))
+FROM pg_auth_members a JOIN named m ON m.r = a.member
+WHERE m.role <> %(app)s OR pg_get_userbyid(a.roleid) <> %(several)s
+UNION ALL
+SELECT format('CREATE of %%s on the schema %%s', pg_get_userbyid(a.grantee), nspname)
+FROM pg_namespace n CROSS JOIN aclexplode(nspacl) a
+WHERE n.oid IN (SELECT relnamespace FROM ours) AND a.privilege_type = 'CREATE' AND a.grantee IN (SELECT r FROM named)
+ORDER BY 1
+"""  # noqa: S608  # a constant
+"""What somebody else put there, by which more might be seen than policies let, and what nobody but they can take away."""
 
 _APPLIED: LiteralString = """
 SELECT obj_description(p.oid, 'pg_policy') AS applied
@@ -121,7 +194,12 @@ async def look(conn: StorageConnection[Any], target: Target) -> Database:
 
 async def state_of(conn: StorageConnection[Any], target: Target, names: RoleNames) -> str:
     """Return what tells rights, policies, views and functions that are there from others."""
-    given = {"schema": target.schema, "checkpoints": list(CHECKPOINTS), "roles": list(names.all)}
+    given = {
+        "schema": target.schema,
+        "checkpoints": list(CHECKPOINTS),
+        "roles": list(names.all),
+        "functions": list(FUNCTIONS),
+    }
     async with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             "SET LOCAL search_path = pg_catalog"
@@ -129,6 +207,25 @@ async def state_of(conn: StorageConnection[Any], target: Target, names: RoleName
         [row] = await (await cursor.execute(_STATE, given)).fetchall()
     state: str = row["state"]
     return state
+
+
+async def foreign_to(conn: StorageConnection[Any], target: Target, names: RoleNames | None = None) -> list[str]:
+    """Return in words what somebody else put beside it that may let more be seen than policies do. `names`: as the policies have them."""
+    if names is None:
+        names = RoleNames.of_app((await look(conn, target)).app_role or RoleNames().app)
+    given = {
+        "schema": target.schema,
+        "checkpoints": list(CHECKPOINTS),
+        "roles": list(names.all),
+        "app": names.app,
+        "several": names.several,
+        "policies": list(POLICIES),
+        "views": list(VIEWS),
+        "functions": list(FUNCTIONS),
+        "triggers": list(TRIGGERS),
+    }
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        return [row["what"] for row in await (await cursor.execute(_FOREIGN, given)).fetchall()]
 
 
 async def applied(conn: StorageConnection[Any], target: Target) -> str | None:

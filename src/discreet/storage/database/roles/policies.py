@@ -9,7 +9,7 @@ from typing import Final, LiteralString
 
 from psycopg.sql import SQL, Composable, Composed, Identifier, Literal
 
-from discreet.storage.database.roles.functions import functions
+from discreet.storage.database.roles.functions import functions, naming
 from discreet.storage.database.roles.names import RoleNames
 from discreet.storage.database.roles.tables import NOBODY, Database, Table
 
@@ -30,7 +30,7 @@ SHARED: Final[Mapping[str, LiteralString]] = {
 """What the application may do with tables whose rows are no user's. With those that are not here it has nothing to do. The vault's
 are sealed, and found by who knows the name of a turn."""
 
-NAMES: Final = frozenset({"owner", "app", "app_reads", "several", "several_reads", "worker", "backup", "auditor"})
+POLICIES: Final = frozenset({"owner", "app", "app_reads", "several", "several_reads", "worker", "backup", "auditor"})
 """Of our policies."""
 
 OPEN_TO_READ: Final = frozenset({"store_namespace", "erasure"})
@@ -59,6 +59,7 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     """Yield what makes the roles and the policies, in this order. Doing it again changes nothing."""
     if missing := [name for name in names.all if name not in there.roles]:
         yield Step(what="roles", statements=[_create(name) for name in missing])
+    yield Step(what="functions that name users", statements=[*naming(there.schema)])
     yield Step(what="rights", statements=[*_rights(there, names)])
     if others := [*_of_others(there, names)]:
         yield Step(what="policies of others away, which let these roles see more", statements=others)
@@ -68,7 +69,7 @@ def steps(there: Database, names: RoleNames) -> Iterator[Step]:
     if there.is_cluster and there.may_mark_leakproof:
         yield Step(what="indexes of words", statements=[*_leakproof(there)])
     yield Step(what="views", statements=[*_views(there, names)])
-    yield Step(what="functions", statements=[*functions(there, names)])
+    yield Step(what="functions with rights", statements=[*functions(there, names)])
 
 
 def fingerprint(made: Sequence[Step]) -> str:
@@ -94,6 +95,7 @@ def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
         )
     yield SQL("GRANT {} TO {}").format(Identifier(names.several), Identifier(names.app))
     for table in there.tables:
+        yield SQL("REVOKE ALL ON {} FROM PUBLIC").format(table.sql)
         for role in names.all:
             yield SQL("REVOKE ALL ON {} FROM {}").format(table.sql, Identifier(role))
         if table.name in CHAINS:
@@ -115,7 +117,7 @@ def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
 def _of_others(there: Database, names: RoleNames) -> Iterator[Composed]:
     """Drop policies that we don't make and that these roles, or all, see more rows by: permissive ones add up."""
     for policy in there.policies:
-        if policy.name not in NAMES and policy.permissive and {"public", *names.all} & {*policy.roles}:
+        if policy.name not in POLICIES and policy.permissive and {"public", *names.all} & {*policy.roles}:
             yield SQL("DROP POLICY {} ON {}").format(Identifier(policy.name), Identifier(policy.schema, policy.table))
 
 
@@ -167,7 +169,7 @@ def leakproof(schema: str) -> list[SQL | Composed]:
     ]
 
 
-_VIEWS: Final[Mapping[LiteralString, LiteralString]] = {
+VIEWS: Final[Mapping[LiteralString, LiteralString]] = {
     "analysis_memories": """
 SELECT type, app_name, date_trunc('week', created_at) AS week, count(*) AS memories,
     count(DISTINCT user_key) AS users, avg(importance) AS importance, avg(length(text)) AS characters
@@ -188,7 +190,7 @@ no function of an analyst's own is given the rows that are counted."""
 
 def _views(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
     schema = Identifier(there.schema)
-    for name, query in _VIEWS.items():
+    for name, query in VIEWS.items():
         view = SQL("{}.{}").format(schema, Identifier(name))
         made = SQL(query).format(schema=schema)
         yield SQL("CREATE OR REPLACE VIEW {} WITH (security_barrier) AS {}").format(view, made)

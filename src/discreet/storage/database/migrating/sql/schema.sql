@@ -585,36 +585,6 @@ CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
 CREATE INDEX erasure_done ON discreet.erasure (done_at);
 CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
 
--- Row-level security (docs/roles.md has the policies, which `discreet roles` makes). For whom a transaction works: the application names
--- them in the parameter discreet.user_key. Nobody named is an error, since a policy that matches nothing would make a deletion
--- of nothing look like a success.
-CREATE FUNCTION discreet.mine() RETURNS uuid[]
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named text := nullif(current_setting('discreet.user_key', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN string_to_array(named, ',')::uuid[];
-END
-$$;
-
--- The same where it is one user.
-CREATE FUNCTION discreet.me() RETURNS uuid
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named text := nullif(current_setting('discreet.user_key', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN named::uuid;
-END
-$$;
-
 -- The audit trail: who did what to whose data (docs/audit.md). Rows survive the erasure of whom they are about, so nothing refers to
 -- discreet.users; they name nobody, and hold nothing that was said. user_key of zeros: nobody in particular.
 -- One chain of entries a person, and this is its head: whoever adds an entry locks it. last_hash: of the last entry.

@@ -480,36 +480,6 @@ CREATE INDEX erasure_asked ON discreet.erasure (asked_at);
 CREATE INDEX erasure_done ON discreet.erasure (done_at);
 CREATE INDEX erasure_user ON discreet.erasure (user_key, asked_at);
 
--- Row-level security (docs/roles.md has the policies, which `discreet roles` makes). For whom a transaction works: the application names
--- them in the parameter discreet.user_key. Nobody named is an error, since a policy that matches nothing would make a deletion
--- of nothing look like a success.
-CREATE FUNCTION discreet.mine() RETURNS uuid[]
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named text := nullif(current_setting('discreet.user_key', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN string_to_array(named, ',')::uuid[];
-END
-$$;
-
--- The same where it is one user.
-CREATE FUNCTION discreet.me() RETURNS uuid
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-AS $$
-DECLARE
-    named text := nullif(current_setting('discreet.user_key', true), '');
-BEGIN
-    IF named IS NULL THEN
-        RAISE EXCEPTION 'this transaction names no user in discreet.user_key' USING ERRCODE = 'insufficient_privilege';
-    END IF;
-    RETURN named::uuid;
-END
-$$;
-
 CREATE TABLE discreet.audit_chain (
     user_key uuid PRIMARY KEY,
     last_number bigint NOT NULL,
