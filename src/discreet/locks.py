@@ -18,9 +18,9 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection, Connection, IsolationLevel
-from psycopg.errors import DeadlockDetected, LockNotAvailable
+from psycopg.errors import DeadlockDetected, InternalError_, LockNotAvailable
 from psycopg.rows import scalar_row
-from tenacity import RetryCallState, retry_if_exception_type, stop_after_delay, wait_random_exponential
+from tenacity import RetryCallState, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from discreet.errors import MigrationError
 
@@ -105,11 +105,18 @@ def lock_retries(what: str, seconds: float | None = None) -> dict[str, Any]:
         raise _blocked(what, seconds, state.attempt_number) from None
 
     return {
-        "retry": retry_if_exception_type((LockNotAvailable, DeadlockDetected)),
+        "retry": retry_if_exception(_is_of_others),
         "stop": stop_after_delay(seconds),
         "wait": wait_random_exponential(multiplier=0.2, max=MAX_PAUSE_SECONDS),
         "retry_error_callback": give_up,
     }
+
+
+def _is_of_others(error: BaseException) -> bool:
+    """Tell whether others changed the same. Of roles, which all databases of a server share, PostgreSQL says so in words alone."""
+    if isinstance(error, InternalError_):
+        return "concurrently updated" in str(error)
+    return isinstance(error, (LockNotAvailable, DeadlockDetected))
 
 
 def _blocked(what: str, seconds: float, attempts: int) -> MigrationError:

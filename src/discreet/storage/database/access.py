@@ -61,17 +61,11 @@ async def prepare_embedded(dsn: str, settings: Settings) -> DatabaseAccess:
     owner = target_of(dsn, settings)
     names = RoleNames()
     logins = {role: _password(dsn, role) for role in (names.app, names.worker)}
+    await apply_roles(owner, names=names)
     with storage_errors():
-        async with await connect(owner) as holder, setup_lock(holder):
-            await apply_roles(owner, names=names)
-            async with await connect(owner) as conn:
-                for (
-                    role,
-                    password,
-                ) in logins.items():  # anew at each start: that of the owner may be another, after an upgrade
-                    await conn.execute(
-                        SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(Identifier(role), Literal(password))
-                    )
+        async with await connect(owner) as holder, setup_lock(holder), await connect(owner) as conn:
+            for role, password in logins.items():  # at each start: that of the owner is another after an upgrade
+                await conn.execute(SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(Identifier(role), Literal(password)))
     targets = {
         role: replace(owner, dsn=make_conninfo(dsn, user=role, password=password)) for role, password in logins.items()
     }

@@ -28,6 +28,8 @@ from discreet.ports import Round
 from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.connecting import connection
+from discreet.storage.database.connecting.target import target_of
+from discreet.storage.database.roles import apply_roles
 from discreet.storage.database.roles.policies import SHARED
 from discreet.testing import StubEmbeddings
 
@@ -560,6 +562,19 @@ def test_roles_of_another_name_lock_nobody_out(roles):
     assert isinstance(done.exception, MigrationError)
     assert "--prefix discreet" in str(done.exception)
     assert told_by_doctor()["state"] == "ok"
+
+
+async def test_several_may_make_roles_at_once(database):
+    await migrate_checkpoints(database)
+    with psycopg.connect(database, autocommit=True) as conn:
+        for _ in range(2):
+            await asyncio.gather(*(apply_roles(target_of(database)) for _ in range(4)))
+            conn.execute("COMMENT ON POLICY app ON discreet.users IS NULL")  # as if they had not been made
+        await apply_roles(target_of(database))
+        [(noted,)] = conn.execute(
+            "SELECT obj_description(oid, 'pg_policy') FROM pg_policy WHERE polname = 'app' AND polrelid = 'discreet.users'::regclass"
+        ).fetchall()
+    assert noted
 
 
 def test_tables_of_others_keep_their_rights(database):

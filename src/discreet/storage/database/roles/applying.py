@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import MigrationError
-from discreet.locks import PATIENCE, lock_retries
+from discreet.locks import PATIENCE, lock_retries, setup_lock
 from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.target import Target
 from discreet.storage.database.roles.looking import applied, foreign_to, look, state_of
@@ -63,7 +63,7 @@ async def apply_roles(
     """
     names = names or RoleNames()
     with storage_errors():
-        async with await connect(target) as conn:
+        async with await connect(target) as holder, setup_lock(holder), await connect(target) as conn:
             there = await look(conn, target)
             if there.app_role not in (None, names.app):
                 raise MigrationError(
@@ -71,20 +71,19 @@ async def apply_roles(
                     f"name the roles by --prefix {RoleNames.of_app(there.app_role).prefix}."
                 )
             planned = list(steps(there, names))
-            if await applied(conn, target) == f"{fingerprint(planned)} {await state_of(conn, target, names)}":
-                return RolesApplied(
-                    steps=(), needs_superuser=_left(there), foreign=await foreign_to(conn, target, names)
+            made: list[str] = []
+            if await applied(conn, target) != f"{fingerprint(planned)} {await state_of(conn, target, names)}":
+                for step in planned:
+                    await _take(conn, step)
+                    report(step.what)
+                    made.append(step.what)
+                planned = list(steps(await look(conn, target), names))  # which takes nothing of others' away any more
+                note = f"{fingerprint(planned)} {await state_of(conn, target, names)}"
+                await conn.execute(
+                    SQL("COMMENT ON POLICY app ON {} IS {}").format(Identifier(target.schema, "users"), Literal(note))
                 )
-            for step in planned:
-                await _take(conn, step)
-                report(step.what)
-            planned = list(steps(await look(conn, target), names))  # which takes nothing of others' away any more
-            note = f"{fingerprint(planned)} {await state_of(conn, target, names)}"
-            await conn.execute(
-                SQL("COMMENT ON POLICY app ON {} IS {}").format(Identifier(target.schema, "users"), Literal(note))
-            )
             foreign = await foreign_to(conn, target, names)
-    return RolesApplied(steps=[step.what for step in planned], needs_superuser=_left(there), foreign=foreign)
+    return RolesApplied(steps=made, needs_superuser=_left(there), foreign=foreign)
 
 
 async def _take(conn: StorageConnection[Any], step: Step) -> None:

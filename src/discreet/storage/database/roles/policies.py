@@ -79,7 +79,10 @@ def fingerprint(made: Sequence[Step]) -> str:
 
 
 def _create(role: str) -> Composed:
-    return SQL("CREATE ROLE {} NOLOGIN NOINHERIT").format(Identifier(role))
+    """Make a role, unless somebody does so at the same time in another database of the server."""
+    return SQL(
+        "DO $$ BEGIN CREATE ROLE {} NOLOGIN NOINHERIT; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"
+    ).format(Identifier(role))
 
 
 def _grant(rights: LiteralString, table: Table, role: str) -> Composed:
