@@ -114,9 +114,9 @@ said AS (
     UNION ALL
     SELECT concat_ws(' ', member::regrole, roleid::regrole) FROM pg_auth_members WHERE member IN (SELECT r FROM named)
 )
-SELECT md5(string_agg(line, E'\n' ORDER BY line COLLATE "C")) AS state FROM said
+SELECT encode(sha256(convert_to(string_agg(line, E'\n' ORDER BY line COLLATE "C"), 'UTF8')), 'hex') AS state FROM said
 """  # noqa: S608  # a constant
-"""All of it that policies hang on, as 32 digits."""
+"""All of it that policies hang on, as a digest."""
 
 _FOREIGN: LiteralString = f"""
 WITH ours AS ({_OURS}),
