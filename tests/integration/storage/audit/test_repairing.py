@@ -13,6 +13,8 @@ import pytest
 from discreet.errors import AuditChainError, StorageError
 from discreet.storage.embedded.binaries import find_binaries
 
+pytestmark = pytest.mark.direct("the page's statements go through psql, which nobody translates")
+
 AUDIT_PAGE = Path(__file__).resolve().parents[4] / "docs" / "audit.md"
 
 SMUGGLED = """

@@ -29,9 +29,12 @@ from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.connecting import connection
 from discreet.storage.database.connecting.target import target_of
+from discreet.storage.database.migrating.migrations import migrate
 from discreet.storage.database.roles import apply_roles
 from discreet.storage.database.roles.policies import SHARED
 from discreet.testing import StubEmbeddings
+
+pytestmark = pytest.mark.direct("the roles log in themselves; a schema of another name has a test of its own")
 
 DIMS = 64
 
@@ -575,6 +578,25 @@ async def test_several_may_make_roles_at_once(database):
             "SELECT obj_description(oid, 'pg_policy') FROM pg_policy WHERE polname = 'app' AND polrelid = 'discreet.users'::regclass"
         ).fetchall()
     assert noted
+
+
+async def test_it_holds_in_a_schema_of_another_name_with_pgvector_out_of_sight(empty_database, monkeypatch):
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("DROP EXTENSION IF EXISTS vector")
+        conn.execute("CREATE SCHEMA extensions")
+        conn.execute("CREATE EXTENSION vector SCHEMA extensions")
+    monkeypatch.setenv("DISCREET_SCHEMA", "Acme memory")
+    await migrate(empty_database)
+    await migrate_checkpoints(empty_database)
+    named = await asyncio.to_thread(logins, empty_database)
+    named.name_them(monkeypatch)
+    async with opened(named.app) as storage:
+        await remember(storage, "ann", "parrot")
+        await remember(storage, "bob", "tortoise")
+        found = await storage.memories.search("ann", "tortoise parrot", limit=50, threshold=0.0)
+        assert {hit.record.text for hit in found} == {"Keeps a parrot at home", "Reads about parrot"}
+        assert [turn.input_text for turn in await storage.log.read("ann")] == ["parrot"]
+    assert (await asyncio.to_thread(told_by_doctor))["state"] == "ok"
 
 
 def test_tables_of_others_keep_their_rights(database):

@@ -27,7 +27,7 @@ WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
   AND n.nspname NOT IN ('pg_catalog', 'information_schema')
   AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
   AND coalesce(e.typcategory, t.typcategory) IN ('S', 'U', 'X', 'Z')
-  AND coalesce(e.typname, t.typname) NOT IN ('uuid', 'halfvec', 'vector', 'sparsevec')
+  AND coalesce(e.typname, t.typname) !~ '(^uuid$|vec)'
 """
 """Texts, JSON, XML, bytes and arrays of them: what is no number, time, uuid or list of fixed words, and no vector."""
 

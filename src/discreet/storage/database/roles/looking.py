@@ -59,6 +59,13 @@ SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILT
 FROM pg_roles
 """
 
+_CLOSED: LiteralString = """
+SELECT n.nspname::text AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector' AND NOT EXISTS (
+    SELECT FROM aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a WHERE a.grantee = 0 AND a.privilege_type = 'USAGE'
+)
+"""
+
 _POLICIES: LiteralString = f"""
 SELECT c.schema, c.name AS table, p.polname::text AS name, p.polpermissive AS permissive,
     ARRAY(SELECT CASE r WHEN 0 THEN 'public' ELSE pg_get_userbyid(r)::text END FROM unnest(p.polroles) AS r ORDER BY 1) AS roles
@@ -74,7 +81,7 @@ named AS (
 functions AS (
     SELECT p.* FROM pg_proc p
     WHERE p.prokind = 'f' AND (
-        p.pronamespace = %(schema)s::regnamespace
+        p.pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s)
         OR p.pronamespace IN (SELECT relnamespace FROM ours) AND p.proname = ANY (%(functions)s)
     )
 ),
@@ -135,7 +142,7 @@ UNION ALL
 SELECT format('view %%s.%%s', schema, name) FROM ours WHERE relkind IN ('v', 'm') AND name <> ALL (%(views)s)
 UNION ALL
 SELECT format('function %%s', p.oid::regprocedure)
-FROM pg_proc p WHERE p.prosecdef AND p.pronamespace = %(schema)s::regnamespace AND p.proname <> ALL (%(functions)s)
+FROM pg_proc p WHERE p.prosecdef AND p.pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = %(schema)s) AND p.proname <> ALL (%(functions)s)
 UNION ALL
 SELECT format('trigger %%s on %%s.%%s', tgname, schema, name)
 FROM ours JOIN pg_trigger ON tgrelid = ours.oid
@@ -178,6 +185,7 @@ async def look(conn: StorageConnection[Any], target: Target) -> Database:
     async with conn.cursor(row_factory=dict_row) as cursor:
         rows = await (await cursor.execute(_TABLES, given)).fetchall()
         policies = await (await cursor.execute(_POLICIES, given)).fetchall()
+        closed = await (await cursor.execute(_CLOSED)).fetchone()
         [found] = await (await cursor.execute(_ROLES)).fetchall()
     if not any(row["schema"] == target.schema for row in rows):
         raise MigrationError("There are no tables yet. Run `discreet migrate` first.")
@@ -186,6 +194,7 @@ async def look(conn: StorageConnection[Any], target: Target) -> Database:
         tables=[Table(**row) for row in rows],
         policies=[Policy(**row) for row in policies],
         roles=frozenset(found["roles"]),
+        closed_schema=closed["schema"] if closed else None,
         superusers=frozenset(found["superusers"]),
         may_mark_leakproof=found["is_superuser"],
         is_cluster=conn.is_cluster,

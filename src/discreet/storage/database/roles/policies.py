@@ -89,13 +89,20 @@ def _grant(rights: LiteralString, table: Table, role: str) -> Composed:
     return SQL("GRANT {} ON {} TO {}").format(SQL(rights), table.sql, Identifier(role))
 
 
-def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
-    for schema in sorted({there.schema, *(table.schema for table in there.tables)}):
+def _schemas(there: Database, names: RoleNames) -> Iterator[Composed]:
+    """Let the roles find what is in the schemas of our tables, and pgvector where not everybody may."""
+    schemas = {there.schema, *(table.schema for table in there.tables)}
+    for schema in sorted(schemas | ({there.closed_schema} if there.closed_schema else set())):
         for role in names.all:
             yield SQL("GRANT USAGE ON SCHEMA {} TO {}").format(Identifier(schema), Identifier(role))
+    for schema in sorted(schemas):
         yield SQL("GRANT SELECT ON ALL SEQUENCES IN SCHEMA {} TO {}").format(
             Identifier(schema), Identifier(names.backup)
         )
+
+
+def _rights(there: Database, names: RoleNames) -> Iterator[SQL | Composed]:
+    yield from _schemas(there, names)
     yield SQL("GRANT {} TO {}").format(Identifier(names.several), Identifier(names.app))
     for table in there.tables:
         yield SQL("REVOKE ALL ON {} FROM PUBLIC").format(table.sql)

@@ -55,6 +55,8 @@ class Database:
     policies: Sequence[Policy]
     roles: frozenset[str]
     """Those of the server."""
+    closed_schema: str | None
+    """Where pgvector is, if not everybody may use it there."""
     may_mark_leakproof: bool
     """Whether who applies this is a superuser."""
     superusers: frozenset[str]
