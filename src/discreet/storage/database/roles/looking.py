@@ -34,6 +34,9 @@ TRIGGERS = (
 )
 """By which histories are only added to."""
 
+SPREAD = "audit_entry_"
+"""How those of a table begin that a cluster spreads over its nodes, where tables have no triggers."""
+
 _OURS: LiteralString = """
 SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_userbyid(c.relowner)::text AS owner,
     c.oid, c.relnamespace, c.relkind, c.relrowsecurity, c.relforcerowsecurity, c.reloptions, c.relacl
@@ -231,7 +234,7 @@ async def foreign_to(conn: StorageConnection[Any], target: Target, names: RoleNa
         "policies": list(POLICIES),
         "views": list(VIEWS),
         "functions": list(FUNCTIONS),
-        "triggers": list(TRIGGERS),
+        "triggers": [name for name in TRIGGERS if not (conn.is_cluster and name.startswith(SPREAD))],
     }
     async with conn.cursor(row_factory=dict_row) as cursor:
         return [row["what"] for row in await (await cursor.execute(_FOREIGN, given)).fetchall()]
