@@ -140,11 +140,15 @@ _LEFT = (
 )
 
 
+_NOT_FOR_LONG = "SELECT set_config('lock_timeout', '2s', true)"
+"""A worker that stands still may do so in a transaction, if its steps came in another order than before."""
+
+
 def let_time_pass(dsn: str, *, leases: bool) -> None:
     """Let all jobs and prompts be due; with `leases` nobody holds a job any more either."""
     with suppress(psycopg.OperationalError), psycopg.connect(dsn, autocommit=True) as connection:  # cut, too: next time
         for statement in (_PROMPTS_ARE_DUE, _JOBS_ARE_DUE, *([_NOBODY_HOLDS] if leases else [])):
-            connection.execute(_said(statement))
+            connection.execute(_said(f"{_NOT_FOR_LONG}; {statement}"))
 
 
 def is_idle(dsn: str) -> bool:
