@@ -13,7 +13,10 @@ import pytest
 from discreet.errors import AuditChainError, StorageError
 from discreet.storage.embedded.binaries import find_binaries
 
-pytestmark = pytest.mark.direct("the page's statements go through psql, which nobody translates")
+pytestmark = [
+    pytest.mark.direct("the page's statements go through psql, which nobody translates"),
+    pytest.mark.one_server("psql is that of the embedded server"),
+]
 
 AUDIT_PAGE = Path(__file__).resolve().parents[4] / "docs" / "audit.md"
 

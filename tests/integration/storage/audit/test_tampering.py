@@ -252,6 +252,7 @@ async def test_all_is_found_that_was_done_to_a_long_chain(trail):
     assert findings[0].problem == "Entries 5 to 6, before this one, are missing."
 
 
+@pytest.mark.one_server("a cluster can't join in an UPDATE as this test does")
 async def test_an_end_that_was_cut_off_is_found_by_the_seals(trail):
     await trail.write("ann", 5)
     await trail.sealer.seal()

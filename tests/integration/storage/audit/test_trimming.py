@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from discreet.ports import NOBODY
 
 LEFT = "SELECT number FROM discreet.audit_entry WHERE user_key = %s ORDER BY number"
@@ -61,6 +63,7 @@ async def test_years_of_trimming_stay_sound(trail):
     assert len(await numbers(trail, "ann")) == 6
 
 
+@pytest.mark.one_server("a cluster can't join in an UPDATE as this test does")
 async def test_a_beginning_that_was_not_recorded_is_found(trail):
     await trail.write("ann", 4)
     await trail.run("DELETE FROM discreet.audit_entry WHERE number < 3")
