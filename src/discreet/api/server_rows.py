@@ -12,8 +12,8 @@ from langgraph_sdk import get_client
 from discreet.api.auth.owners import OWNER
 from discreet.rights.erasure import Scope
 
-SERVER: Final = "langgraph_api"
-"""The module of the server. It is there if the server runs us."""
+SERVER: Final = "langgraph_api.server"
+"""The module of the server's application. It is loaded where the server runs us; others of its package may be without it."""
 
 PAGE: Final = 100
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from uuid import uuid4
 
 import httpx
@@ -196,3 +197,10 @@ async def test_what_the_server_has_of_a_user_goes_and_nothing_else(monkeypatch):
     assert await ServerRows().erase("u_ann", scope=Scope.everything(), threads=(), dry_run=False) == counts
     assert client.deleted[0] == ("crons", "c1")
     assert len(client.deleted) == 151
+
+
+@pytest.mark.parametrize(("loaded", "runs_us"), [("langgraph_api", False), ("langgraph_api.server", True)])
+def test_a_server_is_asked_where_it_runs_us_and_not_where_its_package_is_imported(monkeypatch, loaded, runs_us):
+    monkeypatch.delitem(sys.modules, "langgraph_api.server", raising=False)
+    monkeypatch.setitem(sys.modules, loaded, ModuleType(loaded))
+    assert ServerRows.are_there() == runs_us
