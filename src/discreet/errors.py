@@ -70,6 +70,8 @@ DiscreetError
 ├── ProviderError                 a chat or embedding model failed
 ├── DelegationError               a right to read can't be given so
 ├── ExportError                   an export can't be written, gone on with or read
+├── ImportSourceError             a source of an import can't be read, or a row of it not be stored
+├── ScanError                     a database or file can't be scanned or scrubbed
 ├── ReceiptError                  this is no receipt of an erasure, or it was changed
 ├── AuditAnchorError              a seal of the audit trail could not be kept outside of the database
 └── EncryptionError               a sealed value can't be opened
@@ -648,6 +650,18 @@ class ExportError(DiscreetError):
     """The export can't be written, gone on with or read."""
 
     code = "export"
+
+
+class ImportSourceError(DiscreetError):
+    """The source of the import can't be read."""
+
+    code = "import_source"
+
+
+class ScanError(DiscreetError):
+    """This can't be scanned or scrubbed."""
+
+    code = "scan"
 
 
 class ReceiptError(DiscreetError):

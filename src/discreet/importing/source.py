@@ -1,0 +1,68 @@
+"""What a source of an import yields, whatever it reads: rows of one shape, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from discreet.state.records import MemoryRecord, TurnRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreItem:
+    """An item of a LangGraph store."""
+
+    namespace: tuple[str, ...]
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRow:
+    """One row as its source has it: not redacted, not stored."""
+
+    mark: str
+    """Where in the source it is: an import that was broken off goes on after it. Grows in the order of the rows; no text of a user."""
+    user_id: str | None
+    """Whose it is, as far as the source says."""
+    record: MemoryRecord | TurnRecord | StoreItem
+    """What to store. Its id is the source's, or made of the source's id (uuid5), so that a second import is the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadRow:
+    """A row that can't be read, or can't be what is stored here."""
+
+    mark: str
+    """As of `SourceRow`."""
+    reason: str
+    """Why, without any text of the row."""
+    raw: bytes | None = field(default=None, repr=False)
+    """What the source has, for the file of bad rows, which the user's own machine keeps."""
+
+
+class Source(Protocol):
+    """A source of an import."""
+
+    name: str
+    """What the provenance of its records says: `import:<name>`."""
+
+    async def count(self) -> int | None:
+        """Return how many rows there are, for the progress bar; None if that is not known cheaply.
+
+        Raises:
+            ImportSourceError: It can't be read.
+        """
+        ...
+
+    def rows(self, *, after: str | None = None) -> AsyncIterator[SourceRow | BadRow]:
+        """Yield its rows in one order, always the same; those that come after the mark `after`.
+
+        Raises:
+            ImportSourceError: It can't be read, or is of another kind.
+        """
+        ...
