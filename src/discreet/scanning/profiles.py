@@ -1,0 +1,99 @@
+"""Know tables by their columns: whose they are, which column names the thread, which ones hold what an engine made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+CHECKPOINTS, BLOBS, WRITES = "checkpoints", "channel values", "task writes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What is known of a kind of table."""
+
+    label: str
+    """What it is, for a report."""
+    needs: frozenset[str] = frozenset()
+    """Columns that a table of this kind has. Of several kinds that fit the first counts."""
+    thread: str | None = None
+    """The column that names the thread."""
+    engine: frozenset[str] = frozenset()
+    """Columns whose values the engine makes: versions, places, ids of tasks. Nothing is looked for in them."""
+    typed: tuple[str, ...] = ()
+    """Columns of bytes that the column `type` tells the serializer of."""
+    channel: str | None = None
+    """The column that names the channel of a value."""
+
+
+_ENGINE: Final = frozenset(
+    {"version", "checkpoint_id", "parent_checkpoint_id", "task_id", "task_path", "type", "idx", "user_key"}
+)
+
+KNOWN: Final = (
+    Profile(
+        label=CHECKPOINTS,
+        needs=frozenset({"thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint", "metadata"}),
+        thread="thread_id",
+        engine=_ENGINE,
+        typed=("checkpoint",),
+    ),
+    Profile(
+        label=BLOBS,
+        needs=frozenset({"thread_id", "channel", "version", "type", "blob"}),
+        thread="thread_id",
+        engine=_ENGINE,
+        typed=("blob",),
+        channel="channel",
+    ),
+    Profile(
+        label=WRITES,
+        needs=frozenset({"thread_id", "checkpoint_id", "task_id", "idx", "channel", "type"}),
+        thread="thread_id",
+        engine=_ENGINE,
+        typed=("blob", "value"),
+        channel="channel",
+    ),
+    Profile(
+        label="messages of the checkpointer",
+        needs=frozenset({"thread_id", "channel", "position", "content"}),
+        thread="thread_id",
+        engine=_ENGINE,
+    ),
+    Profile(
+        label="sealed turns",
+        needs=frozenset({"thread_id", "payload"}),
+        thread="thread_id",
+        engine=frozenset({"payload"}),
+    ),
+    Profile(label="store", needs=frozenset({"prefix", "key", "value"})),
+    Profile(label="vectors of the store", needs=frozenset({"prefix", "key", "field_name", "embedding"})),
+    Profile(label="runs of a server", needs=frozenset({"run_id", "thread_id"}), thread="thread_id"),
+    Profile(label="threads of a server", needs=frozenset({"thread_id", "metadata"}), thread="thread_id"),
+    Profile(label="of a server", needs=frozenset({"assistant_id"})),
+    Profile(label="of a server", needs=frozenset({"cron_id"})),
+    Profile(label="of a server", needs=frozenset({"run_id"})),
+    Profile(label="of a thread", needs=frozenset({"thread_id"}), thread="thread_id"),
+    Profile(label="messages of sessions", needs=frozenset({"session_id", "message_data"}), thread="session_id"),
+    Profile(label="messages of sessions", needs=frozenset({"session_id", "message"}), thread="session_id"),
+    Profile(label="sessions", needs=frozenset({"session_id"}), thread="session_id"),
+    Profile(label="memories with vectors", needs=frozenset({"payload", "vector"})),
+    Profile(label="memories with vectors", needs=frozenset({"cmetadata", "document"})),
+)
+
+OURS: Final = Profile(label="Discreet", engine=frozenset({"user_key", "thread_key", "memory_key", "space_key"}))
+"""Tables of the schema `discreet`."""
+ANY: Final = Profile(label="with vectors")
+"""A table that has vectors, which are of texts."""
+OTHER: Final = Profile(label="other")
+"""A table of which nothing is known."""
+
+
+def profile_of(columns: Collection[str], *, schema: str, has_vectors: bool) -> Profile | None:
+    """Return what is known of a table with these columns; None if it has nothing to do with agents, as far as one can see."""
+    if schema == "discreet":
+        return OURS
+    names = frozenset(columns)
+    known = next((each for each in KNOWN if each.needs <= names), None)
+    return known or (ANY if has_vectors else None)

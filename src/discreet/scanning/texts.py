@@ -1,0 +1,151 @@
+"""Find sensitive values in single texts, and put placeholders there, with what was searched before remembered by digest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from discreet.checkpoint.message_ids import ENGINE_ID, MADE_ID
+from discreet.redaction.clean_texts import digest_of
+from discreet.redaction.engine import Redactor
+from discreet.redaction.findings import Finding, merge
+from discreet.redaction.placeholders import BYTES, written
+from discreet.redaction.threads import ThreadRedactor
+from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
+from discreet.state.text import storable
+
+WINDOW: Final = 90_000
+"""Characters that are searched at once: below the redactor's own limit, from which on it masks the whole of a text."""
+OVERLAP: Final = 8_000
+"""Longer than any value that has an end."""
+
+LEAST_CHARS: Final = 4
+"""No shorter text is a value by itself, and few are under a name."""
+LEAST_NUMBER: Final = 10**6
+"""No smaller number has enough digits to be a person's."""
+
+ID_NAMES: Final = frozenset(
+    ["id", "ids", "tool_call_id", "call_id", "run_id", "thread_id", "checkpoint_id", "parent_checkpoint_id", "message_id", "response_id", "request_id", "assistant_id", "graph_id", "task_id", "item_id", "trace_id", "span_id", "system_fingerprint", "previous_response_id", "langgraph_checkpoint_ns", "checkpoint_ns", "langgraph_request_id", "cron_id", "parent_ids", "checkpoint_map"]
+)
+"""Where engines and providers put ids of their own making, which a redactor may take for secrets."""
+
+_PATH_OF_IDS: Final = re.compile(rf"(?:[\w-]{{1,64}}:(?:{ENGINE_ID.pattern})\|?)+", re.IGNORECASE)
+"""A namespace of LangGraph's: names of nodes with the ids of their tasks."""
+
+
+class Found(NamedTuple):
+    """What a text holds."""
+
+    types: tuple[str, ...] = ()
+    """Of the values in it, one each."""
+    media: int = 0
+    """Images, recordings and files in it, as base64."""
+
+
+NOTHING: Final = Found()
+
+
+class Texts:
+    """Searches texts. Most of a database's texts are in it many times: in every version of a conversation."""
+
+    def __init__(self, redactor: Redactor, *, known: int = 200_000) -> None:
+        """Remember at most `known` texts by their digests, some 100 bytes each, and nothing of them."""
+        self._redactor = redactor
+        self._half = known // 2
+        self._newer: dict[bytes, Found] = {}
+        self._older: dict[bytes, Found] = {}
+
+    def find(self, text: str, name: str | None = None) -> Found:
+        """Return what `text` holds that stands under `name`."""
+        if len(text) < LEAST_CHARS or is_id(text, name):
+            return NOTHING
+        named = name if name is not None and len(text) <= MAX_NAMED_CHARS and len(name) <= MAX_NAMED_CHARS else None
+        digest = digest_of(named or "", text)
+        found = self._newer.get(digest) or self._older.get(digest)
+        if found is None:
+            found = self._search(text, name)
+        if len(self._newer) >= self._half:
+            self._older, self._newer = self._newer, {}
+        self._newer[digest] = found
+        return found
+
+    def redact(self, text: str, name: str | None = None, *, thread: ThreadRedactor | None = None) -> str:
+        """Return `text` with placeholders, tagged ones within a thread. What `find` finds in the result is nothing."""
+        if self.find(text, name) is NOTHING:
+            return storable(text)
+        parts = []
+        for is_media, part in _parts(text, name):
+            parts.append(written(BYTES) if is_media else self._replaced(storable(part), name, thread))
+        return "".join(parts)
+
+    def _search(self, text: str, name: str | None) -> Found:
+        types: list[str] = []
+        media = 0
+        for is_media, part in _parts(text, name):
+            if is_media:
+                media += 1
+            else:
+                types += [finding.type for finding in self._findings(storable(part), name)]
+        return Found(tuple(types), media) if types or media else NOTHING
+
+    def _replaced(self, text: str, name: str | None, thread: ThreadRedactor | None) -> str:
+        parts: list[str] = []
+        done = 0
+        for finding in self._findings(text, name):
+            label = (thread or self._redactor).label(text, finding)
+            parts += text[done : finding.start], label
+            done = finding.end
+        return "".join([*parts, text[done:]])
+
+    def _findings(self, text: str, name: str | None) -> list[Finding]:
+        if len(text) > WINDOW:
+            return self._in_windows(text)
+        findings = self._redactor.findings(text)
+        if findings or not name or not 0 < len(text) <= MAX_NAMED_CHARS or len(name) > MAX_NAMED_CHARS:
+            return findings
+        before = len(name) + 2
+        named = self._redactor.findings(f"{name}: {text}")
+        return [
+            Finding(each.type, max(0, each.start - before), each.end - before) for each in named if each.end > before
+        ]
+
+    def _in_windows(self, text: str) -> list[Finding]:
+        found: list[Finding] = []
+        for begin in range(0, len(text), WINDOW - OVERLAP):
+            for each in self._redactor.findings(text[begin : begin + WINDOW]):
+                found.append(Finding(each.type, each.start + begin, each.end + begin))
+        return merge(found)
+
+
+def is_id(text: str, name: str | None) -> bool:
+    """Return whether `text` is an id that an engine or a provider has made, where such ids are."""
+    if ENGINE_ID.fullmatch(text):
+        return True
+    if name is None or name.rpartition(".")[2] not in ID_NAMES:
+        return False
+    return bool(MADE_ID.fullmatch(text) or _PATH_OF_IDS.fullmatch(text))
+
+
+def number_text(value: float) -> str | None:
+    """Return a number as the text that a person would know it by; None if it has too few digits for that."""
+    if isinstance(value, float):
+        if not value.is_integer():
+            return None
+        value = int(value)
+    return str(int(value)) if LEAST_NUMBER <= abs(value) < 10**40 else None
+
+
+def _parts(text: str, name: str | None) -> Iterator[tuple[bool, str]]:
+    """Yield the parts of a text, and whether each is an image, a recording or a file in base64."""
+    if DATA_URL.match(text) or (name in MEDIA_NAMES and PAYLOAD.search(text)):
+        yield True, text
+        return
+    done = 0
+    for payload in PAYLOAD.finditer(text):
+        if payload.start() > done:
+            yield False, text[done : payload.start()]
+        yield True, payload[0]
+        done = payload.end()
+    if done < len(text):
+        yield False, text[done:]
