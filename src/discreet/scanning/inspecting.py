@@ -16,13 +16,18 @@ from discreet.scanning.texts import Texts, number_text
 from discreet.scanning.values import Decoded, Foreign, Opaque, Pickled, Sealed, decode, decode_typed
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES
 
+ENGINE_FIELDS: Final = frozenset(
+    {"v", "id", "ts", "channel_versions", "versions_seen", "updated_channels", "pending_sends"}
+)
+"""Of a checkpoint, what its engine keeps beside the values of channels."""
+
 SERIALIZED: Final = frozenset({"msgpack", "json", "pickle", "bytes", "bytearray", "null"})
 """What LangGraph calls what it has serialized; with a cipher after a plus sign it is encrypted."""
 
 READABLE: Final = re.compile(r"[^\x00-\x1f\x7f\ufffd]{12,}")
 """Runs of text in bytes that nothing else can be made of. Of random bytes few are that long."""
 
-_SECRET_CLASSES: Final = frozenset(
+SECRET_CLASSES: Final = frozenset(
     {"pydantic.SecretStr", "pydantic.types.SecretStr", "pydantic.SecretBytes", "pydantic.types.SecretBytes"}
 )
 _LEAST_NAME: Final = 5
@@ -112,7 +117,7 @@ class Inspector:
     def _inside(self, value: Any, name: str | None, seen: Seen) -> Iterator[tuple[Any, str | None]]:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""
         if isinstance(value, Foreign):
-            if value.name in _SECRET_CLASSES and isinstance(value.arg, str) and value.arg:
+            if value.name in SECRET_CLASSES and isinstance(value.arg, str) and value.arg:
                 seen.types["SECRET"] += 1
                 return
             if value.name.startswith("numpy") and isinstance(value.arg, list):
@@ -120,7 +125,7 @@ class Inspector:
             yield value.arg, name
             return
         if not isinstance(value, dict):
-            pair = _typed_pair(value)
+            pair = typed_pair(value)
             if pair is not None:
                 self._add(pair[1], name, pair[0], seen)
                 return
@@ -167,7 +172,7 @@ class Inspector:
             self._text(run[0], None, seen)
 
 
-def _typed_pair(value: Any) -> tuple[str, bytes] | None:
+def typed_pair(value: Any) -> tuple[str, bytes] | None:
     """Return a serializer's kind and bytes, as savers in memory keep them within their own data."""
     if not isinstance(value, (list, tuple)) or len(value) != 2 or not isinstance(value[1], bytes):  # noqa: PLR2004 - a pair
         return None

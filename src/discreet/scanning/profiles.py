@@ -25,6 +25,12 @@ class Profile:
     """Columns of bytes that the column `type` tells the serializer of."""
     channel: str | None = None
     """The column that names the channel of a value."""
+    told: frozenset[str] = frozenset()
+    """Of `engine`, those that are read nevertheless, for what they say of others."""
+
+    def reads(self, column: str) -> bool:
+        """Return whether a column is read: to be looked through, or for what it says of another."""
+        return column not in self.engine or column in self.told
 
 
 _ENGINE: Final = frozenset(
@@ -38,6 +44,7 @@ KNOWN: Final = (
         thread="thread_id",
         engine=_ENGINE,
         typed=("checkpoint",),
+        told=frozenset({"type", "parent_checkpoint_id"}),
     ),
     Profile(
         label=BLOBS,
@@ -45,6 +52,7 @@ KNOWN: Final = (
         thread="thread_id",
         engine=_ENGINE,
         typed=("blob",),
+        told=frozenset({"type"}),
         channel="channel",
     ),
     Profile(
@@ -53,6 +61,7 @@ KNOWN: Final = (
         thread="thread_id",
         engine=_ENGINE,
         typed=("blob", "value"),
+        told=frozenset({"type"}),
         channel="channel",
     ),
     Profile(

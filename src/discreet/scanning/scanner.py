@@ -13,7 +13,7 @@ from discreet.errors import ScanError
 from discreet.redaction.engine import Redactor
 from discreet.scanning.counting import TableCounts, digest_of
 from discreet.scanning.databases import Column, Opened, Row, Table
-from discreet.scanning.inspecting import Inspector, Seen
+from discreet.scanning.inspecting import ENGINE_FIELDS, Inspector, Seen
 from discreet.scanning.messages import CHANNELS
 from discreet.scanning.profiles import CHECKPOINTS, OTHER
 from discreet.scanning.progress import ProgressFile
@@ -23,11 +23,6 @@ from discreet.scanning.usage import usage_of
 
 SAVE_SECONDS: Final = 2.0
 """Of a scan that is broken off, what is read again."""
-
-_ENGINE_FIELDS: Final = frozenset(
-    {"v", "id", "ts", "channel_versions", "versions_seen", "updated_channels", "pending_sends"}
-)
-"""Of a checkpoint, what its engine keeps beside the values of channels."""
 
 Told = Callable[[str, int, int], None]
 """Hears how far it is: the table, rows read, and about how many there are in all."""
@@ -178,7 +173,7 @@ def look_at(inspector: Inspector, table: Table, row: Row, column: Column, value:
     if profile is OTHER and column.form != "json":
         name = column.name
     is_checkpoint = profile.label == CHECKPOINTS and column.name == "checkpoint"
-    seen = inspector.look(value, name=name, kind=kind, without=_ENGINE_FIELDS if is_checkpoint else frozenset())
+    seen = inspector.look(value, name=name, kind=kind, without=ENGINE_FIELDS if is_checkpoint else frozenset())
     if name in CHANNELS:
         seen.kinds[CHANNELS[name]] += 1
     return seen

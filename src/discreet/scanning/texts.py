@@ -26,7 +26,33 @@ LEAST_NUMBER: Final = 10**6
 """No smaller number has enough digits to be a person's."""
 
 ID_NAMES: Final = frozenset(
-    ["id", "ids", "tool_call_id", "call_id", "run_id", "thread_id", "checkpoint_id", "parent_checkpoint_id", "message_id", "response_id", "request_id", "assistant_id", "graph_id", "task_id", "item_id", "trace_id", "span_id", "system_fingerprint", "previous_response_id", "langgraph_checkpoint_ns", "checkpoint_ns", "langgraph_request_id", "cron_id", "parent_ids", "checkpoint_map"]
+    [
+        "id",
+        "ids",
+        "tool_call_id",
+        "call_id",
+        "run_id",
+        "thread_id",
+        "checkpoint_id",
+        "parent_checkpoint_id",
+        "message_id",
+        "response_id",
+        "request_id",
+        "assistant_id",
+        "graph_id",
+        "task_id",
+        "item_id",
+        "trace_id",
+        "span_id",
+        "system_fingerprint",
+        "previous_response_id",
+        "langgraph_checkpoint_ns",
+        "checkpoint_ns",
+        "langgraph_request_id",
+        "cron_id",
+        "parent_ids",
+        "checkpoint_map",
+    ]
 )
 """Where engines and providers put ids of their own making, which a redactor may take for secrets."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
@@ -79,10 +80,12 @@ class Database(Protocol):
         """Return its tables: those that are known, `every` one, or those of these names."""
         ...
 
-    def page(self, table: Table, after: Key | None, *, sample: float = 1.0) -> tuple[list[Row], Key | None]:
+    def page(
+        self, table: Table, after: Key | None, *, sample: float = 1.0, thread: str | None = None
+    ) -> tuple[list[Row], Key | None]:
         """Return rows of a table after a key, and where the next page begins; None with the last one.
 
-        With a `sample` below 1, that part of the threads, or of the rows where there are none.
+        With a `sample` below 1, that part of the threads, or of the rows where there are none. With a `thread`, its rows.
         """
         ...
 
@@ -90,8 +93,22 @@ class Database(Protocol):
         """Return one value, of any size up to `MAX_VALUE_BYTES` and a bit."""
         ...
 
-    def replace(self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes]]) -> bool:
+    def replace(
+        self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes | None]]
+    ) -> bool:
         """Replace values of a row, given as what they were and what they become; False if the row is no longer so."""
+        ...
+
+    def threads(self, table: Table, after: str | None) -> list[str]:
+        """Return the next thread ids of a table in their order, at most `PAGE_ROWS`."""
+        ...
+
+    def delete(self, table: Table, keys: Sequence[Key]) -> int:
+        """Delete rows; return how many there were."""
+        ...
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Make the changes within it one transaction."""
         ...
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +40,14 @@ class PickleFiles:
             ]
         )
 
-    def page(self, table: Table, after: Key | None, *, sample: float = 1.0) -> tuple[list[Row], Key | None]:  # noqa: ARG002 - a file is one row
+    def page(
+        self,
+        table: Table,
+        after: Key | None,  # noqa: ARG002 - a file is one row
+        *,
+        sample: float = 1.0,  # noqa: ARG002 - as above
+        thread: str | None = None,  # noqa: ARG002 - as above
+    ) -> tuple[list[Row], Key | None]:
         """Return the only row of a file, see `Database`."""
         return [Row((table.name,), {}, {"content": table.bytes})], None
 
@@ -50,16 +57,6 @@ class PickleFiles:
             return self._paths[table.name].read_bytes()
         except OSError as error:
             raise ScanError(f"{table.name} can't be read ({type(error).__name__}).") from None
-
-    def replace(self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes]]) -> bool:
-        """Refuse: a server has these files open and writes them anew.
-
-        Raises:
-            ScanError: Always.
-        """
-        raise ScanError(
-            "Files of langgraph dev are not rewritten: stop it, delete the folder, and start it with Discreet."
-        )
 
     def close(self) -> None:
         """Nothing is open."""

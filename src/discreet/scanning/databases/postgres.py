@@ -14,7 +14,7 @@ from psycopg.rows import dict_row, tuple_row
 from discreet.driver_errors import storage_errors
 from discreet.errors import ScanError
 from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Form, Key, Row, Table
-from discreet.scanning.profiles import CHECKPOINTS, OTHER, Profile, profile_of
+from discreet.scanning.profiles import OTHER, Profile, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
 _TABLES: LiteralString = """
@@ -101,12 +101,14 @@ class PostgresDatabase:
             tables.append(table)
         return Catalog(tables, others)
 
-    def page(self, table: Table, after: Key | None, *, sample: float = 1.0) -> tuple[list[Row], Key | None]:
+    def page(
+        self, table: Table, after: Key | None, *, sample: float = 1.0, thread: str | None = None
+    ) -> tuple[list[Row], Key | None]:
         """Return a page of rows, see `Database`."""
         with storage_errors():
             if not table.key:
                 return self._blocks(table, after)
-            statement, params = _page_statement(table, after, sample)
+            statement, params = _page_statement(table, after, sample, thread)
             rows = [_row(table, len(table.key), row) for row in self._conn.execute(statement, params)]
         return rows, rows[-1].key if len(rows) == PAGE_ROWS else None
 
@@ -139,6 +141,21 @@ class PostgresDatabase:
             row = self._conn.execute(statement, [MAX_VALUE_BYTES + 1, *key]).fetchone()
         return row[0] if row else None
 
+    def threads(self, table: Table, after: str | None) -> list[str]:
+        """Return the next thread ids, see `Database`."""
+        name = sql.Identifier(table.profile.thread or "")
+        statement = sql.SQL(
+            "SELECT DISTINCT {0}::text FROM {1} WHERE %s::text IS NULL OR {0}::text > %s ORDER BY 1 LIMIT %s"
+        ).format(name, sql.Identifier(table.schema, table.name))
+        with storage_errors():
+            return [row[0] for row in self._conn.execute(statement, [after, after, PAGE_ROWS])]
+
+    def delete(self, table: Table, keys: Sequence[Key]) -> int:
+        """Delete rows, see `Database`."""
+        statement = sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table.schema, table.name), _where(table))
+        with storage_errors():
+            return sum(self._conn.execute(statement, key).rowcount for key in keys)
+
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Make the replacements within one transaction that waits two seconds for a lock at most."""
@@ -146,7 +163,9 @@ class PostgresDatabase:
             self._conn.execute(LOCKS)
             yield
 
-    def replace(self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes]]) -> bool:
+    def replace(
+        self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes | None]]
+    ) -> bool:
         """Replace values of a row, see `Database`. What has changed since it was read stays."""
         columns = {column.name: column for column in table.columns}
         sets, same, new, old = [], [], [], []
@@ -197,7 +216,7 @@ def _table_of(columns: Sequence[Mapping[str, Any]], *, every: bool) -> Table | N
 
 def _column(found: Mapping[str, Any], profile: Profile) -> Column | None:
     """Return a column that can hold a text of somebody's; None of another."""
-    if found["column"] in profile.engine and not (profile.typed and found["column"] == "type"):
+    if not profile.reads(found["column"]):
         return None
     kind = found["element"] or found["type"]
     form: Form
@@ -224,7 +243,9 @@ def _check_rights(table: Mapping[str, Any]) -> None:
         )
 
 
-def _page_statement(table: Table, after: Key | None, sample: float) -> tuple[sql.Composed, list[Any]]:
+def _page_statement(
+    table: Table, after: Key | None, sample: float, thread: str | None
+) -> tuple[sql.Composed, list[Any]]:
     keys = [sql.Identifier(column.name) for column in table.key]
     conditions: list[sql.Composable] = []
     params: list[Any] = []
@@ -232,6 +253,9 @@ def _page_statement(table: Table, after: Key | None, sample: float) -> tuple[sql
         given = sql.SQL(", ").join(sql.SQL("%s::{}").format(sql.SQL(column.type)) for column in table.key)
         conditions.append(sql.SQL("({}) > ({})").format(sql.SQL(", ").join(keys), given))
         params += after
+    if thread is not None:
+        conditions.append(sql.SQL("{} = %s").format(sql.Identifier(table.profile.thread or "")))
+        params.append(thread)
     if sample < 1:
         by = sql.Identifier(table.profile.thread) if table.profile.thread else keys[0]
         conditions.append(sql.SQL("abs(hashtext({}::text)::bigint) %% 10000 < %s").format(by))
@@ -276,8 +300,3 @@ def _where(table: Table) -> sql.Composable:
     return sql.SQL(" AND ").join(
         sql.SQL("{} = %s::{}").format(sql.Identifier(column.name), sql.SQL(column.type)) for column in table.key
     )
-
-
-def is_checkpoints(table: Table) -> bool:
-    """Return whether a table has LangGraph's checkpoints."""
-    return table.profile.label == CHECKPOINTS

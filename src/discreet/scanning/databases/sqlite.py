@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from zlib import crc32
 
 from discreet.errors import ScanError
 from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Key, Row, Table
-from discreet.scanning.profiles import OTHER, Profile, profile_of
+from discreet.scanning.profiles import OTHER, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
 _TABLES: Final = (
@@ -62,21 +62,26 @@ class SqliteDatabase:
                 others.append((name, rows))
                 continue
             keys = sorted((each for each in columns if each[2]), key=lambda each: each[2])
-            kept = tuple(Column(each[0], "bytes", each[1]) for each in columns if is_read(each[0], profile))
+            kept = tuple(Column(each[0], "bytes", each[1]) for each in columns if profile.reads(each[0]))
             key = tuple(Column(each[0], "text", each[1] or "TEXT") for each in keys) or (_ROWID,)
             tables.append(Table("", name, kept, key, profile, self._size(name), rows))
         return Catalog(tables, others)
 
-    def page(self, table: Table, after: Key | None, *, sample: float = 1.0) -> tuple[list[Row], Key | None]:
+    def page(
+        self, table: Table, after: Key | None, *, sample: float = 1.0, thread: str | None = None
+    ) -> tuple[list[Row], Key | None]:
         """Return a page of rows, see `Database`. Of a sample, rows of other threads are read and left out."""
         keys = [_quoted(column.name) for column in table.key]
-        where = f"WHERE ({', '.join(keys)}) > ({', '.join('?' for _ in keys)})" if after is not None else ""
+        conditions = [f"({', '.join(keys)}) > ({', '.join('?' for _ in keys)})"] if after is not None else []
+        conditions += [f"{_quoted(table.profile.thread or '')} = ?"] if thread is not None else []
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        params = [*([] if after is None else _keys(table, after)), *([] if thread is None else [thread])]
         shown = ", ".join(
             f"CASE WHEN length(CAST({name} AS BLOB)) <= {INLINE_BYTES} THEN {name} END, length(CAST({name} AS BLOB))"
             for name in (_quoted(column.name) for column in table.columns)
         )
         statement = f"SELECT {', '.join([*keys, shown])} FROM {_quoted(table.name)} {where} ORDER BY {', '.join(keys)} LIMIT {PAGE_ROWS}"  # noqa: S608 - quoted names of its catalog
-        found = self._all(statement, [] if after is None else _keys(table, after))
+        found = self._all(statement, params)
         rows = [_row(table, each) for each in found]
         following = rows[-1].key if len(rows) == PAGE_ROWS else None
         return [row for row in rows if sample >= 1 or _is_sampled(table, row, sample)], following
@@ -89,6 +94,18 @@ class SqliteDatabase:
         found = self._all(statement, _keys(table, key))
         return _value(found[0][0]) if found else None
 
+    def threads(self, table: Table, after: str | None) -> list[str]:
+        """Return the next thread ids, see `Database`."""
+        name = _quoted(table.profile.thread or "")
+        statement = f"SELECT DISTINCT {name} FROM {_quoted(table.name)} WHERE ?1 IS NULL OR {name} > ?1 ORDER BY 1 LIMIT {PAGE_ROWS}"  # noqa: S608 - quoted names of its catalog
+        return [row[0] for row in self._all(statement, [after])]
+
+    def delete(self, table: Table, keys: Sequence[Key]) -> int:
+        """Delete rows, see `Database`."""
+        where = " AND ".join(f"{_quoted(each.name)} = ?" for each in table.key)
+        statement = f"DELETE FROM {_quoted(table.name)} WHERE {where}"  # noqa: S608 - quoted names of its catalog
+        return sum(self._conn.execute(statement, _keys(table, key)).rowcount for key in keys)
+
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Make the replacements within one transaction."""
@@ -100,7 +117,9 @@ class SqliteDatabase:
             raise
         self._all("COMMIT")
 
-    def replace(self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes]]) -> bool:
+    def replace(
+        self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes | None]]
+    ) -> bool:
         """Replace values of a row, see `Database`."""
         sets = ", ".join(f"{_quoted(name)} = ?" for name in changes)
         where = " AND ".join(
@@ -128,11 +147,6 @@ class SqliteDatabase:
             return self._conn.execute(statement, params or []).fetchall()
         except sqlite3.Error as error:
             raise ScanError(f"{self.name} can't be read ({error}).") from None
-
-
-def is_read(column: str, profile: Profile) -> bool:
-    """Return whether a column is read: to be looked through, or for what it says of another."""
-    return column not in profile.engine or (bool(profile.typed) and column == "type")
 
 
 def is_sqlite(path: Path) -> bool:

@@ -1,0 +1,76 @@
+"""Keep a log of what was changed: which row, by digest, and what its value was and is, by digest. No value is in it."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO
+
+from discreet.errors import ScanError
+from discreet.redaction.placeholder_key import default_key
+from discreet.scanning.counting import digest_of
+from discreet.scanning.databases import Key, Table
+
+
+class ChangeLog:
+    """A file of JSON lines."""
+
+    def __init__(self, path: Path) -> None:
+        """Write below what `path` has already; it is for its owner alone.
+
+        Raises:
+            ScanError: It can't be written.
+        """
+        self._path = path
+        try:
+            self._file: IO[str] = open(  # noqa: SIM115, PTH123 - closed by `close`; with a mode
+                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
+            )
+        except OSError as error:
+            raise ScanError(
+                f"The log {path} can't be written ({type(error).__name__}). Name another with --log."
+            ) from None
+
+    def changed(
+        self, table: Table, key: Key, column: str, before: str | bytes | None, after: str | bytes | None
+    ) -> None:
+        """Note that a value was replaced."""
+        self._write("changed", table, key, column=column, before=_digest(before), after=_digest(after))
+
+    def deleted(self, table: Table, key: Key) -> None:
+        """Note that a row was deleted."""
+        self._write("deleted", table, key)
+
+    def flush(self) -> None:
+        """Have what was noted in the file. Call it before the changes take effect."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, what: str, table: Table, key: Key, **more: str | None) -> None:
+        line = {
+            "at": datetime.now(UTC).isoformat(),
+            "what": what,
+            "table": table.label,
+            "row": digest_of("row", table.schema, table.name, *key),
+            **more,
+        }
+        try:
+            print(json.dumps(line), file=self._file)
+        except OSError as error:
+            raise ScanError(f"The log {self._path} can't be written ({type(error).__name__}).") from None
+
+
+def _digest(value: str | bytes | None) -> str | None:
+    """Return a keyed digest: an unkeyed one of a short value could be guessed."""
+    if value is None:
+        return None
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    return hmac.new(default_key(), b"scrub\0" + data, sha256).hexdigest()[:32]

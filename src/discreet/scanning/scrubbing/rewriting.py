@@ -1,0 +1,303 @@
+"""Rewrite one stored value: placeholders for what is sensitive, and of conversations what a redacting saver would store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import filetype
+
+from discreet.checkpoint.channels import NO_WRITES, is_engine_data, is_trigger
+from discreet.checkpoint.filter import REDACTED, STRUCTURED
+from discreet.checkpoint.message_ids import safe_id
+from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.errors import ScanError
+from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, written
+from discreet.redaction.threads import ThreadRedactor
+from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES, typed_pair
+from discreet.scanning.messages import TOOL, as_message
+from discreet.scanning.scrubbing.conversations import is_conversation, what_stays, without_content
+from discreet.scanning.scrubbing.heads import engine_value
+from discreet.scanning.texts import Texts, number_text
+from discreet.scanning.values import Decoded, Foreign, Opaque, Pickled, decode, decode_typed, encode
+from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
+
+MAX_DEPTH: Final = 150
+"""What is nested deeper becomes a placeholder."""
+
+_ERROR_CLASS: Final = re.compile(r"([A-Za-z_]\w{0,80})\(")
+
+
+KNOWN_FIELDS: Final = frozenset({"channel_values", *ENGINE_FIELDS})
+"""Of a checkpoint, as LangGraph writes it."""
+
+ENGINE_METADATA: Final = frozenset(
+    {"source", "step", "parents", "run_id", "counters_since_delta_snapshot", "delta_writes_versioned"}
+)
+"""Of a checkpoint's metadata, what its engine needs."""
+
+
+class Drop(Exception):  # noqa: N818 - no error: says that nothing of a value stays
+    """Nothing of this value is to stay."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a value stands."""
+
+    channel: str | None = None
+    """Of LangGraph's tables: the channel, or the column."""
+    is_open: bool = False
+    """Whether a turn that isn't over is going on from it: calls and results stay then, redacted."""
+    is_over: bool = True
+    """Whether the thread is at rest at it, so that what was said last is an answer."""
+    thread: ThreadRedactor | None = None
+    """Makes the placeholders of the thread."""
+
+
+@dataclass
+class Rewriter:
+    """Rewrites values."""
+
+    texts: Texts
+    policy: CheckpointPolicy | None = None
+    """Which channels are stored. None: all of them, redacted."""
+    redact_id: Callable[[str], str] = field(default=lambda text: text)
+    """Finds what message ids must not be."""
+
+    def rewrite(self, kind: str | None, data: bytes | str, place: Place) -> bytes | str:
+        """Return the value that is to stand in the place of `data`: the same one if nothing is to change.
+
+        Raises:
+            ScanError: It can't be taken apart, so it stays.
+            Drop: Nothing of it stays.
+        """
+        decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
+        if decoded.form in ("sealed", "null"):
+            return data
+        if decoded.form == "pickle":
+            return self._pickle(decoded.value, place)
+        if decoded.form == "bytes":
+            return self._opaque(data if isinstance(data, bytes) else data.encode())
+        value = self.value(decoded.value, place)
+        if _same(value, decoded.value):
+            return data
+        return self._written(decoded, value, data)
+
+    def checkpoint(self, kind: str | None, data: bytes | str, place: Place) -> bytes | str:
+        """Return a checkpoint rewritten: the values of its channels, and nothing of what its engine made.
+
+        Raises:
+            ScanError: It can't be taken apart, so it stays.
+        """
+        decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
+        whole = decoded.value
+        if not isinstance(whole, dict):
+            raise ScanError("no checkpoint")
+        values = whole.get("channel_values")
+        made: dict[str, Any] = {}
+        for channel, value in (values if isinstance(values, dict) else {}).items():
+            with suppress(Drop):
+                made[channel] = self.value(value, replace(place, channel=channel))
+        others = {name: self._visit(item, name, place, 1) for name, item in whole.items() if name not in KNOWN_FIELDS}
+        changed = {**whole, **others, **({"channel_values": made} if isinstance(values, dict) else {})}
+        return data if _same(changed, whole) else self._written(decoded, changed, data)
+
+    def metadata(self, data: bytes | str, place: Place) -> bytes | str:
+        """Return the metadata of a checkpoint rewritten: with a policy only what that names, and what the engine needs.
+
+        Raises:
+            ScanError: It can't be taken apart, so it stays.
+        """
+        decoded = decode(data)
+        whole = decoded.value
+        if not isinstance(whole, dict):
+            raise ScanError("no metadata")
+        kept = whole
+        if self.policy is not None:
+            kept = {
+                name: item for name, item in whole.items() if name in ENGINE_METADATA or name in self.policy.metadata
+            }
+        made = {
+            name: item if name in ENGINE_METADATA else self._visit(item, name, place, 1) for name, item in kept.items()
+        }
+        return data if _same(made, whole) else self._written(decoded, made, data)
+
+    @staticmethod
+    def _written(decoded: Decoded, value: Any, data: bytes | str) -> bytes | str:
+        written_anew = encode(Decoded(decoded.form, value))
+        return written_anew.decode("utf-8", "surrogatepass") if isinstance(data, str) else written_anew
+
+    def value(self, value: Any, place: Place) -> Any:
+        """Return a decoded value rewritten.
+
+        Raises:
+            Drop: Nothing of it stays.
+        """
+        channel = place.channel
+        if channel is not None and is_trigger(channel) and is_engine_data(channel, engine_value(value)):
+            return value
+        if channel == "__error__" and not place.is_open:
+            named = _ERROR_CLASS.match(value) if isinstance(value, str) else None
+            return f"{named[1]}()" if named else REDACTED
+        if channel == "__pregel_tasks" and not place.is_open:
+            return []
+        if channel == NO_WRITES:
+            return value
+        if channel is not None and self.policy is not None and self._is_dropped(channel):
+            raise Drop
+        return self._visit(value, channel, place, 0)
+
+    def _is_dropped(self, channel: str) -> bool:
+        """Return whether the policy names neither the channel nor what has one of the engine's names."""
+        assert self.policy is not None, "asked with a policy alone"
+        named = {*self.policy.messages, *self.policy.channels, STRUCTURED}
+        return channel not in named and not channel.startswith("__") and not is_trigger(channel)
+
+    def _visit(self, value: Any, name: str | None, place: Place, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            return written(UNKNOWN)
+        if isinstance(value, str):
+            return self.texts.redact(value, name, thread=place.thread)
+        if isinstance(value, bool) or value is None:
+            return value
+        if isinstance(value, (int, float)):
+            text = number_text(value)
+            return (
+                value
+                if text is None or not self.texts.find(text, name).types
+                else self.texts.redact(text, name, thread=place.thread)
+            )
+        if isinstance(value, (bytes, Opaque)):
+            return self._nested(value, name, place)
+        if isinstance(value, Foreign):
+            return self._foreign(value, name, place, depth)
+        if as_message(value) is not None:
+            return self._message(value, place, depth)
+        if isinstance(value, dict):
+            return self._mapping(value, place, depth, name)
+        return self._list(value, name, place, depth)
+
+    def _list(self, value: list[Any], name: str | None, place: Place, depth: int) -> list[Any]:
+        if is_conversation(value):
+            told = self.policy.direct_tools if self.policy else ()
+            kept = what_stays(value, is_open=place.is_open, is_over=place.is_over, told_tools=told)
+            return [self._fields(each, place, depth + 1) for each in kept]
+        pair = typed_pair(value)
+        if pair is not None:
+            return [value[0], self._typed(pair, place)]
+        return [self._visit(item, name, place, depth + 1) for item in value]
+
+    def _foreign(self, value: Foreign, name: str | None, place: Place, depth: int) -> Any:
+        if as_message(value) is not None:
+            return self._message(value, place, depth)
+        if value.name in SECRET_CLASSES:
+            return Foreign(value.name, written(SECRET), value.code, value.rest)
+        if value.name.startswith("numpy"):
+            return value
+        return Foreign(value.name, self._visit(value.arg, name, place, depth + 1), value.code, value.rest)
+
+    def _message(self, value: Any, place: Place, depth: int) -> Any:
+        """Rewrite a message that stands alone."""
+        return self._fields(value if place.is_open else without_content(value), place, depth)
+
+    def _fields(self, value: Any, place: Place, depth: int) -> Any:
+        """Redact the fields of a message; its id stays one."""
+        message = as_message(value)
+        if message is None:  # a removal
+            return value
+        fields = self._mapping(message.fields, place, depth + 1, None)
+        if isinstance(message_id := message.fields.get("id"), str):
+            fields["id"] = safe_id(message_id, self.redact_id)
+        if message.kind == TOOL and isinstance(call := message.fields.get("tool_call_id"), str):
+            fields["tool_call_id"] = safe_id(call, self.redact_id)
+        if isinstance(value, Foreign):
+            if isinstance(value.arg, dict):
+                return Foreign(value.name, fields, value.code, value.rest)
+            return Foreign(value.name, self._visit(value.arg, None, place, depth + 1), value.code, value.rest)
+        if value is message.fields:
+            return fields
+        return {key: fields if item is message.fields else item for key, item in value.items()}
+
+    def _mapping(self, value: dict[Any, Any], place: Place, depth: int, name: str | None) -> dict[Any, Any]:
+        copy: dict[Any, Any] = {}
+        for key, item in value.items():
+            shown = self.texts.redact(key, thread=place.thread) if isinstance(key, str) else key
+            unique, number = shown, 1
+            while unique in copy:
+                number += 1
+                unique = f"{shown}#{number}"
+            copy[unique] = self._visit(item, key if isinstance(key, str) else name, place, depth + 1)
+        return copy
+
+    def _nested(self, value: bytes | Opaque, name: str | None, place: Place) -> Any:
+        data = value if isinstance(value, bytes) else value.data
+        if data and filetype.guess(data[:512]) is not None:
+            return written(BYTES).encode() if isinstance(value, bytes) else Opaque(written(BYTES).encode(), value.code)
+        try:
+            made = self.rewrite(None, data, Place(channel=name, thread=place.thread, is_open=place.is_open))
+        except ScanError:
+            made = self._opaque(data)
+        except Drop:
+            made = b""
+        assert isinstance(made, bytes), "of bytes"
+        return made if isinstance(value, bytes) else Opaque(made, value.code)
+
+    def _typed(self, pair: tuple[str, bytes], place: Place) -> bytes:
+        try:
+            made = self.rewrite(*pair, place)
+        except ScanError:
+            made = self._opaque(pair[1])
+        assert isinstance(made, bytes), "of bytes"
+        return made
+
+    def _opaque(self, data: bytes) -> bytes:
+        """Return bytes that nobody can take apart, unless there is something in them that must not stay."""
+        runs = READABLE.findall(data.decode("utf-8", "replace"))
+        return written(BYTES).encode() if any(self.texts.find(run) != ((), 0) for run in runs) else data
+
+    def _pickle(self, pickled: Pickled, place: Place) -> bytes:
+        """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
+        texts: dict[int, str] = {}
+        contents: dict[int, bytes] = {}
+        done: set[int] = set()
+        stack: list[tuple[Any, str | None]] = [(pickled.value, place.channel)]
+        while stack:
+            value, name = stack.pop()
+            if isinstance(value, (dict, list, Foreign)):
+                if id(value) in done:
+                    continue
+                done.add(id(value))
+            if isinstance(value, dict):
+                stack += [(key, None) for key in value]
+                stack += [(item, str(key) if isinstance(key, str) else name) for key, item in value.items()]
+            elif isinstance(value, list):
+                stack += [(item, name) for item in value]
+            elif isinstance(value, Foreign):
+                stack.append((value.arg, name))
+            elif isinstance(value, Literal):
+                self._at(value, self.texts.redact(str(value), name, thread=place.thread), texts, str(value))
+            elif isinstance(value, LiteralNumber) and (text := number_text(int(value))):
+                self._at(value, self.texts.redact(text, name, thread=place.thread), texts, text)
+            elif isinstance(value, LiteralBytes) and (made := self._nested(bytes(value), name, place)) != value:
+                if value.in_text:
+                    texts[value.at] = made.decode("latin-1")
+                else:
+                    contents[value.at] = made
+        return rewrite_pickle(pickled, texts, contents) if texts or contents else pickled.data
+
+    @staticmethod
+    def _at(value: Any, made: str, texts: dict[int, str], before: str) -> None:
+        if made != before:
+            texts[value.at] = made
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Return whether two decoded values are equal, in their types too."""
+    try:
+        return bool(left == right)
+    except RecursionError:
+        return False
