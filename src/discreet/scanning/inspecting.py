@@ -94,9 +94,7 @@ class Inspector:
         stack: list[tuple[Any, str | None]] = [(decoded.value, name)]
         while stack:
             value, called = stack.pop()
-            if isinstance(value, str):
-                self._text(value, called, seen)
-            elif isinstance(value, (dict, list, tuple, set, Foreign)):
+            if isinstance(value, (dict, list, tuple, set, Foreign)):
                 if id(value) not in done:
                     done.add(id(value))
                     if id(value) not in told:
@@ -104,15 +102,21 @@ class Inspector:
                         if (message := as_message(value)) is not None:
                             told.add(id(message.fields))
                     stack.extend(self._inside(value, called, seen))
-            elif isinstance(value, (bytes, Opaque)):
-                self._nested(bytes(value if isinstance(value, bytes) else value.data), called, seen)
-            elif isinstance(value, Sealed):
-                seen.kinds[ENCRYPTED] += 1
             elif isinstance(value, Pickled):
                 seen.kinds[RUNNABLE_PICKLES if value.would_run else PICKLES] += 1
                 stack.append((value.value, called))
-            elif isinstance(value, (int, float)) and not isinstance(value, bool) and (text := number_text(value)):
-                self._text(text, called, seen)
+            else:
+                self._leaf(value, called, seen)
+
+    def _leaf(self, value: Any, name: str | None, seen: Seen) -> None:
+        if isinstance(value, str):
+            self._text(value, name, seen)
+        elif isinstance(value, (bytes, Opaque)):
+            self._nested(bytes(value if isinstance(value, bytes) else value.data), name, seen)
+        elif isinstance(value, Sealed):
+            seen.kinds[ENCRYPTED] += 1
+        elif isinstance(value, (int, float)) and not isinstance(value, bool) and (text := number_text(value)):
+            self._text(text, name, seen)
 
     def _inside(self, value: Any, name: str | None, seen: Seen) -> Iterator[tuple[Any, str | None]]:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""

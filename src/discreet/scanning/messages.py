@@ -58,20 +58,26 @@ class Message(NamedTuple):
 def as_message(value: Any) -> Message | None:
     """Return a value as a message; None if it is none."""
     if isinstance(value, Foreign):
-        kind = _BY_CLASS.get(value.kind)
-        fields = value.arg
-        if isinstance(fields, list):  # of a pickle: what it is made with, then its state
-            states = [each for each in fields if isinstance(each, dict)]
-            fields = next((each["__dict__"] for each in states if isinstance(each.get("__dict__"), dict)), None)
-        return Message(kind, fields) if kind and isinstance(fields, dict) else None
+        return _of_object(value)
     if not isinstance(value, dict):
         return None
     if value.get("type") == "constructor" and isinstance(value.get("id"), list) and value["id"]:
         kind, fields = _BY_CLASS.get(str(value["id"][-1])), value.get("kwargs")
         return Message(kind, fields) if kind and isinstance(fields, dict) else None
     said = value.get("type", value.get("role"))
-    if not isinstance(said, str):
-        return None
+    return _of_dict(value, said) if isinstance(said, str) else None
+
+
+def _of_object(value: Foreign) -> Message | None:
+    kind = _BY_CLASS.get(value.kind)
+    fields = value.arg
+    if isinstance(fields, list):  # of a pickle: what it is made with, then its state
+        states = [each for each in fields if isinstance(each, dict)]
+        fields = next((each["__dict__"] for each in states if isinstance(each.get("__dict__"), dict)), None)
+    return Message(kind, fields) if kind and isinstance(fields, dict) else None
+
+
+def _of_dict(value: dict[str, Any], said: str) -> Message | None:
     if "content" in value and (kind := _BY_TYPE.get(said) or _BY_TYPE.get(str(value.get("role")))):
         return Message(kind, value)
     if isinstance(data := value.get("data"), dict) and "content" in data and (kind := _BY_TYPE.get(said)):

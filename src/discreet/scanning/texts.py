@@ -139,8 +139,8 @@ class Texts:
     def _in_windows(self, text: str) -> list[Finding]:
         found: list[Finding] = []
         for begin in range(0, len(text), WINDOW - OVERLAP):
-            for each in self._redactor.findings(text[begin : begin + WINDOW]):
-                found.append(Finding(each.type, each.start + begin, each.end + begin))
+            findings = self._redactor.findings(text[begin : begin + WINDOW])
+            found += [Finding(each.type, each.start + begin, each.end + begin) for each in findings]
         return merge(found)
 
 

@@ -14,7 +14,13 @@ from discreet.checkpoint.postgres.puts import Steps
 from discreet.checkpoint.postgres.statements import Statement
 from discreet.checkpoint.pruning import DELETE, Pruning, Row, moment
 
-_PRUNE_ROWS = f"""
+_FORGOTTEN = f"""
+kept_rows AS ({KEPT_ROWS}),
+forgotten AS (
+    DELETE FROM checkpoint_messages m WHERE m.thread_id = %(thread_id)s AND NOT {IS_KEPT}
+),"""  # noqa: S608  # constants
+
+_PRUNE = """
 WITH chosen AS (
     SELECT checkpoint_ns, checkpoint_id
     FROM unnest(%(spaces)s::text[], %(checkpoints)s::text[]) AS c(checkpoint_ns, checkpoint_id)
@@ -32,13 +38,10 @@ used AS (
     SELECT DISTINCT k.checkpoint_ns, v.key AS channel, v.value AS version
     FROM kept k CROSS JOIN LATERAL jsonb_each_text(k.checkpoint -> 'channel_versions') v
 ),
-kept_rows AS ({KEPT_ROWS}),
+{forgotten}
 gone AS (
     DELETE FROM checkpoints c USING chosen g
     WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = g.checkpoint_ns AND c.checkpoint_id = g.checkpoint_id
-),
-forgotten AS (
-    DELETE FROM checkpoint_messages m WHERE m.thread_id = %(thread_id)s AND NOT {IS_KEPT}
 ),
 unwritten AS (
     DELETE FROM checkpoint_writes w USING head h
@@ -57,7 +60,9 @@ UPDATE checkpoints c SET parent_checkpoint_id = NULL
 FROM kept k, chosen g
 WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id = k.checkpoint_id
     AND g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.parent_checkpoint_id
-"""  # noqa: S608  # constants
+"""
+_PRUNE_ROWS = _PRUNE.format(forgotten=_FORGOTTEN)
+_PRUNE_STOCK_ROWS = _PRUNE.format(forgotten="")
 """Delete the chosen checkpoints of a thread and all that nothing in it uses, whoever stored it.
 
 Writes of a run that is under way may come before their checkpoint: they are newer than whatever is stored.
@@ -108,14 +113,14 @@ def rows_to_prune(thread_id: str) -> Statement:
     return Statement(_READ_ROWS_TO_PRUNE, {"thread_id": thread_id}, returns=True)
 
 
-def prune_rows(thread_id: str, gone: Sequence[Row]) -> Statement:
-    """Delete these checkpoints, and what nothing in the thread uses then."""
+def prune_rows(thread_id: str, gone: Sequence[Row], *, stock: bool = False) -> Statement:
+    """Delete these checkpoints, and what nothing in the thread uses then. `stock` tables have no rows of messages."""
     params = {
         "thread_id": thread_id,
         "spaces": [item.place.ns for item in gone],
         "checkpoints": [item.place.checkpoint_id for item in gone],
     }
-    return Statement(_PRUNE_ROWS, params)
+    return Statement(_PRUNE_STOCK_ROWS if stock else _PRUNE_ROWS, params)
 
 
 def row_of(found: Mapping[str, Any]) -> Row:

@@ -1,4 +1,4 @@
-"""Make a page of a scan's report: one file that needs nothing else, with no script, to be sent, printed and kept."""
+"""Make a page of a scan's report: one file that needs nothing else and has no script, to be sent, printed and kept."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+from rich.filesize import decimal
 
 from discreet.scanning.messages import RUNNABLE_PICKLES
-from discreet.scanning.page import charts, figures
+from discreet.scanning.page.charts import bar, plot, stacks
+from discreet.scanning.page.figures import by_type, counted, errors_of, found_in, moment, name_of, printable, share
+from discreet.scanning.page.figures import statement as statement_of
 from discreet.scanning.report import ScanReport
 
 __all__ = ["render"]
@@ -18,22 +21,18 @@ __all__ = ["render"]
 
 def render(report: ScanReport) -> str:
     """Return the page, as HTML in UTF-8."""
-    usage = report.usage
-    values = figures.by_type(report)
-    kept = [] if usage is None else [usage.bytes - usage.prunable_bytes, usage.prunable_bytes]
+    values = by_type(report)
+    series, bars = stacks(values)
     return _template().render(
         report=report,
-        statement=figures.statement(report),
+        usage=report.usage,
+        statement=statement_of(report),
         by_type=values,
-        stacks=charts.stacks(values),
-        kinds=charts.bars(report.kinds),
-        in_ids=figures.by_type(report, lambda table: table.in_ids),
-        errors=figures.errors_of(report),
-        usage=usage,
-        plot=None if usage is None else charts.plot(usage.growth),
-        kept=charts.bar(kept, sum(kept) or 1),
-        largest={} if usage is None else charts.bars({each.thread: each.bytes for each in usage.largest}),
-        runnable=RUNNABLE_PICKLES,
+        series=series,
+        bars=bars,
+        in_ids=by_type(report, lambda table: table.in_ids),
+        errors=errors_of(report),
+        plot=plot(report.usage.growth) if report.usage else None,
     )
 
 
@@ -42,14 +41,12 @@ def _template() -> Template:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
-        finalize=_shown,
+        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= figures.FILTERS
+    filters: dict[str, Any] = {"moment": moment, "size": decimal, "number": "{:,}".format, "counted": counted}
+    environment.filters |= filters | {"share": share, "name_of": name_of, "found_in": found_in}
+    environment.globals |= {"bar": bar, "runnable": RUNNABLE_PICKLES}
     return environment.get_template("scan.html")
-
-
-def _shown(value: Any) -> Any:
-    return figures.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
 
-from rich.filesize import decimal
-
-from discreet.scanning.report import ErrorLine, ScanReport, TableReport
-
-MOST_ROWS: Final = 5
-"""Digests that a line of unreadable values names."""
+from discreet.scanning.report import ScanReport, TableReport
 
 
 def printable(text: str) -> str:
-    """Return `text` without what moves a terminal's cursor or turns the direction of a line: names are a foreign database's."""
+    """Return `text` without what moves a cursor or turns the direction of a line: names are a foreign database's."""
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
@@ -36,11 +30,11 @@ def moment(when: datetime | None) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Return what part of a whole something is; what is not nothing is never said to be none of it, nor all."""
-    percent = 100 * part / whole if whole else 0.0
-    if 0 < percent < 1:
+    """Return which part of a whole something is. What is not nothing is never said to be none of it, nor to be all."""
+    percent = part / whole if whole else 0.0
+    if 0 < percent < 0.01:  # noqa: PLR2004 - one percent
         return "< 1 %"
-    return "> 99 %" if 99 < percent < 100 else f"{percent:.0f} %"  # noqa: PLR2004 - percent
+    return "> 99 %" if 0.99 < percent < 1 else f"{percent:.0%}".replace("%", " %")  # noqa: PLR2004 - as above
 
 
 def name_of(table: TableReport) -> str:
@@ -64,37 +58,20 @@ def by_type(report: ScanReport, of: Callable[[TableReport], Mapping[str, int]] =
     return {name: dict(counts.most_common()) for name, counts in ordered}
 
 
-def values_in(report: ScanReport) -> int:
-    """Return how many sensitive values there are."""
-    return sum(found_in(table).total() for table in report.tables)
-
-
 def statement(report: ScanReport) -> str:
     """Return the result in one sentence."""
-    tables, values = len(report.tables), values_in(report)
+    tables = len(report.tables)
+    found = [values for table in report.tables if (values := found_in(table).total())]
     if not tables:
         return "No table was scanned"
-    if not values:
+    if not found:
         return f"No sensitive value in {counted(tables, 'table')}"
-    affected = sum(1 for table in report.tables if found_in(table))
-    return f"{counted(values, 'sensitive value')} in {affected:,} of {counted(tables, 'table')}"
+    return f"{counted(sum(found), 'sensitive value')} in {len(found):,} of {counted(tables, 'table')}"
 
 
-def errors_of(report: ScanReport) -> list[tuple[str, str, int, list[str]]]:
-    """Return the errors of a column that are alike as one: where, why, how many, and the digests of the first rows."""
-    alike: dict[tuple[str, str], list[ErrorLine]] = {}
+def errors_of(report: ScanReport) -> dict[tuple[str, str], list[str]]:
+    """Return the digests of rows that can't be read, by where the value is and why: those alike are one."""
+    alike: dict[tuple[str, str], list[str]] = {}
     for error in report.errors:
-        alike.setdefault((f"{error.table}, {error.column}", error.reason), []).append(error)
-    return [(*key, len(lines), [line.row for line in lines[:MOST_ROWS]]) for key, lines in alike.items()]
-
-
-FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "moment": moment,
-    "size": decimal,
-    "number": "{:,}".format,
-    "counted": counted,
-    "share": share,
-    "name_of": name_of,
-    "found_in": found_in,
-}
-"""Of the template."""
+        alike.setdefault((f"{error.table}, {error.column}", error.reason), []).append(error.row)
+    return alike

@@ -20,20 +20,9 @@ class ChangeLog:
     """A file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
-        """Write below what `path` has already; it is for its owner alone.
-
-        Raises:
-            ScanError: It can't be written.
-        """
+        """Write below what `path` has already. It is made with the first change, for its owner alone."""
         self._path = path
-        try:
-            self._file: IO[str] = open(  # noqa: SIM115, PTH123 - closed by `close`; with a mode
-                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
-            )
-        except OSError as error:
-            raise ScanError(
-                f"The log {path} can't be written ({type(error).__name__}). Name another with --log."
-            ) from None
+        self._file: IO[str] | None = None
 
     def changed(
         self, table: Table, key: Key, column: str, before: str | bytes | None, after: str | bytes | None
@@ -47,12 +36,14 @@ class ChangeLog:
 
     def flush(self) -> None:
         """Have what was noted in the file. Call it before the changes take effect."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def _write(self, what: str, table: Table, key: Key, **more: str | None) -> None:
         line = {
@@ -63,9 +54,14 @@ class ChangeLog:
             **more,
         }
         try:
+            if self._file is None:
+                opened = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                self._file = open(opened, "a", encoding="utf-8")  # noqa: SIM115, PTH123 - `close` closes it; of a descriptor
             print(json.dumps(line), file=self._file)
         except OSError as error:
-            raise ScanError(f"The log {self._path} can't be written ({type(error).__name__}).") from None
+            raise ScanError(
+                f"The log {self._path} can't be written ({type(error).__name__}). Name another with --log. The rows are as they were."
+            ) from None
 
 
 def _digest(value: str | bytes | None) -> str | None:

@@ -41,10 +41,10 @@ def what_stays(items: Sequence[Any], *, is_open: bool, is_over: bool, told_tools
         if last and is_open:
             kept += items[begin:end]
             continue
-        asked = begin if begin < end and isinstance(turn[0], HumanMessage) else None
+        asked = turn[0] if isinstance(turn[0], HumanMessage) else None
         if asked is not None:
-            kept.append(_bare(items[asked], USER, _text(turn[0]), turn[0].id))
-        since = [message for message in turn[asked is not None :] if isinstance(message, BaseMessage)]
+            kept.append(_bare(items[begin], USER, _text(asked), asked.id))
+        since = [message for message in turn if message is not None and message is not asked]
         over = not last or is_over or bool(since and is_answer(since[-1]))
         answers = turn_answers(since, told_tools=told_tools) if over else [m for m in since if is_answer(m)]
         model = next((items[n] for n in range(begin, end) if isinstance(messages[n], AIMessage)), None)
@@ -61,7 +61,7 @@ def without_content(item: Any) -> Any:
     if message.kind in (USER, MODEL):
         made = _message(item)
         return _bare(item, message.kind, _text(made) if made is not None else "", message.fields.get("id"))
-    fields = {
+    fields: dict[str, Any] = {
         name: message.fields[name]
         for name in ("type", "role", "id", "tool_call_id", "name", "status")
         if name in message.fields

@@ -50,14 +50,18 @@ class ScrubReport(Part):
     open_threads: int
     """In the middle of a turn: their calls and results stay, with placeholders."""
     tables: list[TableChanges]
+    pruned: int = 0
+    """Checkpoints that are no thread's newest state and went, or would."""
+    unpruned_threads: int = 0
+    """With a `DeltaChannel`: nothing of them was pruned."""
     advice: list[Advice] = Field(default_factory=list)
     left: ScanReport | None = None
     """What a scan afterwards found."""
 
     @property
     def changed(self) -> int:
-        """Rows that were rewritten or deleted."""
-        return sum(table.changed + table.deleted for table in self.tables)
+        """Rows that were rewritten or deleted, and checkpoints that were pruned."""
+        return self.pruned + sum(table.changed + table.deleted for table in self.tables)
 
     @property
     def is_clean(self) -> bool:

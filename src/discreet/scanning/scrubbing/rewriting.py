@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -160,26 +160,25 @@ class Rewriter:
     def _visit(self, value: Any, name: str | None, place: Place, depth: int) -> Any:
         if depth > MAX_DEPTH:
             return written(UNKNOWN)
-        if isinstance(value, str):
-            return self.texts.redact(value, name, thread=place.thread)
-        if isinstance(value, bool) or value is None:
-            return value
-        if isinstance(value, (int, float)):
-            text = number_text(value)
-            return (
-                value
-                if text is None or not self.texts.find(text, name).types
-                else self.texts.redact(text, name, thread=place.thread)
-            )
-        if isinstance(value, (bytes, Opaque)):
-            return self._nested(value, name, place)
-        if isinstance(value, Foreign):
-            return self._foreign(value, name, place, depth)
+        if value is None or isinstance(value, (bool, str, int, float, bytes, Opaque)):
+            return self._leaf(value, name, place)
         if as_message(value) is not None:
             return self._message(value, place, depth)
+        if isinstance(value, Foreign):
+            return self._foreign(value, name, place, depth)
         if isinstance(value, dict):
             return self._mapping(value, place, depth, name)
         return self._list(value, name, place, depth)
+
+    def _leaf(self, value: Any, name: str | None, place: Place) -> Any:
+        if isinstance(value, str):
+            return self.texts.redact(value, name, thread=place.thread)
+        if isinstance(value, (bytes, Opaque)):
+            return self._nested(value, name, place)
+        text = None if value is None or isinstance(value, bool) else number_text(value)
+        if text is None or not self.texts.find(text, name).types:
+            return value
+        return self.texts.redact(text, name, thread=place.thread)
 
     def _list(self, value: list[Any], name: str | None, place: Place, depth: int) -> list[Any]:
         if is_conversation(value):
@@ -192,8 +191,6 @@ class Rewriter:
         return [self._visit(item, name, place, depth + 1) for item in value]
 
     def _foreign(self, value: Foreign, name: str | None, place: Place, depth: int) -> Any:
-        if as_message(value) is not None:
-            return self._message(value, place, depth)
         if value.name in SECRET_CLASSES:
             return Foreign(value.name, written(SECRET), value.code, value.rest)
         if value.name.startswith("numpy"):
@@ -263,36 +260,34 @@ class Rewriter:
         """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
         texts: dict[int, str] = {}
         contents: dict[int, bytes] = {}
-        done: set[int] = set()
-        stack: list[tuple[Any, str | None]] = [(pickled.value, place.channel)]
-        while stack:
-            value, name = stack.pop()
-            if isinstance(value, (dict, list, Foreign)):
-                if id(value) in done:
-                    continue
-                done.add(id(value))
+        for value, name in _literals(pickled.value, place.channel):
+            if isinstance(value, LiteralBytes):
+                made = self._nested(bytes(value), name, place)
+                if made != value:
+                    into: dict[int, Any] = texts if value.in_text else contents
+                    into[value.at] = made.decode("latin-1") if value.in_text else made
+                continue
+            before = number_text(int(value)) if isinstance(value, LiteralNumber) else str(value)
+            if before is not None and (text := self.texts.redact(before, name, thread=place.thread)) != before:
+                texts[value.at] = text
+        return rewrite_pickle(pickled, texts, contents) if texts or contents else pickled.data
+
+
+def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None]]:
+    """Yield the texts, numbers and bytes of a pickle, each with the name that it stands under."""
+    done: set[int] = set()
+    stack: list[tuple[Any, str | None]] = [(value, name)]
+    while stack:
+        value, name = stack.pop()
+        if isinstance(value, (Literal, LiteralNumber, LiteralBytes)):
+            yield value, name
+        elif isinstance(value, (dict, list, Foreign)) and id(value) not in done:
+            done.add(id(value))
             if isinstance(value, dict):
                 stack += [(key, None) for key in value]
                 stack += [(item, str(key) if isinstance(key, str) else name) for key, item in value.items()]
-            elif isinstance(value, list):
-                stack += [(item, name) for item in value]
-            elif isinstance(value, Foreign):
-                stack.append((value.arg, name))
-            elif isinstance(value, Literal):
-                self._at(value, self.texts.redact(str(value), name, thread=place.thread), texts, str(value))
-            elif isinstance(value, LiteralNumber) and (text := number_text(int(value))):
-                self._at(value, self.texts.redact(text, name, thread=place.thread), texts, text)
-            elif isinstance(value, LiteralBytes) and (made := self._nested(bytes(value), name, place)) != value:
-                if value.in_text:
-                    texts[value.at] = made.decode("latin-1")
-                else:
-                    contents[value.at] = made
-        return rewrite_pickle(pickled, texts, contents) if texts or contents else pickled.data
-
-    @staticmethod
-    def _at(value: Any, made: str, texts: dict[int, str], before: str) -> None:
-        if made != before:
-            texts[value.at] = made
+            else:
+                stack += [(item, name) for item in (value if isinstance(value, list) else [value.arg])]
 
 
 def _same(left: Any, right: Any) -> bool:

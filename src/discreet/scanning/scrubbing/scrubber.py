@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
@@ -24,10 +24,13 @@ from discreet.scanning.progress import ProgressFile
 from discreet.scanning.scanner import Told
 from discreet.scanning.scrubbing.change_log import ChangeLog
 from discreet.scanning.scrubbing.heads import Heads, find_heads
+from discreet.scanning.scrubbing.pruning import prune_thread
 from discreet.scanning.scrubbing.report import ScrubReport, TableChanges
 from discreet.scanning.scrubbing.rewriting import Drop, Place, Rewriter
 from discreet.scanning.texts import Texts
 from discreet.scanning.values import decode_typed
+
+R = TypeVar("R")
 
 TRIES: Final = 6
 """Of a batch that waits for a lock: two seconds each, with pauses."""
@@ -43,12 +46,13 @@ _EMPTY_TYPE: Final = "empty"
 class ScrubOptions:
     """What is scrubbed, and how."""
 
-    dry_run: bool = False
     every: bool = False
     """Whether tables are scrubbed that seem to have nothing to do with agents."""
     only: tuple[str, ...] = ()
     policy: CheckpointPolicy | None = None
     """Which channels are stored. None: all, redacted."""
+    prune: bool = False
+    """Whether of each thread the newest state alone is kept."""
 
 
 @dataclass
@@ -73,18 +77,20 @@ class Scrubber:
         redactor: Redactor,
         *,
         options: ScrubOptions = ScrubOptions(),
+        dry_run: bool = False,
         log: ChangeLog | None = None,
         told: Told | None = None,
     ) -> None:
-        """Scrub `database`, which was opened for writing and whose owner closes it."""
+        """Scrub `database`, which was opened for writing and whose owner closes it; a `dry_run` reads only."""
         self._database = database
         self._redactor = redactor
         self._options = options
+        self._dry_run = dry_run
         self._log = log
         self._told = told or (lambda *_: None)
         self._rewriter = Rewriter(Texts(redactor), options.policy, redactor.redact)
         self._counts: dict[str, TableChanges] = {}
-        self._threads = self._open = self._total = 0
+        self._threads = self._open = self._total = self._pruned = self._unpruned = 0
 
     def scrub(self, *, folder: Path | None = None, resume: bool = False) -> ScrubReport:
         """Scrub it, or say what that would change. With a `folder` it is remembered there how far it is.
@@ -115,18 +121,20 @@ class Scrubber:
             progress.done()
         return ScrubReport(
             database=self._database.name,
-            dry_run=self._options.dry_run,
+            dry_run=self._dry_run,
             started_at=started,
             finished_at=datetime.now(UTC),
             threads=self._threads,
             open_threads=self._open,
             tables=list(self._counts.values()),
+            pruned=self._pruned,
+            unpruned_threads=self._unpruned,
         )
 
     def _family(self, family: _Family, done: dict[str, list[str]], save: Callable[[], None]) -> None:
         """Scrub the threads of a saver, one after the other."""
         name = family.checkpoints.label
-        for thread_id in _threads(self._database, family, (done.get(name) or [None])[0]):
+        for thread_id in _threads(self._database, family, done[name][0] if name in done else None):
             self._thread(family, thread_id)
             done[name] = [thread_id]
             save()
@@ -142,8 +150,17 @@ class Scrubber:
             heads = Heads(is_open=True, is_delta=True)
         self._threads += 1
         self._open += heads.is_open
+        if self._options.prune:
+            self._prune(family, thread_id)
         for table in (*family.others, family.checkpoints):
             self._pages(table, heads, redactor, thread_id)
+
+    def _prune(self, family: _Family, thread_id: str) -> None:
+        if not isinstance(self._database, PostgresDatabase):
+            raise ScanError("--prune is for PostgreSQL. Nothing was changed.")
+        pruned = self._again(prune_thread, self._database, family.checkpoints, thread_id, dry_run=self._dry_run)
+        self._unpruned += pruned is None
+        self._pruned += pruned or 0
 
     def _pages(self, table: Table, heads: Heads, redactor: ThreadRedactor, thread_id: str) -> None:
         names = [column.name for column in table.key]
@@ -184,21 +201,26 @@ class Scrubber:
             elif changed := self._changes(table, row, at, counts):
                 changes.append((row, changed))
         self._told(table.label, sum(each.rows for each in self._counts.values()), self._total)
-        for row, changed in changes:
+        for _, changed in changes:
             counts.bytes_before += sum(_size(before) for before, _ in changed.values())
             counts.bytes_after += sum(_size(made) for _, made in changed.values())
         counts.bytes_before += sum(_size(value) for row in gone for value in row.values.values())
-        if self._options.dry_run:
+        if self._dry_run:
             counts.changed += len(changes)
             counts.deleted += len(gone)
         elif changes or gone:
-            again = Retrying(
-                retry=retry_if_exception_type(LockTimeoutError),
-                stop=stop_after_attempt(TRIES),
-                wait=wait_random_exponential(max=5),
-                reraise=True,
-            )
-            again(self._write, table, changes, gone, counts)
+            self._again(self._write, table, changes, gone, counts)
+
+    @staticmethod
+    def _again(work: Callable[..., R], *args: Any, **options: Any) -> R:
+        """Do `work`, and again if a lock was not to be had in time."""
+        again = Retrying(
+            retry=retry_if_exception_type(LockTimeoutError),
+            stop=stop_after_attempt(TRIES),
+            wait=wait_random_exponential(max=5),
+            reraise=True,
+        )
+        return again(work, *args, **options)
 
     def _write(self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges) -> None:
         changed = 0
@@ -211,10 +233,9 @@ class Scrubber:
                     if self._log:
                         self._log.changed(table, row.key, column, before, after)
             deleted = self._database.delete(table, [row.key for row in gone])
-            for row in gone if self._log else ():
-                assert self._log is not None, "there is a log"
-                self._log.deleted(table, row.key)
             if self._log:
+                for row in gone:
+                    self._log.deleted(table, row.key)
                 self._log.flush()
         counts.changed += changed
         counts.changed_meanwhile += len(changes) - changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -42,19 +43,12 @@ def decode_typed(kind: str | None, data: bytes) -> Decoded:
     _check_size(data, MAX_PICKLE_BYTES if kind == "pickle" else MAX_VALUE_BYTES)
     if "+" in kind:  # LangGraph's EncryptedSerializer names the cipher there
         return Decoded("sealed", Sealed(data))
-    match kind:
-        case "null" | "empty":
-            return Decoded("null", None)
-        case "msgpack":
-            return Decoded("msgpack", unpack(data))
-        case "json":
-            return Decoded("json", _json(data))
-        case "pickle":
-            return Decoded("pickle", read_pickle(data))
-        case "bytes" | "bytearray":
-            return _of_bytes(data)
-        case _:
-            return decode(data)
+    if kind in ("null", "empty"):
+        return Decoded("null", None)
+    if kind in _READERS:
+        form, read = _READERS[kind]
+        return Decoded(form, read(data))
+    return _of_bytes(data) if kind in ("bytes", "bytearray") else decode(data)
 
 
 def decode(data: bytes | str) -> Decoded:
@@ -127,5 +121,11 @@ def _json(data: bytes | str) -> Any:
     except ValueError:  # UnicodeDecodeError is one
         raise ScanError("no whole JSON") from None
 
+
+_READERS: Final[Mapping[str, tuple[Form, Callable[[bytes], Any]]]] = {
+    "msgpack": ("msgpack", unpack),
+    "json": ("json", _json),
+    "pickle": ("pickle", read_pickle),
+}
 
 __all__ = ["MAX_VALUE_BYTES", "Decoded", "Form", "Pickled", "decode", "decode_typed", "encode"]

@@ -231,10 +231,10 @@ def _bytes_of(called: Foreign, args: Any) -> LiteralBytes | None:
     if called.name != "_codecs.encode" or not isinstance(args, list) or not isinstance(args[0], Literal):
         return None
     try:
-        made = _located(LiteralBytes(args[0].encode("latin-1")), args[0].at)
+        made = LiteralBytes(args[0].encode("latin-1"))
     except UnicodeEncodeError:
         return None
-    made.in_text = True
+    made.at, made.in_text = args[0].at, True
     return made
 
 

@@ -1,0 +1,94 @@
+"""Print the report of a scan as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from discreet.scanning.page.figures import by_type, found_in, moment, name_of, printable, share, statement
+from discreet.scanning.report import ScanReport, Usage
+
+MOST_LINES = 100
+"""Of a table; a database can have hundreds of tables, and a type can be in all of them."""
+LEAST_WIDTH = 12
+"""Of names, however large the figures are."""
+
+
+def print_report(report: ScanReport) -> None:
+    """Print what was found, and what to do next."""
+    console = Console(highlight=False)
+    for table in _tables(report):
+        console.print(table)
+        console.print()
+    if report.not_scanned:
+        print(f"Not scanned, see --all-tables: {len(report.not_scanned):,} tables of which nothing is known.")
+    if report.sample < 1:
+        print(f"This is a sample: {share(report.sample, 1)} of the threads.")
+    in_ids = sum(report.in_ids.values())
+    if in_ids:
+        print(f"{in_ids:,} of the values are in ids and can't be rewritten.")
+    print(f"{statement(report)} of {printable(report.database)}.")
+    takes_out = bool(report.types)
+    print(
+        "Next: discreet scrub takes the values out."
+        if takes_out
+        else "There is nothing for discreet scrub to take out."
+    )
+
+
+def _tables(report: ScanReport) -> Iterator[Table]:
+    """Yield those that have something to say."""
+    yield _table(
+        ("what sits there", "table"),
+        ("rows", "on disk", "values", "unreadable"),
+        (
+            (each.label, name_of(each), each.rows, decimal(each.bytes), found_in(each).total(), each.unreadable)
+            for each in report.tables
+        ),
+    )  # fmt: skip
+    counts = {(name_of(table), name): count for table in report.tables for name, count in table.types.items()}
+    types = by_type(report, lambda table: {name: count.values for name, count in table.types.items()})
+    if types:
+        lines = (
+            (name if number == 0 else "", place, values, counts[place, name].rows, counts[place, name].threads)
+            for name, places in types.items()
+            for number, (place, values) in enumerate(places.items())
+        )
+        yield _table(("type", "table"), ("values", "rows", "threads"), lines)
+    if report.kinds:
+        yield _table(("kind",), ("how many",), report.kinds.items())
+    if report.usage is not None:
+        yield _table(("usage",), ("",), _usage(report.usage))
+
+
+def _usage(usage: Usage) -> Iterator[tuple[str, str]]:
+    yield "threads", f"{usage.threads:,}"
+    yield "checkpoints", f"{usage.checkpoints:,}"
+    yield "bytes", decimal(usage.bytes)
+    yield "prunable", f"{decimal(usage.prunable_bytes)}, {share(usage.prunable_bytes, usage.bytes)}"
+    yield "in the middle of a turn", f"{usage.open_threads:,}"
+    yield "oldest", moment(usage.oldest)
+    yield "newest", moment(usage.newest)
+    for thread in usage.largest[:3]:
+        yield f"large: {thread.thread}", f"{decimal(thread.bytes)}, {thread.checkpoints:,} checkpoints"
+
+
+def _table(words: Iterable[str], figures: Iterable[str], lines: Iterable[Iterable[str | int]]) -> Table:
+    """Return a table whose first columns are words. Names are a foreign database's: they are no markup."""
+    table = Table(box=None, pad_edge=False)
+    for name in words:
+        table.add_column(name, overflow="fold", min_width=LEAST_WIDTH)
+    for name in figures:
+        table.add_column(name, justify="right", overflow="fold")
+    rest = iter(lines)
+    for line in islice(rest, MOST_LINES):
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else printable(cell)) for cell in line))
+    more = sum(1 for _ in rest)
+    if more:
+        table.add_row(f"… and {more:,} more")
+    return table

@@ -1,0 +1,29 @@
+"""Say what takes the old rows out of the files: the database keeps them until then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from psycopg import sql
+
+from discreet.driver_errors import storage_errors
+from discreet.scanning.databases.postgres import PostgresDatabase
+from discreet.scanning.databases.sqlite import SqliteDatabase
+from discreet.scanning.scrubbing.report import Advice
+
+
+def advice(database: PostgresDatabase | SqliteDatabase, changed: Collection[str]) -> list[Advice]:
+    """Return a statement for each of the tables `changed`, by their labels, with what the table takes now."""
+    tables = [table for table in database.catalog(every=True).tables if table.label in changed]
+    if isinstance(database, SqliteDatabase):
+        return [Advice(statement="VACUUM", bytes=sum(table.bytes for table in tables))] if tables else []
+    with storage_errors():
+        return [
+            Advice(
+                statement=sql.SQL("VACUUM (FULL, ANALYZE) {}")
+                .format(sql.Identifier(table.schema, table.name))
+                .as_string(database.connection),
+                bytes=table.bytes,
+            )
+            for table in tables
+        ]
