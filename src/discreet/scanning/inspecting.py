@@ -11,6 +11,7 @@ from typing import Any, Final
 import filetype
 
 from discreet.errors import ScanError
+from discreet.redaction.placeholders import SECRET, written
 from discreet.scanning.messages import ENCRYPTED, MEDIA, PICKLES, RUNNABLE_PICKLES, as_message, kinds_of
 from discreet.scanning.texts import Texts, number_text
 from discreet.scanning.values import Decoded, Foreign, Opaque, Pickled, Sealed, decode, decode_typed
@@ -30,6 +31,8 @@ READABLE: Final = re.compile(r"[^\x00-\x1f\x7f\ufffd]{12,}")
 SECRET_CLASSES: Final = frozenset(
     {"pydantic.SecretStr", "pydantic.types.SecretStr", "pydantic.SecretBytes", "pydantic.types.SecretBytes"}
 )
+UNSEARCHED: Final = ("uuid.UUID", "datetime.", "zoneinfo.")
+"""Objects of ids and times: what they are made of is nobody's, however it reads."""
 _LEAST_NAME: Final = 5
 
 
@@ -44,11 +47,6 @@ class Seen:
     errors: list[str] = field(default_factory=list)
     """Why something in it can't be read."""
 
-    def add(self, other: Seen) -> None:
-        """Take in what was in another value."""
-        self.types.update(other.types)
-        self.kinds.update(other.kinds)
-        self.errors += other.errors
 
 
 class Inspector:
@@ -121,10 +119,10 @@ class Inspector:
     def _inside(self, value: Any, name: str | None, seen: Seen) -> Iterator[tuple[Any, str | None]]:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""
         if isinstance(value, Foreign):
-            if value.name in SECRET_CLASSES and isinstance(value.arg, str) and value.arg:
-                seen.types["SECRET"] += 1
+            if value.name in SECRET_CLASSES and isinstance(value.arg, str):
+                seen.types[SECRET] += bool(value.arg) and value.arg != written(SECRET)
                 return
-            if value.name.startswith("numpy") and isinstance(value.arg, list):
+            if value.name.startswith(UNSEARCHED):
                 return
             yield value.arg, name
             return

@@ -72,9 +72,9 @@ KNOWN: Final = (
     ),
     Profile(
         label="sealed turns",
-        needs=frozenset({"thread_id", "payload"}),
+        needs=frozenset({"thread_id", "ended", "sealed"}),
         thread="thread_id",
-        engine=frozenset({"payload"}),
+        engine=frozenset({"ended", "head", "sealed"}),
     ),
     Profile(label="store", needs=frozenset({"prefix", "key", "value"})),
     Profile(label="vectors of the store", needs=frozenset({"prefix", "key", "field_name", "embedding"})),

@@ -56,6 +56,10 @@ ID_NAMES: Final = frozenset(
 )
 """Where engines and providers put ids of their own making, which a redactor may take for secrets."""
 
+HASH_NAMES: Final = frozenset({"hash", "md5", "sha1", "sha256", "checksum", "digest", "etag", "fingerprint"})
+"""Where hashes are, such as mem0 keeps of each memory."""
+_HASH: Final = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
+
 _PATH_OF_IDS: Final = re.compile(rf"(?:[\w-]{{1,64}}:(?:{ENGINE_ID.pattern})\|?)+", re.IGNORECASE)
 """A namespace of LangGraph's: names of nodes with the ids of their tasks."""
 
@@ -145,12 +149,13 @@ class Texts:
 
 
 def is_id(text: str, name: str | None) -> bool:
-    """Return whether `text` is an id that an engine or a provider has made, where such ids are."""
+    """Return whether `text` is an id or a hash that an engine or a provider has made, where such are."""
     if ENGINE_ID.fullmatch(text):
         return True
-    if name is None or name.rpartition(".")[2] not in ID_NAMES:
-        return False
-    return bool(MADE_ID.fullmatch(text) or _PATH_OF_IDS.fullmatch(text))
+    called = "" if name is None else name.rpartition(".")[2]
+    if called in HASH_NAMES:
+        return bool(_HASH.fullmatch(text))
+    return called in ID_NAMES and bool(MADE_ID.fullmatch(text) or _PATH_OF_IDS.fullmatch(text))
 
 
 def number_text(value: float) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from rich.filesize import decimal
 
 from discreet.scanning.messages import RUNNABLE_PICKLES
@@ -47,6 +47,11 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {"moment": moment, "size": decimal, "number": "{:,}".format, "counted": counted}
-    environment.filters |= filters | {"share": share, "name_of": name_of, "found_in": found_in}
+    environment.filters |= filters | {"share": share, "name_of": name_of, "found_in": found_in, "foldable": _foldable}
     environment.globals |= {"bar": bar, "runnable": RUNNABLE_PICKLES}
     return environment.get_template("scan.html")
+
+
+def _foldable(text: str) -> Markup:
+    """Return `text` so that a number too long for its line is broken between thousands."""
+    return escape(text).replace(",", Markup(",<wbr>"))

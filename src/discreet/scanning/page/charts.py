@@ -56,20 +56,13 @@ def stacks(rows: Mapping[str, Mapping[str, int]]) -> tuple[list[str], dict[str, 
     return [*named, f"{others:,} other tables"] if others else named, bars
 
 
-class Mark(NamedTuple):
-    """A place on an axis."""
-
-    at: float
-    text: str
-    is_minor: bool = False
-
-
 class Plot(NamedTuple):
     """Mean size of threads against their length, both by powers of ten."""
 
     points: list[tuple[float, float, GrowthStep]]
-    across: list[Mark]
-    up: list[Mark]
+    across: list[tuple[float, str, bool]]
+    """Place, text, and whether a phone has no room for it."""
+    up: list[tuple[float, str]]
     proportional: float
     """How high a line ends that begins at the first point and grows as the length does."""
 
@@ -93,7 +86,7 @@ def plot(steps: Sequence[GrowthStep]) -> Plot | None:
     is_full = len(known) > MOST_LABELS
     return Plot(
         points=[(x(step), y(step.mean_bytes), step) for step in known],
-        across=[Mark(x(each), f"{each.checkpoints:,}", is_full and log10(each.checkpoints) % 1 != 0) for each in known],
-        up=[Mark(y(10**power), decimal(10**power, precision=0)) for power in range(low, high + 1)],
+        across=[(x(each), f"{each.checkpoints:,}", is_full and log10(each.checkpoints) % 1 != 0) for each in known],
+        up=[(y(10**power), decimal(10**power, precision=0)) for power in range(low, high + 1)],
         proportional=y(first.mean_bytes * times),
     )

@@ -17,7 +17,7 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.errors import ScanError
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, written
 from discreet.redaction.threads import ThreadRedactor
-from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES, typed_pair
+from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES, UNSEARCHED, typed_pair
 from discreet.scanning.messages import TOOL, as_message
 from discreet.scanning.scrubbing.conversations import is_conversation, what_stays, without_content
 from discreet.scanning.scrubbing.heads import engine_value
@@ -38,6 +38,18 @@ ENGINE_METADATA: Final = frozenset(
     {"source", "step", "parents", "run_id", "counters_since_delta_snapshot", "delta_writes_versioned"}
 )
 """Of a checkpoint's metadata, what its engine needs."""
+
+
+NEUTRAL: Final = {
+    "ipaddress.IPv4Address": "0.0.0.0",  # noqa: S104 - nobody's address, and nothing is bound to it
+    "ipaddress.IPv4Interface": "0.0.0.0/0",
+    "ipaddress.IPv4Network": "0.0.0.0/0",
+    "ipaddress.IPv6Address": "::",
+    "ipaddress.IPv6Interface": "::/0",
+    "ipaddress.IPv6Network": "::/0",
+    "decimal.Decimal": "0",
+}
+"""Objects that can't be made of a placeholder: what they are made of instead, so that they stay what they are."""
 
 
 class Drop(Exception):  # noqa: N818 - no error: says that nothing of a value stays
@@ -193,9 +205,12 @@ class Rewriter:
     def _foreign(self, value: Foreign, name: str | None, place: Place, depth: int) -> Any:
         if value.name in SECRET_CLASSES:
             return Foreign(value.name, written(SECRET), value.code, value.rest)
-        if value.name.startswith("numpy"):
+        if value.name.startswith(UNSEARCHED):
             return value
-        return Foreign(value.name, self._visit(value.arg, name, place, depth + 1), value.code, value.rest)
+        arg = self._visit(value.arg, name, place, depth + 1)
+        if value.name in NEUTRAL and arg != value.arg:
+            arg = NEUTRAL[value.name]
+        return Foreign(value.name, arg, value.code, value.rest)
 
     def _message(self, value: Any, place: Place, depth: int) -> Any:
         """Rewrite a message that stands alone."""
