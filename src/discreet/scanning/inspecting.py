@@ -14,7 +14,17 @@ from discreet.errors import ScanError
 from discreet.redaction.placeholders import SECRET, written
 from discreet.scanning.messages import ENCRYPTED, MEDIA, PICKLES, RUNNABLE_PICKLES, as_message, kinds_of
 from discreet.scanning.texts import Texts, number_text
-from discreet.scanning.values import Decoded, Foreign, Opaque, Pickled, Sealed, decode, decode_typed
+from discreet.scanning.values import (
+    Decoded,
+    Foreign,
+    Opaque,
+    Pickled,
+    Sealed,
+    decode,
+    decode_typed,
+    is_array,
+    texts_of_array,
+)
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES
 
 ENGINE_FIELDS: Final = frozenset(
@@ -46,7 +56,6 @@ class Seen:
     """Messages and other things, see `discreet.scanning.messages`."""
     errors: list[str] = field(default_factory=list)
     """Why something in it can't be read."""
-
 
 
 class Inspector:
@@ -109,6 +118,9 @@ class Inspector:
     def _leaf(self, value: Any, name: str | None, seen: Seen) -> None:
         if isinstance(value, str):
             self._text(value, name, seen)
+        elif is_array(value):
+            for item in texts_of_array(value):
+                self._text(item, name, seen)
         elif isinstance(value, (bytes, Opaque)):
             self._nested(bytes(value if isinstance(value, bytes) else value.data), name, seen)
         elif isinstance(value, Sealed):
@@ -120,7 +132,8 @@ class Inspector:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""
         if isinstance(value, Foreign):
             if value.name in SECRET_CLASSES and isinstance(value.arg, str):
-                seen.types[SECRET] += bool(value.arg) and value.arg != written(SECRET)
+                if value.arg not in ("", written(SECRET)):
+                    seen.types[SECRET] += 1
                 return
             if value.name.startswith(UNSEARCHED):
                 return

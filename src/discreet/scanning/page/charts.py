@@ -15,10 +15,11 @@ LEAST: Final = 1.0
 """Of a segment that is there, so that it is seen beside others a million times as large."""
 MOST_SERIES: Final = 6
 """Colours that a person tells apart; where there are more series, the smaller ones share one more."""
-LEFT, RIGHT, TOP, BOTTOM = 16.0, 93.0, 8.0, 82.0
+THOUSAND: Final = 1_000
+LEFT, RIGHT, TOP, BOTTOM = 16.0, 90.0, 8.0, 82.0
 """Where the axes end."""
-MOST_LABELS: Final = 6
-"""Below an axis on a phone."""
+MOST_TIMES: Final = 100
+"""Of a step the first, where a phone has room for the names of all between them."""
 
 
 class Segment(NamedTuple):
@@ -60,8 +61,7 @@ class Plot(NamedTuple):
     """Mean size of threads against their length, both by powers of ten."""
 
     points: list[tuple[float, float, GrowthStep]]
-    across: list[tuple[float, str, bool]]
-    """Place, text, and whether a phone has no room for it."""
+    across: list[tuple[float, str]]
     up: list[tuple[float, str]]
     proportional: float
     """How high a line ends that begins at the first point and grows as the length does."""
@@ -77,16 +77,18 @@ def plot(steps: Sequence[GrowthStep]) -> Plot | None:
     sizes = [*(step.mean_bytes for step in known), first.mean_bytes * times]
     low, high = floor(log10(min(sizes))), ceil(log10(max(sizes)))
 
-    def x(step: GrowthStep) -> float:
-        return round(LEFT + (RIGHT - LEFT) * log10(step.checkpoints / first.checkpoints) / log10(times), 2)
+    def x(checkpoints: int) -> float:
+        return round(LEFT + (RIGHT - LEFT) * log10(checkpoints / first.checkpoints) / log10(times), 2)
 
     def y(size: float) -> float:
         return round(BOTTOM - (BOTTOM - TOP) * (log10(size) - low) / (high - low), 2)
 
-    is_full = len(known) > MOST_LABELS
+    named = [step.checkpoints for step in known]
+    if times > MOST_TIMES:
+        named = [10**power for power in range(ceil(log10(first.checkpoints)), floor(log10(last.checkpoints)) + 1)]
     return Plot(
-        points=[(x(step), y(step.mean_bytes), step) for step in known],
-        across=[(x(each), f"{each.checkpoints:,}", is_full and log10(each.checkpoints) % 1 != 0) for each in known],
-        up=[(y(10**power), decimal(10**power, precision=0)) for power in range(low, high + 1)],
+        points=[(x(step.checkpoints), y(step.mean_bytes), step) for step in known],
+        across=[(x(each), f"{each:,}" if each < THOUSAND else f"{each / THOUSAND:,g}k") for each in named],
+        up=[(y(10**power), decimal(10**power, precision=0).replace("bytes", "B")) for power in range(low, high + 1)],
         proportional=y(first.mean_bytes * times),
     )

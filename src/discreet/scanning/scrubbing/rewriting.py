@@ -22,7 +22,17 @@ from discreet.scanning.messages import TOOL, as_message
 from discreet.scanning.scrubbing.conversations import is_conversation, what_stays, without_content
 from discreet.scanning.scrubbing.heads import engine_value
 from discreet.scanning.texts import Texts, number_text
-from discreet.scanning.values import Decoded, Foreign, Opaque, Pickled, decode, decode_typed, encode
+from discreet.scanning.values import (
+    Decoded,
+    Foreign,
+    Opaque,
+    Pickled,
+    array_with,
+    decode,
+    decode_typed,
+    encode,
+    is_array,
+)
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
 
 MAX_DEPTH: Final = 150
@@ -185,6 +195,8 @@ class Rewriter:
     def _leaf(self, value: Any, name: str | None, place: Place) -> Any:
         if isinstance(value, str):
             return self.texts.redact(value, name, thread=place.thread)
+        if is_array(value):
+            return array_with(value, lambda text: self.texts.redact(text, name))
         if isinstance(value, (bytes, Opaque)):
             return self._nested(value, name, place)
         text = None if value is None or isinstance(value, bool) else number_text(value)
