@@ -60,8 +60,10 @@ HASH_NAMES: Final = frozenset({"hash", "md5", "sha1", "sha256", "checksum", "dig
 """Where hashes are, such as mem0 keeps of each memory."""
 _HASH: Final = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
 
-_PATH_OF_IDS: Final = re.compile(rf"(?:[\w-]{{1,64}}:(?:{ENGINE_ID.pattern})\|?)+", re.IGNORECASE)
-"""A namespace of LangGraph's: names of nodes with the ids of their tasks."""
+_ENGINE_MADE: Final = re.compile(
+    rf"{ENGINE_ID.pattern}|(?:[\w-]{{1,64}}:(?:{ENGINE_ID.pattern})\|?)+|[0-9]{{32}}\.[0-9.e-]{{1,40}}", re.IGNORECASE
+)
+"""Ids of LangGraph's; namespaces, which are names of nodes with the ids of their tasks; versions of channels."""
 
 
 class Found(NamedTuple):
@@ -150,12 +152,12 @@ class Texts:
 
 def is_id(text: str, name: str | None) -> bool:
     """Return whether `text` is an id or a hash that an engine or a provider has made, where such are."""
-    if ENGINE_ID.fullmatch(text):
+    if _ENGINE_MADE.fullmatch(text):
         return True
     called = "" if name is None else name.rpartition(".")[2]
     if called in HASH_NAMES:
         return bool(_HASH.fullmatch(text))
-    return called in ID_NAMES and bool(MADE_ID.fullmatch(text) or _PATH_OF_IDS.fullmatch(text))
+    return called in ID_NAMES and MADE_ID.fullmatch(text) is not None
 
 
 def number_text(value: float) -> str | None:
@@ -169,7 +171,7 @@ def number_text(value: float) -> str | None:
 
 def _parts(text: str, name: str | None) -> Iterator[tuple[bool, str]]:
     """Yield the parts of a text, and whether each is an image, a recording or a file in base64."""
-    if DATA_URL.match(text) or (name in MEDIA_NAMES and PAYLOAD.search(text)):
+    if DATA_URL.match(text) or (name in MEDIA_NAMES and text):
         yield True, text
         return
     done = 0

@@ -344,7 +344,8 @@ def _place(table: Table, names: list[str], heads: Heads, redactor: ThreadRedacto
     channel = channel if isinstance(channel, str) else None
     label = table.profile.label
     if label == BLOBS:
-        is_head = heads.is_delta or (ns, channel or "", of_key.get("version", "")) in heads.versions
+        version = of_key.get("version")  # a shallow saver has one of each channel
+        is_head = heads.is_delta or version is None or (ns, channel or "", version) in heads.versions
     else:
         checkpoint_id = of_key.get("checkpoint_id", "")
         if label == WRITES and not heads.needs_writes(ns, checkpoint_id):

@@ -252,7 +252,7 @@ def _pairs(items: list[Any]) -> dict[Any, Any]:
         try:
             made[key] = value
         except TypeError:  # a tuple, or an object
-            made[f"key {len(made)}"] = [key, value]
+            made["", len(made)] = [key, value]
     return made
 
 
