@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 ExtractionProvider = Literal["openai", "anthropic", "google", "immediate", "offline"]
+HistoryMigration = Literal["off", "dual_write", "switched", "finished"]
 EXTRACTION_MODELS: Final[Mapping[ExtractionProvider, str]] = {
     "openai": "gpt-4o-mini",
     "anthropic": "claude-haiku-4-5",
@@ -130,6 +131,8 @@ class MemorySettings(BaseModel):
     """Days for which conversations without a user_id are kept, from their first turn. Holds for those that begin from then on."""
     retention_audit_days: Annotated[int, Field(ge=365, le=3_650)] = 1_095
     """Days for which the audit trail has an entry."""
+    history_migration: HistoryMigration = "off"
+    """How far a team is that comes from a history in Redis (V1): `dual_write` writes both and reads theirs, `switched` reads ours."""
 
     @field_validator("memory_trigger_apps")
     @classmethod

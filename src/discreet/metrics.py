@@ -135,3 +135,13 @@ retention_swept = Counter(
 retention_failures = Counter(
     "discreet_retention_failures_total", "Times that a kind could not be swept, by kind and cause.", ["kind", "cause"]
 )
+history_writes = Counter(
+    "discreet_history_dual_writes_total",
+    "Rounds of a V1 history that an application handed over while it writes both, by what became of them.",
+    ["outcome"],
+)
+history_reads = Counter(
+    "discreet_history_reads_total",
+    "Readings of a history during its migration, by where they were answered from; fallback: ours had failed.",
+    ["source"],
+)

@@ -14,6 +14,7 @@ from discreet.api.values import MAX_COMMENT_CHARS, Id, Label, Labels, Moment, Sa
 from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor
 from discreet.state import records
+from discreet.state.entries import feedback_of_entry, record_fields, type_of_entry
 from discreet.state.records import MAX_FEEDBACK, MAX_MEMORY_CHARS, MAX_REASONING_CHARS, MemoryRecord, MemoryType
 
 EntryType = Literal[
@@ -121,27 +122,21 @@ class NewEntry(_Form):
         ids: dict[str, str] = {name: value for name in names if (value := getattr(self, name)) is not None}
         if sensitive := [name for name, value in ids.items() if redactor.redact(value) != value]:
             raise InvalidRequestError([(name, SENSITIVE_ID) for name in sensitive])
-        given = self.user_feedback
-        feedback = [] if given is None else [given] if isinstance(given, FeedbackItem) else given
+        feedback: list[FeedbackItem] = feedback_of_entry(self.user_feedback)
         provenance: dict[str, Any] = {
             name: redactor.redact(text) for name, text in self.provenance.model_dump().items()
         }
+        given = record_fields({name: getattr(self, name) for name in _GIVEN})
         return MemoryRecord(
-            entry_id=self.entry_id or entry_id or uuid4(),
-            text=self.short_answer,
-            reasoning=self.reasoning,
-            type=self.type or ("conversation_insight" if self.reasoning is None else "reasoning"),
-            request_id=self.request_id,
-            thread_id=self.session_id,
-            agent_id=self.agent_id,
-            app_name=self.app_name,
-            created_at=self.timestamp or datetime.now(UTC),
-            confidence=self.confidence,
-            tags=self.tags,
-            conflict_flags=[_flag(flag, redactor) for flag in self.conflict_flags],
-            loop_flag=self.loop_flag,
-            provenance=records.Provenance(**provenance),
-            feedback=[item.stored() for item in feedback],
+            **given
+            | {
+                "entry_id": self.entry_id or entry_id or uuid4(),
+                "type": type_of_entry(self.type, self.reasoning),
+                "created_at": self.timestamp or datetime.now(UTC),
+                "conflict_flags": [_flag(flag, redactor) for flag in self.conflict_flags],
+                "provenance": records.Provenance(**provenance),
+                "feedback": [item.stored() for item in feedback],
+            }
         )
 
 
@@ -199,6 +194,19 @@ class Entry(BaseModel):
             **{name: getattr(record, name) for name in _SAME},
         )
 
+
+_GIVEN: Sequence[str] = (
+    "short_answer",
+    "reasoning",
+    "request_id",
+    "session_id",
+    "agent_id",
+    "app_name",
+    "confidence",
+    "tags",
+    "loop_flag",
+)
+"""Fields of an entry that a record has as they are given."""
 
 _SAME: Sequence[str] = (
     "entry_id",

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import audit_commands, retention_commands, rights_commands, settings_commands
+from discreet.cli import (
+    audit_commands,
+    history_commands,
+    import_commands,
+    retention_commands,
+    rights_commands,
+    scan_commands,
+    settings_commands,
+)
 from discreet.cli.options import AS_JSON, DATABASE, SINCE
 from discreet.errors import DiscreetError
 
@@ -265,10 +273,14 @@ def worker(
 
 for group in (audit_commands.audit_app, retention_commands.retention_app, settings_commands.settings_app):
     app.add_typer(group)
+app.add_typer(history_commands.history_app)
 app.command()(rights_commands.erase)
 app.command("verify-erasure")(rights_commands.verify_erasure)
 app.command()(rights_commands.moments)
 app.command()(rights_commands.export)
+app.command("import")(import_commands.import_)
+app.command()(scan_commands.scan)
+app.command()(scan_commands.scrub)
 
 
 def main() -> None:

@@ -28,29 +28,27 @@ def print_report(report: ScanReport) -> None:
     if report.not_scanned:
         print(f"Not scanned, see --all-tables: {len(report.not_scanned):,} tables of which nothing is known.")
     if report.sample < 1:
-        print(f"This is a sample: {share(report.sample, 1)} of the threads.")
+        print(f"This is a sample: {100 * report.sample:g} % of the threads.")
     in_ids = sum(report.in_ids.values())
     if in_ids:
         print(f"{in_ids:,} of the values are in ids and can't be rewritten.")
     print(f"{statement(report)} of {printable(report.database)}.")
-    takes_out = bool(report.types)
-    print(
-        "Next: discreet scrub takes the values out."
-        if takes_out
-        else "There is nothing for discreet scrub to take out."
-    )
+    prune = "; with --prune it frees the space too" if report.usage is not None and report.usage.prunable_bytes else ""
+    if report.types:
+        print(f"Next: discreet scrub --dry-run says what would change, discreet scrub takes them out{prune}.")
+    else:
+        print("There is nothing for discreet scrub to take out.")
 
 
 def _tables(report: ScanReport) -> Iterator[Table]:
     """Yield those that have something to say."""
-    yield _table(
-        ("what sits there", "table"),
-        ("rows", "on disk", "values", "unreadable"),
-        (
-            (each.label, name_of(each), each.rows, decimal(each.bytes), found_in(each).total(), each.unreadable)
-            for each in report.tables
-        ),
-    )  # fmt: skip
+    unreadable = ["unreadable"] if report.unreadable else []
+    tables = (
+        (each.label, name_of(each), each.rows, decimal(each.bytes), found_in(each).total(), each.unreadable)
+        for each in report.tables
+    )
+    figures = ["rows", "on disk", "values", *unreadable]
+    yield _table(["what sits there", "table"], figures, (line[: 2 + len(figures)] for line in tables))
     counts = {(name_of(table), name): count for table in report.tables for name, count in table.types.items()}
     types = by_type(report, lambda table: {name: count.values for name, count in table.types.items()})
     if types:

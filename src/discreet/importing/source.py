@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from discreet.rights.exporting.format import ExportRecord
 from discreet.state.records import MemoryRecord, TurnRecord
 
 
@@ -19,6 +20,8 @@ class StoreItem:
     value: dict[str, Any]
     created_at: datetime
     updated_at: datetime
+    ttl_minutes: float | None = None
+    """How long it lives after it was written or read; None: for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +32,9 @@ class SourceRow:
     """Where in the source it is: an import that was broken off goes on after it. Grows in the order of the rows; no text of a user."""
     user_id: str | None
     """Whose it is, as far as the source says."""
-    record: MemoryRecord | TurnRecord | StoreItem
-    """What to store. Its id is the source's, or made of the source's id (uuid5), so that a second import is the same."""
+    record: MemoryRecord | TurnRecord | StoreItem | ExportRecord
+    """What to store. Its id is the source's, or made of the source's id (uuid5), so that a second import is the same. A row of an
+    export stays one where there is more to store than a record has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,18 @@ class BadRow:
     """Why, without any text of the row."""
     raw: bytes | None = field(default=None, repr=False)
     """What the source has, for the file of bad rows, which the user's own machine keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOutRow:
+    """A row of a kind that is never imported."""
+
+    mark: str
+    """As of `SourceRow`."""
+    kind: str
+    """Of what kind it is, as the report names it."""
+    reason: str
+    """Why that kind is left out."""
 
 
 class Source(Protocol):
@@ -59,7 +75,7 @@ class Source(Protocol):
         """
         ...
 
-    def rows(self, *, after: str | None = None) -> AsyncIterator[SourceRow | BadRow]:
+    def rows(self, *, after: str | None = None) -> AsyncIterator[SourceRow | BadRow | LeftOutRow]:
         """Yield its rows in one order, always the same; those that come after the mark `after`.
 
         Raises:

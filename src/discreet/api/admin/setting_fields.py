@@ -35,6 +35,7 @@ GROUPS = (
     ("Recall", ("memory_retrieve", "context_window")),
     ("Embeddings and limits", ("embedding", "max_memories")),
     ("How long things are kept", ("retention",)),
+    ("Coming from a history in Redis", ("history_migration",)),
 )
 """Headings, and how the names of what stands below them begin."""
 OTHERS = "Others"

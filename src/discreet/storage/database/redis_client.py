@@ -93,7 +93,7 @@ class RedisClient:
         while True:
             found = await self.command("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)
             cursor = str(int(found[0]))
-            yield [key.decode() for key in found[1]]
+            yield [key.decode(errors="surrogateescape") for key in found[1]]
             if cursor == "0":
                 return
 

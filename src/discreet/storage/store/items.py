@@ -44,8 +44,9 @@ _PUT: LiteralString = """
 INSERT INTO discreet.store_item AS i (
     user_key, item_key, key, value, sealed_value, created_at, updated_at, ttl_minutes, expires_at
 ) VALUES (
-    %(user_key)s, %(item_key)s, %(key)s, %(value)s::jsonb, %(sealed_value)s, clock_timestamp(),
-    clock_timestamp(), %(ttl)s::double precision,
+    %(user_key)s, %(item_key)s, %(key)s, %(value)s::jsonb, %(sealed_value)s,
+    coalesce(%(created_at)s::timestamptz, clock_timestamp()), coalesce(%(updated_at)s::timestamptz, clock_timestamp()),
+    %(ttl)s::double precision,
     clock_timestamp() + make_interval(secs => 60 * %(ttl)s::double precision)
 )
 ON CONFLICT (user_key, item_key) DO UPDATE SET
@@ -95,7 +96,7 @@ async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable
 async def put_items(cursor: AsyncCursor[dict[str, Any]], rows: Sequence[Row]) -> None:
     """Write `rows`. Their namespaces must be locked.
 
-    A row has user_key, item_key, key, value or sealed_value, and ttl in minutes or None.
+    A row has user_key, item_key, key, value or sealed_value, ttl in minutes or None, and created_at and updated_at or None: now.
     """
     await cursor.executemany(_PUT, rows)
 

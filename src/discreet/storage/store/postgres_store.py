@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, TTLConfig
 
@@ -17,6 +18,7 @@ from discreet.storage.store.preparing import Prepared, Preparer
 from discreet.storage.store.running import StoreRunner
 from discreet.storage.store.sweeping import Sweeper, sweep_expired
 from discreet.storage.store.texts import WHOLE_VALUE
+from discreet.storage.store.writes import Put as StoredPut
 
 SWEEP_MINUTES = 5.0
 """How often expired items are deleted unless the configuration says so. They are invisible from the moment they expire."""
@@ -116,6 +118,45 @@ class DiscreetStore(BaseStore):
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def take_over(
+        self, puts: Sequence[tuple[PutOp, datetime, datetime]], *, dry_run: bool = False
+    ) -> list[bool | Exception]:
+        """Put items there that come from another store, each with when it was made and last changed there.
+
+        One that is there stays as it is: False. One that can't be put there: why not. All others are one transaction.
+
+        Raises:
+            UserErasedError: Somebody was erased since the work began whose items these are; nothing was written.
+            ProviderError: The embedding model failed; nothing was written.
+            StorageError: Nothing was written.
+        """
+        batches = [Batch([put], current_beginning(), current_actor()) for put, _, _ in puts]
+        prepared = await asyncio.to_thread(self._prepared, batches)
+        times = [(created_at, updated_at) for _, created_at, updated_at in puts]
+        ready = {
+            n: replace(op, written_at=written_at)
+            for n, (ops, written_at) in enumerate(zip(prepared, times, strict=True))
+            if not isinstance(ops, Exception)
+            for op in ops
+            if isinstance(op, StoredPut)
+        }
+        asked = [GetOp(put.namespace, put.key, refresh_ttl=False) for n, (put, _, _) in enumerate(puts) if n in ready]
+        found = await self._runner.run(asked)
+        known = {(op.user_key, op.item_key) for op, item in zip(ready.values(), found, strict=True) if item is not None}
+        answers: list[bool | Exception] = []
+        new: list[StoredPut] = []
+        for n, ops in enumerate(prepared):
+            if isinstance(ops, Exception):
+                answers.append(ops)
+                continue
+            answers.append((key := (ready[n].user_key, ready[n].item_key)) not in known)
+            if answers[-1]:
+                known.add(key)
+                new.append(ready[n])
+        if new and not dry_run:
+            await self._runner.run(new)
+        return answers
 
     async def sweep_ttl(self) -> int:
         """Delete expired items; return how many. It is left to others where no role of this process sees all users.

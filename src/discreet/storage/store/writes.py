@@ -87,6 +87,8 @@ class Put:
     """Under which epoch of which user the turn began that puts it, if one does."""
     actor: Actor = SELF
     """Who puts it."""
+    written_at: tuple[datetime, datetime] | None = None
+    """When it was made and last changed, of one that comes from elsewhere; None: now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +140,9 @@ class StoreWriter:
     def _item_row(self, put: Put) -> dict[str, Any]:
         assert put.value is not None  # deletions have no row
         columns = value_columns(put.value, put.user_key, put.item_key, self.sealer)
-        return {"user_key": put.user_key, "item_key": put.item_key, "key": put.key, "ttl": put.ttl, **columns}
+        created_at, updated_at = put.written_at or (None, None)
+        times = {"created_at": created_at, "updated_at": updated_at}
+        return {"user_key": put.user_key, "item_key": put.item_key, "key": put.key, "ttl": put.ttl, **times, **columns}
 
     async def _write_texts(self, cursor: Cursor, user_key: UUID, puts: Sequence[tuple[Put, Sequence[Vectors]]]) -> None:
         now = datetime.now(UTC)

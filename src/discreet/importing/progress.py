@@ -1,0 +1,69 @@
+"""How far an import is: a small file beside it, without any text of a user, gone when the import is finished."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import BaseModel, Field, ValidationError
+
+from discreet.errors import ImportSourceError
+from discreet.importing.report import Report
+
+
+class Progress(BaseModel):
+    """What another run needs to go on."""
+
+    begun_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    """Who is erased after this gets nothing more of this import, however often it is gone on with."""
+    mark: str | None = None
+    """All rows up to this one are settled."""
+    bad_size: int = 0
+    """Bytes of the file of bad rows by then."""
+    report: Report
+
+
+class ProgressFile:
+    """The file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Progress | None:
+        """Return how far an import is that was broken off; None if there is none.
+
+        Raises:
+            ImportSourceError: It can't be read.
+        """
+        try:
+            return Progress.model_validate_json(self.path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError):
+            raise ImportSourceError(
+                f"{self.path} can't be read. Delete it and run the import again without --resume: what is there stays."
+            ) from None
+
+    def write(self, progress: Progress) -> None:
+        """Put `progress` in the place of what it says, as a whole.
+
+        Raises:
+            ImportSourceError: It can't be written.
+        """
+        part = self.path.with_name(f"{self.path.name}.part")
+        try:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(progress.model_dump_json().encode())
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.path)
+        except OSError as error:
+            raise ImportSourceError(
+                f"{self.path} can't be written ({type(error).__name__}). Run the import in a folder that can."
+            ) from None
+
+    def remove(self) -> None:
+        """Forget it: the import is finished."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,114 @@
+"""An export that is imported elsewhere and exported again says the same."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from testkit.lives import live
+
+from discreet.errors import ImportSourceError
+from discreet.importing.sources.export import open_export
+from discreet.rights.exporting import begin, export_to_folder, lines, read_export
+from discreet.rights.exporting.format import KINDS, MemoryRow
+from discreet.state.records import MemoryRecord
+from discreet.storage import open_storage
+from discreet.testing import StubEmbeddings
+
+STAYS_BEHIND = {
+    "batch_requests",
+    "rounds",
+    "threads",
+    "messages",
+    "delegations",
+    "setting_changes",
+    "audit",
+    "unreadable",
+}
+"""What docs/import.md says is not imported."""
+
+
+@pytest.fixture
+async def elsewhere(make_database, migrated_template):
+    """Return the storage of another installation, without a key for texts."""
+    with make_database(template=migrated_template) as dsn:
+        async with open_storage(dsn, embeddings=StubEmbeddings(dims=64), maintained=False) as opened:
+            yield opened
+
+
+def said(path):
+    """Return what an export says, by kind, without what other installations have otherwise."""
+    found = {kind: [] for kind in KINDS}
+    kinds = {model: kind for kind, model in KINDS.items()}
+    for record in read_export(path):
+        found[kinds[type(record)]].append(
+            json.dumps(record.model_dump(mode="json"), sort_keys=True)
+        )  # jsonb orders keys
+    return {kind: sorted(records) for kind, records in found.items() if kind not in STAYS_BEHIND}
+
+
+@pytest.fixture
+async def exported(storage, tmp_path):
+    await live(storage, "ann", "zanzibarine", namespace=("notes", "ann"))
+    await storage.memories.save("ann", [MemoryRecord(text="zanzibarine lives in Oslo or so", tags=["home"])])
+    await storage.memories.save("ann", [MemoryRecord(text="A moment", type="important_moment", importance=10)])
+    await storage.memories.search("ann", "Oslo")
+    await storage.memories.close()
+    folder = tmp_path / "ann"
+    await export_to_folder(folder, begin(storage, "ann", namespaces=[["notes", "ann"]]))
+    return folder
+
+
+async def test_what_is_exported_again_is_the_same(exported, importing, elsewhere, tmp_path):
+    report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
+    assert not report.bad
+    assert set(report.left_out) <= STAYS_BEHIND
+    assert {"threads", "messages", "audit", "batch_requests", "delegations"} <= set(report.left_out)
+    again = tmp_path / "again"
+    await export_to_folder(again, begin(elsewhere, "ann", namespaces=[["notes", "ann"]]))
+    before = said(exported)
+    assert said(again) == before
+    assert {kind for kind, rows in before.items() if not rows} == set()
+
+
+async def test_a_stream_is_read_too(storage, exported, importing, elsewhere, tmp_path):
+    path = tmp_path / "ann.ndjson"
+    with path.open("wb") as file:
+        async for piece in lines(begin(storage, "ann", namespaces=[["notes", "ann"]])):
+            file.write(piece)
+    await importing(open_export(str(path)), user="ann", into=elsewhere)
+    assert len(await elsewhere.memories.latest("ann", held=False)) == len(
+        await storage.memories.latest("ann", held=False)
+    )
+
+
+async def test_how_memories_were_used_comes_along(exported, importing, elsewhere):
+    await importing(open_export(str(exported)), user="ann", into=elsewhere)
+    used = [row for row in read_export(exported) if isinstance(row, MemoryRow) and (row.hits or row.contradicted_by)]
+    async with elsewhere.pool.connection() as conn:
+        key = {"user_key": elsewhere.background.key_of("ann")}
+        stats = await (
+            await conn.execute("SELECT entry_id, hits FROM discreet.memory_stats WHERE user_key = %(user_key)s", key)
+        ).fetchall()
+    assert {row["entry_id"]: row["hits"] for row in stats} == {row.entry_id: row.hits for row in used if row.hits}
+
+
+async def test_another_user_may_become_the_owner(exported, importing, elsewhere):
+    await importing(open_export(str(exported)), user="bea", into=elsewhere)
+    assert await elsewhere.memories.latest("ann") == []
+    assert len(await elsewhere.log.read("bea")) == 1
+
+
+async def test_an_export_that_was_changed_is_refused_as_a_whole(exported, importing, elsewhere):
+    path = exported / "memories.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"Oslo", b"Rome"))
+    with pytest.raises(ImportSourceError, match="changed"):
+        await importing(open_export(str(exported)), user="ann", into=elsewhere)
+    assert await elsewhere.memories.latest("ann", held=False) == []
+
+
+async def test_a_second_import_of_an_export_changes_nothing(storage, exported, importing, dump):
+    before = await dump()
+    report = await importing(open_export(str(exported)), user="ann")
+    assert not report.new
+    assert await dump() == before
