@@ -152,9 +152,10 @@ class Importer:
             async with turns:
                 await work(user)
 
-        async with asyncio.TaskGroup() as tasks:
-            for user in users:
-                tasks.create_task(one(user))
+        ended = await asyncio.gather(*map(one, users), return_exceptions=True)
+        for error in ended:  # one by itself, and not a group of them: callers know its type
+            if error is not None:
+                raise error
 
     async def _look(self, writer: Writer, user: _User, report: Report) -> None:
         """Leave out of a user's records what is there."""
