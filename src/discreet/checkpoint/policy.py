@@ -108,9 +108,7 @@ class CheckpointPolicy:
 
     def keeps(self, ns: str) -> bool:
         """Return whether what happens in the namespace `ns` is stored: in the graph's own, and in sub-agents that are named."""
-        return (
-            ns == "" or "|".join(part.split(":")[0] for part in ns.split("|") if not part.isdigit()) in self.subgraphs
-        )
+        return ns == "" or node_path(ns) in self.subgraphs
 
     def safe_id(self, message_id: str | None) -> str | None:
         """Return a message's id as it may be stored."""
@@ -136,6 +134,11 @@ class CheckpointPolicy:
     @cached_property
     def _bound_redactor(self) -> TextRedactor:
         return of_thread(self.redactor or _default_redactor(), self.thread_id)
+
+
+def node_path(ns: str) -> str:
+    """Return the names of the nodes that lead to a sub-agent, without the tasks that a namespace has between them."""
+    return "|".join(part.split(":")[0] for part in ns.split("|") if not part.isdigit())
 
 
 def _default_redactor() -> TextRedactor:

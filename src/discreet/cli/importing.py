@@ -27,6 +27,7 @@ from discreet.importing.importer import Importer
 from discreet.importing.opening import open_source
 from discreet.importing.progress import ProgressFile
 from discreet.importing.report import Report
+from discreet.importing.source import ThreadState
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.walker import redact_object
 from discreet.settings import load_settings
@@ -126,6 +127,8 @@ def _shown(record: Any) -> Any:
     """Return a record as JSON, without what it does not say."""
     if hasattr(record, "model_dump"):
         return record.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    if isinstance(record, ThreadState):
+        return {"thread_id": record.thread_id, "messages": sum(map(len, record.messages.values()))}
     return {"namespace": [*record.namespace], "key": record.key, "value": record.value}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from discreet.errors import InvalidRecordError, InvalidUserError
-from discreet.importing.source import SourceRow, StoreItem
+from discreet.importing.source import SourceRow, StoreItem, ThreadState
 from discreet.importing.tables import table_of
 from discreet.ports import TextRedactor
 from discreet.rights.exporting.format import ExportRecord, MemoryRow
@@ -52,13 +52,13 @@ class Checker:
         except InvalidUserError:
             raise InvalidRecordError("names a user whose name can't be used") from None
 
-    def checked(self, record: MemoryRecord | TurnRecord | StoreItem | ExportRecord) -> Any:
+    def checked(self, record: MemoryRecord | TurnRecord | StoreItem | ThreadState | ExportRecord) -> Any:
         """Return what is to be stored. May take long.
 
         Raises:
             InvalidRecordError: An id holds a sensitive value.
         """
-        if isinstance(record, StoreItem):
+        if isinstance(record, (StoreItem, ThreadState)):
             return record
         changed: dict[str, Any] = {}
         if self.app_name is not None and "app_name" in type(record).model_fields:
@@ -97,4 +97,4 @@ def kind_of(record: object) -> str:
         return USE
     if (table := table_of(record)) is not None:
         return table.kind
-    return "store_item"
+    return "thread" if isinstance(record, ThreadState) else "store_item"

@@ -19,7 +19,7 @@ from discreet.importing.bad_rows import BadRowsFile
 from discreet.importing.checking import Checker, kind_of
 from discreet.importing.progress import Progress, ProgressFile
 from discreet.importing.report import Report
-from discreet.importing.source import BadRow, LeftOutRow, Source, SourceRow, StoreItem
+from discreet.importing.source import BadRow, LeftOutRow, Source, SourceRow, StoreItem, ThreadState
 from discreet.importing.writing import Writer, Written
 from discreet.state.records import MemoryRecord
 from discreet.storage.memories.eviction import UNCOUNTED
@@ -115,7 +115,7 @@ class Importer:
                     bad.extend(await self._write(writer, user, report))
             except UserErasedError:
                 self._erased.add(user.user_id)
-                report.erased += len(user.records) + len(user.items)
+                report.erased += len(user.records) + len(user.items) + len(user.threads)
 
         await self._each(going_on, write)
         report.bad.update(row.reason for row in bad)
@@ -182,6 +182,11 @@ class Importer:
             )
             self._count(user.user_id, written, report)
             user.records = []
+        if user.threads:
+            there = await writer.threads.put(user.user_id, user.threads, dry_run=self.dry_run)
+            of_threads = list(zip(user.threads, there, strict=True))
+            new, known = ([state for state, is_there in of_threads if is_there is told] for told in (False, True))
+            self._count(user.user_id, Written(new, known), report)
         if not user.items:
             return []
         written, refused = await writer.put([item for _, item in user.items], dry_run=self.dry_run)
@@ -213,7 +218,8 @@ class _User:
     def __init__(self, user_id: str, given: Sequence[tuple[SourceRow, Any]]) -> None:
         self.user_id = user_id
         self.given = given
-        self.records = [record for _, record in given if not isinstance(record, StoreItem)]
+        self.records = [record for _, record in given if not isinstance(record, (StoreItem, ThreadState))]
+        self.threads = [record for _, record in given if isinstance(record, ThreadState)]
         self.items = [(row, record) for row, record in given if isinstance(record, StoreItem)]
         self.memories: Prepared | None = None
         """The memories of `records`, embedded."""
@@ -221,7 +227,9 @@ class _User:
 
 def _bad(row: SourceRow, reason: str) -> BadRow:
     record = row.record
-    raw = repr(record.value) if isinstance(record, StoreItem) else record.model_dump_json(exclude_defaults=True)
+    raw = (
+        repr(record) if isinstance(record, (StoreItem, ThreadState)) else record.model_dump_json(exclude_defaults=True)
+    )
     return BadRow(mark=row.mark, reason=reason, raw=raw.encode("utf-8", "backslashreplace"))
 
 

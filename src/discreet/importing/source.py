@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from discreet.rights.exporting.format import ExportRecord
+from discreet.rights.exporting.format import ExportRecord, MessageRow
 from discreet.state.records import MemoryRecord, TurnRecord
 
 
@@ -25,6 +25,21 @@ class StoreItem:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ThreadState:
+    """Where a thread of a checkpointer stands: its newest state, in one namespace."""
+
+    thread_id: str
+    checkpoint_ns: str
+    checkpoint_id: str
+    created_at: str
+    """As LangGraph has it."""
+    values: dict[str, Any]
+    """By channel, as JSON; without those of messages."""
+    messages: dict[str, list[MessageRow]]
+    """By channel, in their order."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SourceRow:
     """One row as its source has it: not redacted, not stored."""
 
@@ -32,7 +47,7 @@ class SourceRow:
     """Where in the source it is: an import that was broken off goes on after it. Grows in the order of the rows; no text of a user."""
     user_id: str | None
     """Whose it is, as far as the source says."""
-    record: MemoryRecord | TurnRecord | StoreItem | ExportRecord
+    record: MemoryRecord | TurnRecord | StoreItem | ThreadState | ExportRecord
     """What to store. Its id is the source's, or made of the source's id (uuid5), so that a second import is the same. A row of an
     export stays one where there is more to store than a record has."""
 

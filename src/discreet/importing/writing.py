@@ -15,6 +15,7 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError
 from discreet.importing.source import StoreItem
 from discreet.importing.tables import Table, found_keys, insert, table_of, write_uses
+from discreet.importing.threads import ThreadWriter
 from discreet.ports import TextRedactor
 from discreet.rights.exporting.format import MemoryRow
 from discreet.state.records import MemoryRecord
@@ -51,6 +52,7 @@ class Writer:
         self._storage = storage
         self._memories = cast("PostgresMemories", storage.memories)
         self._redactor = redactor
+        self.threads = ThreadWriter(storage, redactor=redactor)
 
     async def there(self, user_key: UUID, records: Sequence[Any]) -> list[bool]:
         """Return of each record whether it is there, or another of these before it is the same.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from testkit.lives import live
 
+from discreet.checkpoint import RedactingSaver
 from discreet.errors import ImportSourceError
 from discreet.importing.sources.export import open_export
 from discreet.rights.exporting import begin, export_to_folder, lines, read_export
-from discreet.rights.exporting.format import KINDS, MemoryRow
+from discreet.rights.exporting.format import KINDS, MemoryRow, MessageRow, ThreadRow
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
@@ -18,7 +21,7 @@ from discreet.testing import StubEmbeddings
 STAYS_BEHIND = {
     "batch_requests",
     "rounds",
-    "threads",
+    "threads",  # they come, see `newest_states`: under other numbers
     "messages",
     "delegations",
     "setting_changes",
@@ -47,6 +50,30 @@ def said(path):
     return {kind: sorted(records) for kind, records in found.items() if kind not in STAYS_BEHIND}
 
 
+def newest_states(path):
+    """Return of each thread its newest state: channels, and the messages in their order."""
+    rows = list(read_export(path))
+    messages = {
+        (row.thread_id, row.checkpoint_ns, row.channel, row.position): (row.type, row.message_id, row.content)
+        for row in rows
+        if isinstance(row, MessageRow)
+    }
+    return {
+        (row.thread_id, row.checkpoint_ns): (
+            row.checkpoint_id,
+            row.created_at,
+            row.values,
+            [
+                (channel, messages[row.thread_id, row.checkpoint_ns, channel, position])
+                for channel, first, last in row.message_runs
+                for position in range(first, last + 1)
+            ],
+        )
+        for row in rows
+        if isinstance(row, ThreadRow)
+    }
+
+
 @pytest.fixture
 async def exported(storage, tmp_path):
     await live(storage, "ann", "zanzibarine", namespace=("notes", "ann"))
@@ -63,12 +90,39 @@ async def test_what_is_exported_again_is_the_same(exported, importing, elsewhere
     report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
     assert not report.bad
     assert set(report.left_out) <= STAYS_BEHIND
-    assert {"threads", "messages", "audit", "batch_requests", "delegations"} <= set(report.left_out)
+    assert {"audit", "batch_requests", "delegations"} <= set(report.left_out)
     again = tmp_path / "again"
     await export_to_folder(again, begin(elsewhere, "ann", namespaces=[["notes", "ann"]]))
     before = said(exported)
     assert said(again) == before
     assert {kind for kind, rows in before.items() if not rows} == set()
+    states = newest_states(exported)
+    assert any(messages for *_, messages in states.values())
+    assert newest_states(again) == states
+    assert report.new["thread"] == len(states)
+
+
+async def test_threads_that_are_there_stay_as_they_are(exported, importing, elsewhere):
+    report = await importing(open_export(str(exported)), user="ann", into=elsewhere)
+    async with elsewhere.pool.connection() as conn:
+        before = await (await conn.execute("SELECT * FROM checkpoints ORDER BY 1, 2, 3")).fetchall()
+        again = await importing(open_export(str(exported)), user="ann", into=elsewhere)
+        assert again.there["thread"] == report.new["thread"] > 0
+        assert not again.new
+        assert await (await conn.execute("SELECT * FROM checkpoints ORDER BY 1, 2, 3")).fetchall() == before
+
+
+async def test_a_thread_that_was_imported_goes_on_as_its_users(exported, importing, elsewhere):
+    await importing(open_export(str(exported)), user="ann", into=elsewhere)
+    (thread_id, _), (_, _, _, messages) = next(item for item in newest_states(exported).items() if item[1][3])
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", lambda state: {"messages": [("ai", f"after {len(state['messages'])}")]})
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=RedactingSaver.from_pool(elsewhere.pool))
+    thread = {"configurable": {"thread_id": thread_id, "user_id": "ann"}}
+    state = await graph.ainvoke({"messages": [HumanMessage("and now?")]}, thread)
+    assert state["messages"][-1].text == f"after {len(messages) + 1}"
+    assert [message.text for message in state["messages"][: len(messages)]] == [text for _, (_, _, text) in messages]
 
 
 async def test_a_stream_is_read_too(storage, exported, importing, elsewhere, tmp_path):

@@ -10,23 +10,21 @@ from typing import Any, Final
 
 from discreet.errors import ExportError, ImportSourceError, InvalidRecordError
 from discreet.importing.checking import EXPORT
-from discreet.importing.source import BadRow, LeftOutRow, SourceRow, StoreItem
+from discreet.importing.source import BadRow, LeftOutRow, SourceRow, StoreItem, ThreadState
 from discreet.rights.exporting import KINDS, read_export, read_manifest
-from discreet.rights.exporting.format import ExportRecord, ItemRow, MemoryRow
+from discreet.rights.exporting.format import ExportRecord, ItemRow, MemoryRow, MessageRow, ThreadRow
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord
 from discreet.state.text import storable
 
 _PAGE = 200
 
-_ROWS, _USES = "1", "2"
-"""What marks begin with: all rows, and then again the memories, for how they were used. Both of a pair have to be there."""
+_ROWS, _USES, _STATES = "1", "2", "3"
+"""What marks begin with: all rows; then again the memories, for how they were used: both of a pair have to be there; then the
+threads, each with its messages."""
 
-_THREADS: Final = "checkpoints of graphs belong to the database that they ran in"
 _LEFT_OUT: Final[Mapping[str, str]] = {
     "rounds": "short-term memory has them for a day",
     "batch_requests": "prompts that are under way elsewhere, or done",
-    "threads": _THREADS,
-    "messages": _THREADS,
     "delegations": "who may read is for the user to say again",
     "setting_changes": "they are of the other installation",
     "audit": "a trail tells what was done in its own database",
@@ -68,15 +66,43 @@ class ExportSource:
             async for row in self._stage(stage, made):
                 if after is None or row.mark > after:
                     yield row
+        async for number, state in _numbered(self._states()):
+            mark = f"{_STATES}:{number:012}"
+            if after is None or mark > after:
+                yield SourceRow(mark=mark, user_id=None, record=state)
+
+    async def _states(self) -> AsyncIterator[ThreadState]:
+        """Yield the threads, each with the messages that its newest state has. Of one after the other all messages are read."""
+        threads: dict[str, list[ThreadRow]] = {}
+        messages: dict[tuple[str, str, int], MessageRow] = {}
+        at: str | None = None
+        async for _, record in self._records():
+            if isinstance(record, ThreadRow):
+                threads.setdefault(record.thread_id, []).append(record)
+            elif isinstance(record, MessageRow):
+                if record.thread_id != at:
+                    for thread in threads.pop(at or "", ()):
+                        yield _state(thread, messages)
+                    at, messages = record.thread_id, {}
+                messages[record.checkpoint_ns, record.channel, record.position] = record
+        for thread in threads.pop(at or "", ()):
+            yield _state(thread, messages)
+        for rest in threads.values():
+            for thread in rest:
+                yield _state(thread, {})
+
+    async def _records(self) -> AsyncIterator[tuple[int, ExportRecord]]:
+        records = enumerate(read_export(self._path), 1)
+        while page := await asyncio.to_thread(_page, records):
+            for numbered in page:
+                yield numbered
 
     async def _stage(
         self, stage: str, made: Callable[[str, ExportRecord], SourceRow | BadRow | LeftOutRow | None]
     ) -> AsyncIterator[SourceRow | BadRow | LeftOutRow]:
-        records = enumerate(read_export(self._path), 1)
-        while page := await asyncio.to_thread(_page, records):
-            for number, record in page:
-                if (row := made(f"{stage}:{number:012}", record)) is not None:
-                    yield row
+        async for number, record in self._records():
+            if (row := made(f"{stage}:{number:012}", record)) is not None:
+                yield row
 
 
 def open_export(path: str) -> ExportSource:
@@ -94,7 +120,9 @@ def _page(records: Iterator[tuple[int, ExportRecord]]) -> list[tuple[int, Export
 _KIND_OF: Final = {model: kind for kind, model in KINDS.items()}
 
 
-def _row(mark: str, record: ExportRecord) -> SourceRow | BadRow | LeftOutRow:
+def _row(mark: str, record: ExportRecord) -> SourceRow | BadRow | LeftOutRow | None:
+    if isinstance(record, (ThreadRow, MessageRow)):
+        return None
     kind = _KIND_OF[type(record)]
     if kind in _LEFT_OUT:
         return LeftOutRow(mark=mark, kind=kind, reason=_LEFT_OUT[kind])
@@ -116,6 +144,24 @@ def _memory(row: MemoryRow) -> MemoryRecord:
         record = MemoryRecord(**{**values, "text": row.text[:MAX_MEMORY_CHARS]})
         return record.model_copy(update={"text": storable(row.text)})
     return MemoryRecord(**values)
+
+
+def _state(row: ThreadRow, messages: Mapping[tuple[str, str, int], MessageRow]) -> ThreadState:
+    """Return where a thread stands. A message that is missing was erased by itself."""
+    lists: dict[str, list[MessageRow]] = {}
+    for channel, first, last in row.message_runs:
+        places = ((row.checkpoint_ns, channel, position) for position in range(first, last + 1))
+        lists.setdefault(channel, []).extend(messages[place] for place in places if place in messages)
+    values = {channel: value for channel, value in row.values.items() if channel not in lists}
+    named = row.model_dump(include={"thread_id", "checkpoint_ns", "checkpoint_id", "created_at"})
+    return ThreadState(**named, values=values, messages=lists)
+
+
+async def _numbered(states: AsyncIterator[ThreadState]) -> AsyncIterator[tuple[int, ThreadState]]:
+    number = 0
+    async for state in states:
+        number += 1
+        yield number, state
 
 
 def _use(mark: str, record: ExportRecord) -> SourceRow | None:

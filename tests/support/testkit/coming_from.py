@@ -1,0 +1,134 @@
+"""Read a page of docs/coming_from: the program before its change and after it, and its commands; and run these."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Literal
+
+import psycopg
+from psycopg import sql
+from testkit.scripts import run_script
+
+from discreet.redaction import Redactor
+
+PAGES = Path(__file__).resolve().parents[3] / "docs" / "coming_from"
+
+EMAIL, PHONE = "lan.pham@example.com", "+1 415 555 0132"
+"""What the users of these tests say, so that it can be searched for."""
+
+_TABLES = """
+SELECT schemaname, tablename FROM pg_tables
+WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2
+"""
+_MAIN = "from discreet.cli import main; main()"
+
+Side = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The page as it is."""
+        return (PAGES / self.name).read_text(encoding="utf-8")
+
+    def source(self, side: Side, *parameters: str) -> str:
+        """Return an async generator function `page(*parameters)` that does what is written, and yields its names at the end.
+
+        It yields where the last line is, so that what that line is in is still open.
+        """
+        (block,) = re.findall(r"^```diff\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
+        other = "+" if side == "before" else "-"
+        lines = [line[1:] for line in block.splitlines() if not line.startswith(other)]
+        code = "\n".join(lines).replace("…", "...").rstrip()
+        last = re.findall(r"^ *(?=[^\s)\]}])", code, re.MULTILINE)[-1]
+        head = f"async def page({', '.join(parameters)}):\n"
+        return head + indent(f"{code}\n{last}yield locals()\n", " " * 4)
+
+    def program(self, side: Side, **given: Any) -> AbstractAsyncContextManager[dict[str, Any]]:
+        """Return the program, given what it does not say itself: it runs when it is entered, and returns its names."""
+        names: dict[str, Any] = {}
+        exec(compile(self.source(side, *given), self.name, "exec"), names)
+        return asynccontextmanager(names["page"])(**given)  # type: ignore[no-any-return]  # of code as text
+
+    def commands(self, **places: str) -> list[list[str]]:
+        """Return the arguments of each `discreet …` in its order, with our places instead of the page's."""
+        blocks = re.findall(r"^```console\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
+        lines = re.findall(r"^\$ discreet (.*)", "\n".join(blocks), re.MULTILINE)
+        return [
+            [places.get(word, word) for word in shlex.split(line, comments=True)]
+            for line in (_renamed(line, places) for line in lines)
+        ]
+
+
+def _renamed(line: str, places: Mapping[str, str]) -> str:
+    for name, place in places.items():
+        line = line.replace(name, place)
+    return line
+
+
+@dataclass
+class Terminal:
+    """Runs `discreet` in a folder, each time in a process of its own."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str, code: int = 0) -> Told:
+        """Run a command that is to end with `code`. It never prints what the users said."""
+        done = run_script(_MAIN, *arguments, environment={**os.environ, **self.environment}, cwd=self.folder)
+        assert done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
+        told = done.stdout + done.stderr
+        assert EMAIL not in told and PHONE not in told, arguments
+        return Told(done.returncode, done.stdout, done.stderr)
+
+
+def rows_of(dsn: str) -> dict[tuple[str, str], list[str]]:
+    """Return every row of every table of a database, as text, with the transaction that wrote it."""
+    with psycopg.connect(dsn) as connection:
+        return {
+            (schema, table): sorted(
+                row[0]
+                for row in connection.execute(
+                    sql.SQL("SELECT xmin::text || ctid::text || t::text FROM {} t").format(sql.Identifier(schema, table))
+                )
+            )
+            for schema, table in connection.execute(_TABLES).fetchall()
+        }
+
+
+def raw_in(dsn: str) -> list[str]:
+    """Return which of the users' values stand in a database, and where."""
+    values = [form.encode().hex() for form in (EMAIL, PHONE)]
+    return [
+        f"{table}: {value}"
+        for (_, table), rows in rows_of(dsn).items()
+        for value, coded in zip((EMAIL, PHONE), values, strict=True)
+        for row in rows
+        if value in row or coded in row  # bytea is shown in hexadecimal
+    ]
+
+
+def redacted(text: str) -> str:
+    """Return a text as it is stored outside of threads."""
+    return Redactor().redact(text)
