@@ -1,4 +1,4 @@
-"""Keep folders to their owner, whatever the umask is and however they were made."""
+"""Keep folders and files to their owner, whatever the umask is and however they were made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from discreet.errors import ConfigurationError
 
-OURS = ("postgres-*", ".postgres-*", "upgrade", "demo", "*.key", "*.key.*", "lost+found")
+OURS = ("postgres-*", ".postgres-*", "upgrade", "demo", "scans", "imports", "*.key", "*.key.*", "lost+found")
 """What lies in a data folder, or in a new volume."""
 
 _OTHERS = 0o077
@@ -57,6 +57,21 @@ def make_private(folder: Path, *, owners: Collection[int] = (), only: Collection
                 _close(name, _FILE, parent, known)
     finally:
         os.close(top)
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Put a file with `content`, for this user alone, in the place of the one before: whole or not at all, a crash of the machine included.
+
+    Raises:
+        OSError: It can't be written. The one before is there still.
+    """
+    new = path.with_name(f".{path.name}.new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
 
 
 def _close(name: str, flags: int, parent: int, owners: Collection[int]) -> None:

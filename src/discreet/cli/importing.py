@@ -84,7 +84,7 @@ def run_import(asked: Asked) -> int:
     redactor = default_redactor()
     name = asked.name(identities)
     bad_rows = BadRowsFile(asked.bad_rows or Path(f"discreet-import-bad-{name}.jsonl"))
-    progress = ProgressFile(Path(f".discreet-import-{name}.json"))
+    progress = ProgressFile(settings.data_dir / "imports" / f"{name}.json")
     samples: list[Any] = []
 
     def keep(record: Any) -> None:

@@ -16,6 +16,7 @@ from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.cli.scan import folder_of, named_database, scanned, told
 from discreet.errors import ConfigurationError, ScanError
 from discreet.named_objects import named_object
+from discreet.private_files import make_private
 from discreet.redaction.configured import default_redactor
 from discreet.scanning import ScanOptions, ScanReport, open_database
 from discreet.scanning.databases.pickle_files import PickleFiles
@@ -109,7 +110,7 @@ def _left(where: str, options: ScrubOptions, settings: Settings) -> ScanReport:
 
 def _default_log(settings: Settings) -> Path:
     folder = folder_of(settings)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder, only=())
     return folder / f"scrub-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl"
 
 

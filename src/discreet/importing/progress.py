@@ -1,8 +1,7 @@
-"""How far an import is: a small file beside it, without any text of a user, gone when the import is finished."""
+"""How far an import is: a small file in the data folder, without any text of a user, gone when the import is finished."""
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from discreet.errors import ImportSourceError
 from discreet.importing.report import Report
+from discreet.private_files import make_private, replace_private
 
 
 class Progress(BaseModel):
@@ -51,17 +51,12 @@ class ProgressFile:
         Raises:
             ImportSourceError: It can't be written.
         """
-        part = self.path.with_name(f"{self.path.name}.part")
         try:
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                os.fchmod(file.fileno(), 0o600)
-                file.write(progress.model_dump_json().encode())
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path)
+            make_private(self.path.parent, only=())
+            replace_private(self.path, progress.model_dump_json().encode())
         except OSError as error:
             raise ImportSourceError(
-                f"{self.path} can't be written ({type(error).__name__}). Run the import in a folder that can."
+                f"{self.path} can't be written ({type(error).__name__}). Set DISCREET_DATA_DIR to a folder that can."
             ) from None
 
     def remove(self) -> None:

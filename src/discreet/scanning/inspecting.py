@@ -131,28 +131,27 @@ class Inspector:
     def _inside(self, value: Any, name: str | None, seen: Seen) -> Iterator[tuple[Any, str | None]]:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""
         if isinstance(value, Foreign):
-            if value.name in SECRET_CLASSES and isinstance(value.arg, str):
-                if value.arg not in ("", written(SECRET)):
-                    seen.types[SECRET] += 1
-                return
-            if value.name.startswith(UNSEARCHED):
-                return
-            yield value.arg, name
-            return
-        if not isinstance(value, dict):
-            pair = typed_pair(value)
-            if pair is not None:
-                self._add(pair[1], name, pair[0], seen)
-                return
+            if not self._is_settled(value, seen):
+                yield value.arg, name
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(key, str) and len(key) >= _LEAST_NAME:
+                    self._text(key, None, seen)
+                elif isinstance(key, (int, bytes, tuple)):
+                    yield key, None
+                yield item, key if isinstance(key, str) else name
+        elif (pair := typed_pair(value)) is not None:
+            self._add(pair[1], name, pair[0], seen)
+        else:
             for item in value:
                 yield item, name
-            return
-        for key, item in value.items():
-            if isinstance(key, str) and len(key) >= _LEAST_NAME:
-                self._text(key, None, seen)
-            elif isinstance(key, (int, bytes, tuple)):
-                yield key, None
-            yield item, key if isinstance(key, str) else name
+
+    def _is_settled(self, value: Foreign, seen: Seen) -> bool:
+        """Return whether nothing is to be looked for within an object: it is one that tells by its class what it is."""
+        if value.name in SECRET_CLASSES and isinstance(value.arg, str):
+            seen.types.update([] if value.arg in ("", written(SECRET)) else [SECRET])
+            return True
+        return value.name.startswith(UNSEARCHED)
 
     def _text(self, text: str, name: str | None, seen: Seen) -> None:
         found = self._texts.find(text, name)

@@ -7,12 +7,12 @@ gone when the work is done.
 from __future__ import annotations
 
 import json
-import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import ScanError
+from discreet.private_files import make_private, replace_private
 
 FORMAT = 1
 
@@ -46,11 +46,8 @@ class ProgressFile:
             ScanError: It can't be written.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside = self.path.with_suffix(".new")
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - with a mode
-                json.dump({**kept, "format": FORMAT}, file)
-            beside.replace(self.path)
+            make_private(self.path.parent, only=())
+            replace_private(self.path, json.dumps({**kept, "format": FORMAT}).encode())
         except OSError as error:
             raise ScanError(f"{self.path} can't be written ({type(error).__name__}).") from None
 

@@ -77,7 +77,7 @@ def test_a_killed_import_comes_to_the_same(command, go_on, tmp_path, make_databa
         bad = newest_bad(tmp_path)
         assert [int(json.loads(line)["mark"]) for line in bad.read_text().splitlines()] == list(range(4, ROWS, 500))
         assert report["bad"].popitem()[1] == 6
-        assert not list(Path(tmp_path).glob(".discreet-import-*"))
+        assert not list(Path(tmp_path).rglob("imports/*"))
 
 
 def newest_bad(folder):

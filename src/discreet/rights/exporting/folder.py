@@ -17,6 +17,7 @@ from uuid import UUID
 from pydantic import BaseModel, ValidationError
 
 from discreet.errors import ExportError
+from discreet.private_files import replace_private
 from discreet.rights.exporting.exporter import Export, Mark, Page
 from discreet.rights.exporting.format import KINDS, Manifest, Part, Sum, file_of
 
@@ -167,12 +168,7 @@ class _Files:
 
     def _replace(self, name: str, said: BaseModel) -> None:
         """Put a file in the place of the one before, as a whole."""
-        new = self._folder / f".{name}"
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(said.model_dump_json(indent=2).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._folder / name)
+        replace_private(self._folder / name, said.model_dump_json(indent=2).encode() + b"\n")
 
 
 def part_of(folder: Path, kind: str) -> Part:
