@@ -155,6 +155,8 @@ def _print(report: ScrubReport) -> None:
         print(f"{unread:,} values stay as they are: encrypted, damaged, or too large.")
     if meanwhile := sum(each.changed_meanwhile for each in report.tables):
         print(f"{meanwhile:,} rows were changed by somebody else in that moment, and stay: scrub again.")
+    if refused := sum(each.refused for each in report.tables):
+        print(f"{refused:,} rows stay as they are: a constraint or the width of a column allows no placeholder there.")
     if report.unpruned_threads:
         print(
             f"{report.unpruned_threads:,} threads have a DeltaChannel, whose history is its value: nothing of them was pruned."

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 import filetype
@@ -13,7 +14,8 @@ import filetype
 from discreet.errors import ScanError
 from discreet.redaction.placeholders import SECRET, written
 from discreet.scanning.messages import ENCRYPTED, MEDIA, PICKLES, RUNNABLE_PICKLES, as_message, kinds_of
-from discreet.scanning.texts import Texts, number_text
+from discreet.scanning.recent import Recent
+from discreet.scanning.texts import NOTHING, Texts, number_text
 from discreet.scanning.values import (
     Decoded,
     Foreign,
@@ -26,6 +28,7 @@ from discreet.scanning.values import (
     texts_of_array,
 )
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES
+from discreet.scanning.values.msgpack import unpack_message
 
 ENGINE_FIELDS: Final = frozenset(
     {"v", "id", "ts", "channel_versions", "versions_seen", "updated_channels", "pending_sends"}
@@ -43,6 +46,8 @@ SECRET_CLASSES: Final = frozenset(
 )
 UNSEARCHED: Final = ("uuid.UUID", "datetime.", "zoneinfo.")
 """Objects of ids and times: what they are made of is nobody's, however it reads."""
+KNOWN_MESSAGES: Final = 100_000
+"""That are remembered by their digests, some 300 bytes each."""
 _LEAST_NAME: Final = 5
 
 
@@ -57,12 +62,21 @@ class Seen:
     errors: list[str] = field(default_factory=list)
     """Why something in it can't be read."""
 
+    def add(self, other: Seen) -> None:
+        """Take in what was in a part of it."""
+        if other.types:
+            self.types.update(other.types)
+        if other.kinds:
+            self.kinds.update(other.kinds)
+        self.errors += other.errors
+
 
 class Inspector:
     """Looks through values."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
+        self._messages: Recent[bytes, Seen] = Recent(KNOWN_MESSAGES)
 
     def look(
         self,
@@ -82,7 +96,7 @@ class Inspector:
         if data is None:
             return seen
         try:
-            decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
+            decoded = self._decoded(kind, data)
         except ScanError as error:
             seen.errors.append(str(error))
             if len(data) <= MAX_VALUE_BYTES:
@@ -105,15 +119,31 @@ class Inspector:
                 if id(value) not in done:
                     done.add(id(value))
                     if id(value) not in told:
-                        seen.kinds.update(kinds_of(value))
+                        for kind in kinds_of(value):
+                            seen.kinds[kind] += 1
                         if (message := as_message(value)) is not None:
                             told.add(id(message.fields))
                     stack.extend(self._inside(value, called, seen))
+            elif isinstance(value, Seen):
+                seen.add(value)
             elif isinstance(value, Pickled):
                 seen.kinds[RUNNABLE_PICKLES if value.would_run else PICKLES] += 1
                 stack.append((value.value, called))
             else:
                 self._leaf(value, called, seen)
+
+    def _decoded(self, kind: str | None, data: bytes | str) -> Decoded:
+        return decode_typed(kind, data, look=self._message) if kind and isinstance(data, bytes) else decode(data)
+
+    def _message(self, data: bytes) -> Seen:
+        """Return what is in a message. Every version of a conversation has the same ones again."""
+        digest = blake2b(data, digest_size=16).digest()
+        seen = self._messages.get(digest)
+        if seen is None:
+            seen = Seen()
+            self.walk(Decoded("msgpack", unpack_message(data)), seen)
+            self._messages.put(digest, seen)
+        return seen
 
     def _leaf(self, value: Any, name: str | None, seen: Seen) -> None:
         if isinstance(value, str):
@@ -155,6 +185,8 @@ class Inspector:
 
     def _text(self, text: str, name: str | None, seen: Seen) -> None:
         found = self._texts.find(text, name)
+        if found is NOTHING:
+            return
         seen.types.update(found.types)
         if found.media:
             seen.kinds[MEDIA] += found.media
@@ -170,7 +202,7 @@ class Inspector:
 
     def _add(self, data: bytes, name: str | None, kind: str | None, seen: Seen) -> None:
         try:
-            decoded = decode_typed(kind, data) if kind else decode(data)
+            decoded = self._decoded(kind, data)
         except ScanError as error:
             seen.errors.append(str(error))
             self._search_bytes(data, seen)

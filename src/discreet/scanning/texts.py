@@ -13,6 +13,7 @@ from discreet.redaction.findings import Finding, merge
 from discreet.redaction.placeholders import BYTES, written
 from discreet.redaction.threads import ThreadRedactor
 from discreet.redaction.walker import DATA_URL, MAX_NAMED_CHARS, MEDIA_NAMES, PAYLOAD
+from discreet.scanning.recent import Recent
 from discreet.state.text import storable
 
 WINDOW: Final = 90_000
@@ -22,6 +23,8 @@ OVERLAP: Final = 8_000
 
 LEAST_CHARS: Final = 4
 """No shorter text is a value by itself, and few are under a name."""
+SHORT_CHARS: Final = 64
+"""Texts up to here are remembered as they are, which is no more than a digest takes."""
 LEAST_NUMBER: Final = 10**6
 """No smaller number has enough digits to be a person's."""
 
@@ -82,24 +85,20 @@ class Texts:
     """Searches texts. Most of a database's texts are in it many times: in every version of a conversation."""
 
     def __init__(self, redactor: Redactor, *, known: int = 200_000) -> None:
-        """Remember at most `known` texts by their digests, some 100 bytes each, and nothing of them."""
+        """Remember at most `known` texts, some 100 bytes each: short ones, and digests of others."""
         self._redactor = redactor
-        self._half = known // 2
-        self._newer: dict[bytes, Found] = {}
-        self._older: dict[bytes, Found] = {}
+        self._known: Recent[bytes | tuple[str, str], Found] = Recent(known)
 
     def find(self, text: str, name: str | None = None) -> Found:
         """Return what `text` holds that stands under `name`."""
         if len(text) < LEAST_CHARS or is_id(text, name):
             return NOTHING
-        named = name if name is not None and len(text) <= MAX_NAMED_CHARS and len(name) <= MAX_NAMED_CHARS else None
-        digest = digest_of(named or "", text)
-        found = self._newer.get(digest) or self._older.get(digest)
+        named = name if name is not None and _tells(text, name) else ""
+        key = (named, text) if len(text) <= SHORT_CHARS else digest_of(named, text)
+        found = self._known.get(key)
         if found is None:
             found = self._search(text, name)
-        if len(self._newer) >= self._half:
-            self._older, self._newer = self._newer, {}
-        self._newer[digest] = found
+            self._known.put(key, found)
         return found
 
     def redact(self, text: str, name: str | None = None, *, thread: ThreadRedactor | None = None) -> str:
@@ -148,6 +147,11 @@ class Texts:
             findings = self._redactor.findings(text[begin : begin + WINDOW])
             found += [Finding(each.type, each.start + begin, each.end + begin) for each in findings]
         return merge(found)
+
+
+def _tells(text: str, name: str) -> bool:
+    """Return whether what a text holds may depend on the name that it stands under."""
+    return (len(text) <= MAX_NAMED_CHARS and len(name) <= MAX_NAMED_CHARS) or name in MEDIA_NAMES
 
 
 def is_id(text: str, name: str | None) -> bool:

@@ -70,6 +70,10 @@ class Catalog:
     """Tables that are not looked through, with their rows, about."""
 
 
+class Refused(Exception):  # noqa: N818 - no error of a user's: a row that stays, which a scrub counts
+    """The database takes no such value in a row: a constraint forbids it, or its column is too short."""
+
+
 class Database(Protocol):
     """A database of rows."""
 
@@ -96,7 +100,11 @@ class Database(Protocol):
     def replace(
         self, table: Table, key: Key, changes: Mapping[str, tuple[str | bytes | None, str | bytes | None]]
     ) -> bool:
-        """Replace values of a row, given as what they were and what they become; False if the row is no longer so."""
+        """Replace values of a row, given as what they were and what they become; False if the row is no longer so.
+
+        Raises:
+            Refused: They can't be in this row.
+        """
         ...
 
     def threads(self, table: Table, after: str | None) -> list[str]:

@@ -13,7 +13,7 @@ from psycopg.rows import dict_row, tuple_row
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import ScanError
-from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Form, Key, Row, Table
+from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Form, Key, Refused, Row, Table
 from discreet.scanning.profiles import OTHER, Profile, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
@@ -29,6 +29,7 @@ SELECT
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    AND a.attgenerated = '' -- what is made of other columns changes with them
 JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
@@ -188,7 +189,10 @@ class PostgresDatabase:
             sql.SQL(" AND ").join(same),
         )
         with storage_errors():
-            return self._conn.execute(statement, [*new, *key, *old]).rowcount == 1
+            try:
+                return self._conn.execute(statement, [*new, *key, *old]).rowcount == 1
+            except (psycopg.DataError, psycopg.IntegrityError):  # not chained: they quote values of the row
+                raise Refused from None
 
     def close(self) -> None:
         """Give back the connection. A snapshot is given up."""

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from zlib import crc32
 
 from discreet.errors import ScanError
-from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Key, Row, Table
+from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Key, Refused, Row, Table
 from discreet.scanning.profiles import OTHER, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
@@ -129,6 +129,8 @@ class SqliteDatabase:
         statement = f"UPDATE {_quoted(table.name)} SET {sets} WHERE {where}"  # noqa: S608 - quoted names of its catalog
         try:
             return self._conn.execute(statement, [*new, *_keys(table, key), *old]).rowcount == 1
+        except sqlite3.IntegrityError:
+            raise Refused from None
         except sqlite3.Error as error:
             raise ScanError(f"{self.name} can't be written ({error}).") from None
 

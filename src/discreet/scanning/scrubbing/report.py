@@ -25,6 +25,8 @@ class TableChanges(Part):
     bytes_after: int = 0
     changed_meanwhile: int = 0
     """Rows that somebody else changed in that moment. They stay as they are: scrub again."""
+    refused: int = 0
+    """Rows that the database takes no placeholder in: a constraint forbids it, or a column is too short. They stay."""
     unreadable: int = 0
     """Values that can't be taken apart, or are encrypted, and stay."""
 

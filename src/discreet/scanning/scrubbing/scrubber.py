@@ -16,7 +16,7 @@ from discreet.errors import LockTimeoutError, ScanError
 from discreet.redaction.engine import Redactor
 from discreet.redaction.threads import ThreadRedactor
 from discreet.scanning.databases import Column, Row, Table
-from discreet.scanning.databases.base import PAGE_ROWS
+from discreet.scanning.databases.base import PAGE_ROWS, Refused
 from discreet.scanning.databases.postgres import PostgresDatabase
 from discreet.scanning.databases.sqlite import SqliteDatabase
 from discreet.scanning.profiles import BLOBS, CHECKPOINTS, OURS, WRITES
@@ -209,7 +209,21 @@ class Scrubber:
             counts.changed += len(changes)
             counts.deleted += len(gone)
         elif changes or gone:
+            self._write_all(table, changes, gone, counts)
+
+    def _write_all(
+        self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges
+    ) -> None:
+        """Write some rows, one by one if the database refuses one of them, which stays."""
+        try:
             self._again(self._write, table, changes, gone, counts)
+        except Refused:
+            if len(changes) == 1 and not gone:
+                counts.refused += 1
+                return
+            for change in changes:
+                self._write_all(table, [change], [], counts)
+            self._again(self._write, table, [], gone, counts)
 
     @staticmethod
     def _again(work: Callable[..., R], *args: Any, **options: Any) -> R:
@@ -223,22 +237,18 @@ class Scrubber:
         return again(work, *args, **options)
 
     def _write(self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges) -> None:
-        changed = 0
         with self._database.batch():
-            for row, of_row in changes:
-                if not self._database.replace(table, row.key, of_row):
-                    continue
-                changed += 1
-                for column, (before, after) in of_row.items():
-                    if self._log:
-                        self._log.changed(table, row.key, column, before, after)
+            done = [change for change in changes if self._database.replace(table, change[0].key, change[1])]
             deleted = self._database.delete(table, [row.key for row in gone])
-            if self._log:
+            if self._log:  # when nothing of it can be refused any more
+                for row, of_row in done:
+                    for column, (before, after) in of_row.items():
+                        self._log.changed(table, row.key, column, before, after)
                 for row in gone:
                     self._log.deleted(table, row.key)
                 self._log.flush()
-        counts.changed += changed
-        counts.changed_meanwhile += len(changes) - changed
+        counts.changed += len(done)
+        counts.changed_meanwhile += len(changes) - len(done)
         counts.deleted += deleted
 
     def _changes(self, table: Table, row: Row, place: Place, counts: TableChanges) -> Changes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Literal
 
 from discreet.errors import ScanError
 from discreet.scanning.values.foreign import Opaque, Sealed
-from discreet.scanning.values.msgpack import pack, unpack
+from discreet.scanning.values.msgpack import Look, pack, unpack
 from discreet.scanning.values.pickles import Pickled, read_pickle
 
 MAX_VALUE_BYTES: Final = 32 * 1024 * 1024
@@ -33,8 +35,8 @@ class Decoded:
     """Plain data, with `Foreign`, `Opaque` and `Sealed` in it; of a pickle a `Pickled`."""
 
 
-def decode_typed(kind: str | None, data: bytes) -> Decoded:
-    """Decode bytes that a LangGraph serializer has written as `kind`.
+def decode_typed(kind: str | None, data: bytes, *, look: Look | None = None) -> Decoded:
+    """Decode bytes that a LangGraph serializer has written as `kind`; for `look` see `unpack`.
 
     Raises:
         ScanError: They are something else. The message says what is wrong, and nothing of them.
@@ -45,6 +47,8 @@ def decode_typed(kind: str | None, data: bytes) -> Decoded:
         return Decoded("sealed", Sealed(data))
     if kind in ("null", "empty"):
         return Decoded("null", None)
+    if kind == "msgpack":
+        return Decoded("msgpack", unpack(data, look=look))
     if kind in _READERS:
         form, read = _READERS[kind]
         return Decoded(form, read(data))
@@ -115,15 +119,31 @@ def _check_size(data: bytes | str, most: int) -> None:
 
 def _json(data: bytes | str) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, parse_float=_float, parse_int=_int, object_pairs_hook=_object)
     except RecursionError:
         raise ScanError("nested too deep") from None
     except ValueError:  # UnicodeDecodeError is one
         raise ScanError("no whole JSON") from None
 
 
+def _float(written: str) -> float | str:
+    """Return a number; as text one that is too large, which JSON couldn't have again."""
+    value = float(written)
+    return value if isfinite(value) else written
+
+
+def _int(written: str) -> int | str:
+    return int(written) if len(written) < sys.int_info.default_max_str_digits else written
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):  # all of its values are to be seen
+        raise ScanError("JSON with a key twice")
+    return made
+
+
 _READERS: Final[Mapping[str, tuple[Form, Callable[[bytes], Any]]]] = {
-    "msgpack": ("msgpack", unpack),
     "json": ("json", _json),
     "pickle": ("pickle", read_pickle),
 }

@@ -6,6 +6,7 @@ reader imports the module and calls the class. This one does neither.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import ormsgpack
@@ -18,6 +19,7 @@ _WRITE: Final = ormsgpack.OPT_NON_STR_KEYS | ormsgpack.OPT_PASSTHROUGH_DATACLASS
 
 MADE: Final = frozenset({0, 1, 2, 3, 4, 5})
 """Extension types of `langgraph.checkpoint.serde.jsonplus` that name a module and a class."""
+PYDANTIC: Final = 5
 NUMPY: Final = 6
 SNAPSHOT: Final = 7
 """The value of a `DeltaChannel`."""
@@ -25,12 +27,21 @@ SNAPSHOT: Final = 7
 MAX_NESTED: Final = 100
 """Extensions within extensions. Each costs a call from C into Python and back."""
 
+MESSAGES: Final = b"langchain_core.messages"
+"""Where messages are from."""
+_HEAD: Final = 40
+"""Bytes of an object within which its module is named."""
+
+Look = Callable[[bytes], Any]
+
 _NAMED: Final = 3
 """Least length of the payload of an object: module, class, argument."""
 
 
-def unpack(data: bytes, *, depth: int = 0) -> Any:
+def unpack(data: bytes, *, depth: int = 0, look: Look | None = None) -> Any:
     """Return the value of `data`: plain data, with `Foreign` and `Opaque` in it.
+
+    `look` is given each message as it is stored, and what it returns stands for it.
 
     Raises:
         ScanError: It is no msgpack, or is nested too deep.
@@ -38,7 +49,7 @@ def unpack(data: bytes, *, depth: int = 0) -> Any:
     if depth > MAX_NESTED:
         raise ScanError("nested too deep")
     try:
-        return ormsgpack.unpackb(data, option=_READ, ext_hook=lambda code, inner: _part(code, inner, depth + 1))
+        return ormsgpack.unpackb(data, option=_READ, ext_hook=lambda code, inner: _part(code, inner, depth + 1, look))
     except (ValueError, TypeError, RecursionError) as error:  # ormsgpack.MsgpackDecodeError is a ValueError
         told = str(error).lower()
         raise ScanError(
@@ -46,11 +57,22 @@ def unpack(data: bytes, *, depth: int = 0) -> Any:
         ) from None
 
 
-def _part(code: int, data: bytes, depth: int) -> Any:
+def unpack_message(data: bytes) -> Any:
+    """Return the message that `look` was given.
+
+    Raises:
+        ScanError: It is no whole one.
+    """
+    return _part(PYDANTIC, data, 1, None)
+
+
+def _part(code: int, data: bytes, depth: int, look: Look | None) -> Any:
+    if look is not None and code == PYDANTIC and MESSAGES in data[:_HEAD]:
+        return look(data)
     if code == SNAPSHOT:
-        return Foreign("langgraph.DeltaSnapshot", unpack(data, depth=depth), code)
+        return Foreign("langgraph.DeltaSnapshot", unpack(data, depth=depth, look=look), code)
     if code in MADE:
-        payload = unpack(data, depth=depth)
+        payload = unpack(data, depth=depth, look=look)
         if isinstance(payload, list) and len(payload) >= _NAMED and all(type(each) is str for each in payload[:2]):
             return Foreign(f"{payload[0]}.{payload[1]}", payload[2], code, payload[3:])
     return Opaque(data, code)
