@@ -92,8 +92,11 @@ def named_database(where: str | None, settings: Settings) -> Iterator[str]:
         return
     with asyncio.Runner() as runner:
         resolved = resolve_dsn(None, settings)
-        yield runner.run(resolved.__aenter__())
-        runner.run(resolved.__aexit__(None, None, None))
+        dsn = runner.run(resolved.__aenter__())
+        try:
+            yield dsn
+        finally:
+            runner.run(resolved.__aexit__(None, None, None))
 
 
 def part_of(text: str) -> float:
