@@ -3,9 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typer.main import get_command
+from typer.testing import CliRunner
 
 from discreet.checkpoint import KEEP, REDACT
+from discreet.cli import app
 from discreet.ports import AnnotatedTurn
 from discreet.state.records import Annotation
 
@@ -150,3 +156,42 @@ async def test_the_postgresql_page(empty_database):
     password = conninfo_to_dict(empty_database)["password"]
     dsn = make_conninfo(empty_database, password="wrong")
     assert await page["main"](dsn, lambda: password) == 0
+
+
+def test_the_scan_page(empty_database, monkeypatch):
+    (page,) = snippets("scan.md")
+    graph = StateGraph(MessagesState)
+    graph.add_node("answer", lambda state: {"messages": [("ai", "Noted.")]})
+    graph.add_edge(START, "answer")
+    with PostgresSaver.from_conn_string(empty_database) as saver:
+        saver.setup()
+        compiled = graph.compile(checkpointer=saver)
+        for said, found in (("My e-mail is ann@example.com", False), ("My key is AKIA" + "2E0A8F3B244C9986", True)):
+            compiled.invoke({"messages": [("user", said)]}, {"configurable": {"thread_id": "one"}})
+            assert (page["secrets"](empty_database) > 0) is found
+    shown = (DOCS / "scan.md").read_text(encoding="utf-8").split("$ discreet scan")[1].splitlines()[1:]
+    monkeypatch.setenv("COLUMNS", "160")
+    printed = CliRunner().invoke(app, ["scan", empty_database]).stdout.splitlines()
+    assert re.split("  +", shown[0]) == re.split("  +", printed[0].strip())
+    assert {re.split("  +", line)[0] for line in shown[1:4]} == {re.split("  +", line)[0] for line in printed[1:4]}
+    assert shown[7] == printed[-1]
+
+
+@pytest.mark.parametrize("page", sorted(str(each.relative_to(DOCS)) for each in DOCS.glob("**/*.md")))
+def test_commands_and_options_of_a_page_are_there(page):
+    """As `discreet <command> --help` lists them: those of whole commands, and in scan.md and scrub.md those of the tables."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    root = get_command(app)
+    named = re.findall(r"(?:^ *\$ (?:[A-Z_]+=\S+ )*|`)discreet ([a-z][^`\n]*)", text, re.MULTILINE)
+    if page in {"scan.md", "scrub.md"}:
+        named += [f"{page[:-3]} {cell}" for cell in re.findall(r"^\| (`-[^|]*) \|", text, re.MULTILINE)]
+    for line in named:
+        command, words = root, re.findall(r"[\w-]+", line.split(" #")[0].split(" > ")[0])
+        for word in words:
+            if word not in getattr(command, "commands", {}):
+                break
+            command = command.commands[word]
+        assert command is not root, line
+        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+        if not hasattr(command, "commands"):
+            assert {word for word in words if word.startswith("--")} <= known, line

@@ -170,9 +170,7 @@ def _print_left(report: ScrubReport) -> None:
     assert left is not None, "it was scanned"
     if left.types:
         named = ", ".join(f"{count:,} {name}" for name, count in left.types.items())
-        print(
-            f"Still there: {named}. If the application goes on with its old saver, it writes more: change that first, then scrub again."
-        )
+        print(f"Still there: {named}. {_why(report)}")
     else:
         print("A second scan found no sensitive value.")
     if left.in_ids:
@@ -184,3 +182,12 @@ def _print_left(report: ScrubReport) -> None:
         print(
             "Old rows are in the files until these have run, in the write-ahead log until it is recycled, and in backups."
         )
+
+
+def _why(report: ScrubReport) -> str:
+    """Return why something is left, as far as the counts tell."""
+    if any(each.refused or each.unreadable or each.changed_meanwhile for each in report.tables):
+        return "It is in the rows and values named above, or was written meanwhile: mend these, then scrub again."
+    if any(each.statement.startswith("REFRESH") for each in report.advice):
+        return "Materialized views keep what they were made of: refresh them as below."
+    return "An application that goes on with its old saver writes more: change that first, then scrub again."

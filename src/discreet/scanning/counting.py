@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from discreet.redaction.placeholder_key import keyed_digest
 from discreet.scanning.databases import Column, Row, Table
 from discreet.scanning.inspecting import Seen
@@ -18,16 +20,24 @@ def digest_of(purpose: str, *parts: str) -> str:
 class TableCounts:
     """Counts for one table."""
 
-    def __init__(self, table: Table, report: TableReport, errors: list[ErrorLine]) -> None:
-        """Add to `report`, and to `errors` as long as there are few."""
+    def __init__(
+        self, table: Table, report: TableReport, errors: list[ErrorLine], *, last: dict[str, Any] | None = None
+    ) -> None:
+        """Add to `report`, and to `errors` as long as there are few. `last` is what `last_seen` said of the row before."""
         self._table = table
         self._report = report
         self._errors = errors
         self._names = [column.name for column in table.key]
-        self._thread: str | None = None
-        self._in_thread: set[str] = set()
+        last = last or {"thread": None, "in_thread": [], "ids": {}}
+        self._thread: str | None = last["thread"]
+        self._in_thread: set[str] = set(last["in_thread"])
         self._in_row: set[str] = set()
-        self._ids: dict[str, str | bytes] = {}
+        self._ids: dict[str, str | bytes] = dict(last["ids"])
+
+    def last_seen(self) -> dict[str, Any]:
+        """Return what has to be known of the rows so far to count those that follow: plain JSON."""
+        ids = {name: value for name, value in self._ids.items() if isinstance(value, str)}
+        return {"thread": self._thread, "in_thread": sorted(self._in_thread), "ids": ids}
 
     def begin(self, row: Row) -> None:
         """Begin with a row."""

@@ -30,9 +30,7 @@ from discreet.scanning.values import (
 from discreet.scanning.values.decoding import MAX_VALUE_BYTES
 from discreet.scanning.values.msgpack import unpack_message
 
-ENGINE_FIELDS: Final = frozenset(
-    {"v", "id", "ts", "channel_versions", "versions_seen", "updated_channels", "pending_sends"}
-)
+ENGINE_FIELDS: Final = frozenset({"v", "id", "ts", "channel_versions", "versions_seen", "updated_channels"})
 """Of a checkpoint, what its engine keeps beside the values of channels."""
 
 SERIALIZED: Final = frozenset({"msgpack", "json", "pickle", "bytes", "bytearray", "null"})

@@ -28,6 +28,9 @@ class Profile:
     told: frozenset[str] = frozenset()
     """Of `engine`, those that are read nevertheless, for what they say of others."""
 
+    is_server: bool = False
+    """Whether it is of a server of LangGraph's, whose `messages` are copies of those of threads."""
+
     def reads(self, column: str) -> bool:
         """Return whether a column is read: to be looked through, or for what it says of another."""
         return column not in self.engine or column in self.told
@@ -78,12 +81,14 @@ KNOWN: Final = (
     ),
     Profile(label="store", needs=frozenset({"prefix", "key", "value"})),
     Profile(label="vectors of the store", needs=frozenset({"prefix", "key", "field_name", "embedding"})),
-    Profile(label="runs of a server", needs=frozenset({"run_id", "thread_id"}), thread="thread_id"),
-    Profile(label="threads of a server", needs=frozenset({"thread_id", "metadata"}), thread="thread_id"),
-    Profile(label="of a server", needs=frozenset({"assistant_id"})),
-    Profile(label="of a server", needs=frozenset({"cron_id"})),
-    Profile(label="of a server", needs=frozenset({"run_id"})),
-    Profile(label="of a thread", needs=frozenset({"thread_id"}), thread="thread_id"),
+    Profile(label="runs of a server", is_server=True, needs=frozenset({"run_id", "thread_id"}), thread="thread_id"),
+    Profile(
+        label="threads of a server", is_server=True, needs=frozenset({"thread_id", "metadata"}), thread="thread_id"
+    ),
+    Profile(label="of a server", is_server=True, needs=frozenset({"assistant_id"})),
+    Profile(label="of a server", is_server=True, needs=frozenset({"cron_id"})),
+    Profile(label="of a server", is_server=True, needs=frozenset({"run_id"})),
+    Profile(label="of a thread", is_server=True, needs=frozenset({"thread_id"}), thread="thread_id"),
     Profile(label="messages of sessions", needs=frozenset({"session_id", "message_data"}), thread="session_id"),
     Profile(label="messages of sessions", needs=frozenset({"session_id", "message"}), thread="session_id"),
     Profile(label="sessions", needs=frozenset({"session_id"}), thread="session_id"),
@@ -91,6 +96,8 @@ KNOWN: Final = (
     Profile(label="memories with vectors", needs=frozenset({"cmetadata", "document"})),
 )
 
+MIGRATIONS: Final = Profile(label="versions of tables")
+"""A table of LangGraph's that says which version its tables have."""
 OURS: Final = Profile(label="Discreet", engine=frozenset({"user_key", "thread_key", "memory_key", "space_key"}))
 """Tables of the schema `discreet`."""
 ANY: Final = Profile(label="with vectors")
@@ -104,5 +111,7 @@ def profile_of(columns: Collection[str], *, schema: str, has_vectors: bool) -> P
     if schema == "discreet":
         return OURS
     names = frozenset(columns)
+    if names == {"v"}:
+        return MIGRATIONS
     known = next((each for each in KNOWN if each.needs <= names), None)
     return known or (ANY if has_vectors else None)

@@ -47,6 +47,8 @@ class _State:
     tables: dict[str, TableReport] = field(default_factory=dict)
     after: tuple[str, ...] | None = None
     """In the table that is being read: the key of the last row."""
+    last: dict[str, Any] | None = None
+    """What `TableCounts` has to know of that row."""
     at: str | None = None
     finished: list[str] = field(default_factory=list)
     errors: list[ErrorLine] = field(default_factory=list)
@@ -57,6 +59,7 @@ class _State:
         return {
             "tables": {name: table.model_dump() for name, table in self.tables.items()},
             "after": self.after,
+            "last": self.last,
             "at": self.at,
             "finished": self.finished,
             "errors": [error.model_dump() for error in self.errors],
@@ -69,6 +72,7 @@ class _State:
         return cls(
             tables={name: TableReport.model_validate(table) for name, table in kept["tables"].items()},
             after=None if kept["after"] is None else tuple(kept["after"]),
+            last=kept["last"],
             at=kept["at"],
             finished=list(kept["finished"]),
             errors=[ErrorLine.model_validate(error) for error in kept["errors"]],
@@ -110,7 +114,7 @@ class Scanner:
             if name in state.finished:
                 continue
             if state.at != name:
-                state.at, state.after = name, None
+                state.at, state.after, state.last = name, None, None
                 state.tables[name] = TableReport(
                     schema_name=table.schema, table=table.name, label=table.profile.label, bytes=table.bytes
                 )
@@ -135,7 +139,7 @@ class Scanner:
     def _table(self, table: Table, state: _State, clock: _Clock, progress: ProgressFile | None, total: int) -> None:
         """Go through the rest of a table."""
         report = state.tables[state.at or ""]
-        counts = TableCounts(table, report, state.errors)
+        counts = TableCounts(table, report, state.errors, last=state.last)
         while True:
             rows, following = self._database.page(table, state.after, sample=self._options.sample)
             for row in rows:
@@ -144,7 +148,7 @@ class Scanner:
             self._told(table.label, read, max(total, read))
             if following is None:
                 return
-            state.after = following
+            state.after, state.last = following, counts.last_seen()
             if progress and clock.is_due():
                 progress.save(state.kept())
 

@@ -71,5 +71,7 @@ def standby(small):
     """Return a DSN of `small` as a role that may read, and can't write whatever it may, as on a standby."""
     with role(small[0], "SELECT ON ALL TABLES IN SCHEMA public") as (name, dsn):
         with psycopg.connect(small[0]) as connection:
-            connection.execute(sql.SQL("ALTER ROLE {} SET default_transaction_read_only = on").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("ALTER ROLE {} SET default_transaction_read_only = on").format(sql.Identifier(name))
+            )
         yield dsn

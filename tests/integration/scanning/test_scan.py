@@ -31,16 +31,7 @@ from discreet.scanning.messages import ENCRYPTED, KINDS, MEDIA, PICKLES, RUNNABL
 from discreet.scanning.page import render
 
 SHAPES = tuple(
-    """
-    agent_arguments agent_message ai_message assistant_config assistant_context assistant_description assistant_metadata
-    auth_user base64_file bytes command_update configurable cron_payload dataclass delta_write deque dict_key
-    entrypoint_previous exception file_name forked_message human_message image_url inline_channel interrupt_payload
-    ip_object long_tool_result mem0_payload mem0_user message_kwargs message_store named_tuple nested_json nested_list
-    numpy_text path pickle_object pydantic reasoning removed_message response_metadata resume_text run_command run_input
-    run_metadata secret_str send_packet server_error server_interrupt server_values session_id set store_key
-    store_namespace store_value subgraph_state system_message task_result thread_id thread_metadata tool_args
-    tool_artifact tool_result tuple typed_dict updated_message user_id webhook
-    """.split()
+    ["agent_arguments", "agent_message", "ai_message", "assistant_config", "assistant_context", "assistant_description", "assistant_metadata", "auth_user", "base64_file", "bytes", "command_update", "configurable", "cron_payload", "dataclass", "delta_write", "deque", "dict_key", "entrypoint_previous", "exception", "file_name", "forked_message", "human_message", "image_url", "inline_channel", "interrupt_payload", "ip_object", "long_tool_result", "mem0_payload", "mem0_user", "message_kwargs", "message_store", "named_tuple", "nested_json", "nested_list", "numpy_text", "path", "pickle_object", "pydantic", "reasoning", "removed_message", "response_metadata", "resume_text", "run_command", "run_input", "run_metadata", "secret_str", "send_packet", "server_error", "server_interrupt", "server_values", "session_id", "set", "store_key", "store_namespace", "store_value", "subgraph_state", "system_message", "task_result", "thread_id", "thread_metadata", "tool_args", "tool_artifact", "tool_result", "tuple", "typed_dict", "updated_message", "user_id", "webhook"]
 )
 
 BLOB = "INSERT INTO checkpoint_blobs (thread_id, channel, version, type, blob) VALUES (%s, %s, %s, %s, %s)"

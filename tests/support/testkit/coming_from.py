@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import Any, Literal
 
 import psycopg
 from psycopg import sql
-from testkit.scripts import run_script
 
 from discreet.redaction import Redactor
+from testkit.scripts import run_script
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "coming_from"
 
@@ -33,15 +32,6 @@ Side = Literal["before", "after"]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a command printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-@dataclass(frozen=True)
 class Page:
     """One page."""
 
@@ -52,15 +42,19 @@ class Page:
         """The page as it is."""
         return (PAGES / self.name).read_text(encoding="utf-8")
 
+    def code(self, side: Side) -> str:
+        """Return the program as it is before the change, or after it."""
+        (block,) = re.findall(r"^```diff\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
+        other = "+" if side == "before" else "-"
+        lines = [line[1:] for line in block.splitlines() if not line.startswith(other)]
+        return "\n".join(lines).replace("…", "...").rstrip()
+
     def source(self, side: Side, *parameters: str) -> str:
         """Return an async generator function `page(*parameters)` that does what is written, and yields its names at the end.
 
         It yields where the last line is, so that what that line is in is still open.
         """
-        (block,) = re.findall(r"^```diff\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
-        other = "+" if side == "before" else "-"
-        lines = [line[1:] for line in block.splitlines() if not line.startswith(other)]
-        code = "\n".join(lines).replace("…", "...").rstrip()
+        code = self.code(side)
         last = re.findall(r"^ *(?=[^\s)\]}])", code, re.MULTILINE)[-1]
         head = f"async def page({', '.join(parameters)}):\n"
         return head + indent(f"{code}\n{last}yield locals()\n", " " * 4)
@@ -69,22 +63,19 @@ class Page:
         """Return the program, given what it does not say itself: it runs when it is entered, and returns its names."""
         names: dict[str, Any] = {}
         exec(compile(self.source(side, *given), self.name, "exec"), names)
-        return asynccontextmanager(names["page"])(**given)  # type: ignore[no-any-return]  # of code as text
+        return asynccontextmanager(names["page"])(**given)
+
+    def functions(self, side: Side, **given: Any) -> dict[str, Any]:
+        """Return what the program defines, where that is functions which know of `given`."""
+        exec(compile(self.code(side), self.name, "exec"), given)
+        return given
 
     def commands(self, **places: str) -> list[list[str]]:
         """Return the arguments of each `discreet …` in its order, with our places instead of the page's."""
-        blocks = re.findall(r"^```console\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
-        lines = re.findall(r"^\$ discreet (.*)", "\n".join(blocks), re.MULTILINE)
-        return [
-            [places.get(word, word) for word in shlex.split(line, comments=True)]
-            for line in (_renamed(line, places) for line in lines)
-        ]
-
-
-def _renamed(line: str, places: Mapping[str, str]) -> str:
-    for name, place in places.items():
-        line = line.replace(name, place)
-    return line
+        text = "\n".join(re.findall(r"^```console\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL))
+        for theirs, ours in places.items():
+            text = text.replace(theirs, ours)
+        return [shlex.split(line, comments=True) for line in re.findall(r"^\$ discreet (.*)", text, re.MULTILINE)]
 
 
 @dataclass
@@ -94,13 +85,13 @@ class Terminal:
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
 
-    def run(self, *arguments: str, code: int = 0) -> Told:
-        """Run a command that is to end with `code`. It never prints what the users said."""
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """Run a command that is to end with `code`, and return what it printed: never what the users said."""
         done = run_script(_MAIN, *arguments, environment={**os.environ, **self.environment}, cwd=self.folder)
         assert done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
         told = done.stdout + done.stderr
-        assert EMAIL not in told and PHONE not in told, arguments
-        return Told(done.returncode, done.stdout, done.stderr)
+        assert not [value for value in (EMAIL, PHONE) if value in told], arguments
+        return done.stdout
 
 
 def rows_of(dsn: str) -> dict[tuple[str, str], list[str]]:
@@ -110,7 +101,9 @@ def rows_of(dsn: str) -> dict[tuple[str, str], list[str]]:
             (schema, table): sorted(
                 row[0]
                 for row in connection.execute(
-                    sql.SQL("SELECT xmin::text || ctid::text || t::text FROM {} t").format(sql.Identifier(schema, table))
+                    sql.SQL("SELECT xmin::text || ctid::text || t::text FROM {} t").format(
+                        sql.Identifier(schema, table)
+                    )
                 )
             )
             for schema, table in connection.execute(_TABLES).fetchall()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
-from testkit.planting.manifest import Entry, Harmless, Planted, Thread
-from testkit.planting.planting import sizes
-from testkit.planting.postgres import opened_saver
-from testkit.planting.registry import SCENARIOS, continue_thread
 
 from discreet.checkpoint import CheckpointPolicy, RedactingSaver
 from discreet.redaction import Redactor
@@ -22,9 +19,17 @@ from discreet.scanning import Scanner, ScanOptions, ScanReport, open_database
 from discreet.scanning.databases.pickle_files import PickleFiles
 from discreet.scanning.scrubbing import Scrubber, ScrubOptions, ScrubReport
 from discreet.scanning.scrubbing.change_log import ChangeLog
+from testkit.planting.manifest import Entry, Harmless, Planted, Thread
+from testkit.planting.planting import sizes
+from testkit.planting.postgres import opened_saver
+from testkit.planting.registry import SCENARIOS, continue_thread
+from testkit.planting.searching import Haystack, left
 
 COUNTED = frozenset({"base64_file", "secret_str"})
 """Shapes that are counted as what they are, and not searched."""
+
+IN_IDS = frozenset({"thread_id", "session_id", "store_key", "store_namespace"})
+"""Shapes of values that stand in keys of rows, which stay."""
 
 
 class Span(NamedTuple):
@@ -145,8 +150,18 @@ def rows_of(dsn: str) -> dict[str, str]:
 
 def leaks(text: str, entries: Iterable[Entry]) -> list[str]:
     """Return the planted values and ids of threads that are in a text."""
-    secret = {entry.value if isinstance(entry, Planted) else entry.thread_id for entry in entries if not isinstance(entry, Harmless)}
+    secret = {
+        entry.value if isinstance(entry, Planted) else entry.thread_id
+        for entry in entries
+        if not isinstance(entry, Harmless)
+    }
     return sorted(each for each in secret if each in text)
+
+
+def left_in(entries: Iterable[Entry], tables: Mapping[str, Haystack]) -> dict[tuple[str, str], int]:
+    """Return how many values are in raw rows that must not be, by shape and table."""
+    found = left(values_of(entries), tables)
+    return Counter((entry.shape, table) for entry, table in found if entry.shape not in IN_IDS)
 
 
 def policy_of(thread: Thread, **policy: Any) -> CheckpointPolicy:

@@ -81,6 +81,10 @@ class DualWriter:
             metrics.history_writes.labels(outcome="lost").inc(len(self._waiting))
         return len(self._waiting)
 
+    def close(self) -> int:
+        """Do the same from code without an event loop."""
+        return wait_for(self.aclose())
+
     async def _append(self, user_id: str, round_obj: Mapping[str, Any]) -> None:
         turn = turn_of(user_id, round_obj)
         if isinstance(turn, BadRow):

@@ -62,6 +62,10 @@ class HistoryReader:
         """Close its connections to Redis."""
         await self._v1.client.close()
 
+    def close(self) -> None:
+        """Do the same from code without an event loop."""
+        wait_for(self.aclose())
+
     async def fetch(self, user_id: str, k: int = ROUNDS) -> list[dict[str, Any]]:
         """Return a user's last `k` rounds, oldest first; from V1 those that its rolling summary has not, as ever.
 

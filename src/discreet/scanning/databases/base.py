@@ -24,8 +24,8 @@ class Column:
 
     name: str
     form: Form
-    type: str = "text"
-    """As the database calls it."""
+    type: str = ""
+    """As SQLite has it declared."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,17 @@ class Table:
     """With indexes and what is stored beside it."""
     rows: int = 0
     """About."""
+    is_view: bool = False
+    """Whether its rows are made of others (a materialized view), so that they can't be rewritten."""
 
     @property
     def label(self) -> str:
         """Its name, with its schema where that is not the usual one."""
         return self.name if self.schema in ("", "public") else f"{self.schema}.{self.name}"
+
+    def is_called(self, names: Collection[str]) -> bool:
+        """Return whether it is among those that somebody names, with the schema or without."""
+        return bool({self.label, self.name, f"{self.schema}.{self.name}"} & set(names))
 
 
 @dataclass(slots=True)
@@ -107,8 +113,8 @@ class Database(Protocol):
         """
         ...
 
-    def threads(self, table: Table, after: str | None) -> list[str]:
-        """Return the next thread ids of a table in their order, at most `PAGE_ROWS`."""
+    def threads(self, tables: Sequence[Table], after: str | None) -> list[str]:
+        """Return the next thread ids that any of these tables has, in the database's order, at most `PAGE_ROWS`."""
         ...
 
     def delete(self, table: Table, keys: Sequence[Key]) -> int:

@@ -22,7 +22,9 @@ SELECT
     c.oid::bigint AS oid, n.nspname::text AS schema, c.relname::text AS name,
     greatest(c.reltuples, 0)::bigint AS rows,
     CASE WHEN has_table_privilege(c.oid, 'SELECT') THEN pg_total_relation_size(c.oid) ELSE 0 END AS bytes,
-    a.attname::text AS column, t.typname::text AS type, format_type(a.atttypid, NULL) AS written, e.typname::text AS element,
+    a.attname::text AS column, coalesce(b.typname, d.typname, t.typname)::text AS type,
+    t.typtype = 'c' AS is_row, e.typname::text AS element,
+    c.relkind = 'm' AS is_view,
     array_position(i.indkey::int2[], a.attnum) AS key_at,
     has_table_privilege(c.oid, 'SELECT') AS readable,
     (c.relrowsecurity AND row_security_active(c.oid)) AS hidden
@@ -31,18 +33,25 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     AND a.attgenerated = '' -- what is made of other columns changes with them
 JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_type d ON d.oid = nullif(t.typbasetype, 0) -- of a domain
+LEFT JOIN pg_type b ON b.oid = nullif(d.typbasetype, 0) -- of a domain over a domain
 LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' -- of a partitioned table its partitions
     AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 ORDER BY n.nspname, c.relname, a.attnum
 """
 
-TEXT_TYPES: Final = frozenset({"text", "varchar", "bpchar", "citext", "xml", "hstore", "inet", "cidr", "name"})
+TEXT_TYPES: Final = frozenset(
+    {"text", "varchar", "bpchar", "citext", "xml", "hstore", "inet", "cidr", "name", "tsvector"}
+)
 JSON_TYPES: Final = frozenset({"json", "jsonb"})
 NUMBER_TYPES: Final = frozenset({"int8", "numeric"})
 VECTOR_TYPES: Final = frozenset({"vector", "halfvec", "sparsevec"})
+
+Query = LiteralString | sql.Composed
+Params = Sequence[Any] | Mapping[str, Any]
 
 BLOCKS: Final = 64
 """Of a table without a primary key, how many blocks of 8 kB are a page."""
@@ -50,7 +59,7 @@ BLOCKS: Final = 64
 BEGIN: LiteralString = (
     "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL row_security = off"
 )
-LOCKS: LiteralString = "SET LOCAL lock_timeout = '2s'; SET LOCAL row_security = off"
+LOCKS: LiteralString = "SET LOCAL lock_timeout = '2s'"
 
 
 class PostgresDatabase:
@@ -64,7 +73,11 @@ class PostgresDatabase:
         """
         with storage_errors():
             self._conn = psycopg.connect(
-                dsn, prepare_threshold=None, application_name="discreet scan", row_factory=tuple_row
+                dsn,
+                prepare_threshold=None,
+                application_name="discreet scan",
+                client_encoding="utf8",
+                row_factory=tuple_row,
             )
             self._conn.autocommit = writes
             if not writes:
@@ -110,22 +123,20 @@ class PostgresDatabase:
             if not table.key:
                 return self._blocks(table, after)
             statement, params = _page_statement(table, after, sample, thread)
-            rows = [_row(table, len(table.key), row) for row in self._conn.execute(statement, params)]
+            rows = [_row(table, len(table.key), row) for row in self._read(statement, params)]
         return rows, rows[-1].key if len(rows) == PAGE_ROWS else None
 
     def _blocks(self, table: Table, after: Key | None) -> tuple[list[Row], Key | None]:
         """Return the rows of some blocks of a table that has no primary key."""
         name = sql.Identifier(table.schema, table.name)
         first = int(after[0]) if after else 0
-        size = self._conn.execute(
-            "SELECT pg_relation_size(%s::regclass) / 8192", [name.as_string(self._conn)]
-        ).fetchone()
+        size = self._read("SELECT pg_relation_size(%s::regclass) / 8192", [name.as_string(self._conn)])[0][0]
         statement = sql.SQL("SELECT ctid::text, {} FROM {} WHERE ctid >= %s::tid AND ctid < %s::tid").format(
             sql.SQL(", ").join(_read(column) for column in table.columns) if table.columns else sql.SQL("NULL"), name
         )
-        found = self._conn.execute(statement, [f"({first},0)", f"({first + BLOCKS},0)"])
+        found = self._read(statement, [f"({first},0)", f"({first + BLOCKS},0)"])
         rows = [_row(table, 1, row) for row in found]
-        return rows, (str(first + BLOCKS),) if size and first + BLOCKS < size[0] else None
+        return rows, (str(first + BLOCKS),) if first + BLOCKS < size else None
 
     def value(self, table: Table, key: Key, column: Column) -> str | bytes | None:
         """Return one value, see `Database`."""
@@ -139,17 +150,29 @@ class PostgresDatabase:
             whole, sql.Identifier(table.schema, table.name), _where(table)
         )
         with storage_errors():
-            row = self._conn.execute(statement, [MAX_VALUE_BYTES + 1, *key]).fetchone()
-        return row[0] if row else None
+            rows = self._read(statement, [MAX_VALUE_BYTES + 1, *key])
+        return rows[0][0] if rows else None
 
-    def threads(self, table: Table, after: str | None) -> list[str]:
+    def threads(self, tables: Sequence[Table], after: str | None) -> list[str]:
         """Return the next thread ids, see `Database`."""
-        name = sql.Identifier(table.profile.thread or "")
-        statement = sql.SQL(
-            "SELECT DISTINCT {0}::text FROM {1} WHERE %s::text IS NULL OR {0}::text > %s ORDER BY 1 LIMIT %s"
-        ).format(name, sql.Identifier(table.schema, table.name))
+        each = sql.SQL(
+            "(SELECT DISTINCT {0}::text FROM {1} WHERE %(after)s::text IS NULL OR {0}::text > %(after)s ORDER BY 1 LIMIT %(most)s)"
+        )
+        union = sql.SQL(" UNION ").join(
+            each.format(sql.Identifier(table.profile.thread or ""), sql.Identifier(table.schema, table.name))
+            for table in tables
+        )
+        statement = sql.SQL("SELECT * FROM ({}) found ORDER BY 1 LIMIT %(most)s").format(union)
         with storage_errors():
-            return [row[0] for row in self._conn.execute(statement, [after, after, PAGE_ROWS])]
+            return [row[0] for row in self._read(statement, {"after": after, "most": PAGE_ROWS})]
+
+    def _read(self, statement: Query, params: Params) -> list[Any]:
+        """Return rows, without the time limits of the role. What writes is in no transaction otherwise."""
+        if not self._writes:
+            return self._conn.execute(statement, params).fetchall()
+        with self._conn.transaction():
+            self._conn.execute(BEGIN)
+            return self._conn.execute(statement, params).fetchall()
 
     def delete(self, table: Table, keys: Sequence[Key]) -> int:
         """Delete rows, see `Database`."""
@@ -161,7 +184,7 @@ class PostgresDatabase:
     def batch(self) -> Iterator[None]:
         """Make the replacements within one transaction that waits two seconds for a lock at most."""
         with storage_errors(), self._conn.transaction():
-            self._conn.execute(LOCKS)
+            self._conn.execute(f"{BEGIN}; {LOCKS}")
             yield
 
     def replace(
@@ -172,8 +195,7 @@ class PostgresDatabase:
         sets, same, new, old = [], [], [], []
         for name, (before, after) in changes.items():
             column = columns[name]
-            cast = sql.SQL(column.type)
-            sets.append(sql.SQL("{} = %s::{}").format(sql.Identifier(name), cast))
+            sets.append(sql.SQL("{} = %s").format(sql.Identifier(name)))
             shown = (
                 sql.SQL("{}").format(sql.Identifier(name))
                 if column.form == "bytes"
@@ -211,7 +233,8 @@ def _table_of(columns: Sequence[Mapping[str, Any]], *, every: bool) -> Table | N
         schema=first["schema"],
         name=first["name"],
         columns=tuple(column for each in columns if (column := _column(each, profile)) is not None),
-        key=tuple(Column(each["column"], "text", each["written"]) for each in key),
+        key=tuple(Column(each["column"], "text") for each in key),
+        is_view=first["is_view"],
         profile=profile,
         bytes=int(first["bytes"]),
         rows=int(first["rows"]),
@@ -228,13 +251,13 @@ def _column(found: Mapping[str, Any], profile: Profile) -> Column | None:
         form = "json" if found["element"] is None else "text"
     elif kind == "bytea" and found["element"] is None:
         form = "bytes"
-    elif kind in TEXT_TYPES:
+    elif kind in TEXT_TYPES or found["is_row"]:
         form = "text"
     elif kind in NUMBER_TYPES and profile is OTHER:
         form = "number"
     else:
         return None
-    return Column(found["column"], form, found["written"])
+    return Column(found["column"], form)
 
 
 def _check_rights(table: Mapping[str, Any]) -> None:
@@ -254,7 +277,7 @@ def _page_statement(
     conditions: list[sql.Composable] = []
     params: list[Any] = []
     if after is not None:
-        given = sql.SQL(", ").join(sql.SQL("%s::{}").format(sql.SQL(column.type)) for column in table.key)
+        given = sql.SQL(", ").join([sql.Placeholder()] * len(keys))
         conditions.append(sql.SQL("({}) > ({})").format(sql.SQL(", ").join(keys), given))
         params += after
     if thread is not None:
@@ -301,6 +324,4 @@ def _where(table: Table) -> sql.Composable:
     """Return what finds a row by its key."""
     if not table.key:
         return sql.SQL("ctid = %s::tid")
-    return sql.SQL(" AND ").join(
-        sql.SQL("{} = %s::{}").format(sql.Identifier(column.name), sql.SQL(column.type)) for column in table.key
-    )
+    return sql.SQL(" AND ").join(sql.SQL("{} = %s").format(sql.Identifier(column.name)) for column in table.key)

@@ -94,11 +94,14 @@ class SqliteDatabase:
         found = self._all(statement, _keys(table, key))
         return _value(found[0][0]) if found else None
 
-    def threads(self, table: Table, after: str | None) -> list[str]:
+    def threads(self, tables: Sequence[Table], after: str | None) -> list[str]:
         """Return the next thread ids, see `Database`."""
-        name = _quoted(table.profile.thread or "")
-        statement = f"SELECT DISTINCT {name} FROM {_quoted(table.name)} WHERE ?1 IS NULL OR {name} > ?1 ORDER BY 1 LIMIT {PAGE_ROWS}"  # noqa: S608 - quoted names of its catalog
-        return [row[0] for row in self._all(statement, [after])]
+        union = " UNION ".join(
+            f"SELECT {name} AS id FROM {_quoted(table.name)} WHERE ?1 IS NULL OR {name} > ?1"  # noqa: S608 - quoted names of its catalog
+            for table in tables
+            for name in [_quoted(table.profile.thread or "")]
+        )
+        return [row[0] for row in self._all(f"{union} ORDER BY id LIMIT {PAGE_ROWS}", [after])]
 
     def delete(self, table: Table, keys: Sequence[Key]) -> int:
         """Delete rows, see `Database`."""

@@ -14,16 +14,22 @@ from discreet.scanning.scrubbing.report import Advice
 
 def advice(database: PostgresDatabase | SqliteDatabase, changed: Collection[str]) -> list[Advice]:
     """Return a statement for each of the tables `changed`, by their labels, with what the table takes now."""
-    tables = [table for table in database.catalog(every=True).tables if table.label in changed]
+    tables = database.catalog(every=True).tables
+    views = [table for table in tables if table.is_view]
+    tables = [table for table in tables if table.label in changed]
     if isinstance(database, SqliteDatabase):
         return [Advice(statement="VACUUM", bytes=sum(table.bytes for table in tables))] if tables else []
     with storage_errors():
         return [
             Advice(
-                statement=sql.SQL("VACUUM (FULL, ANALYZE) {}")
-                .format(sql.Identifier(table.schema, table.name))
+                statement=sql.SQL("{} {}")
+                .format(sql.SQL(command), sql.Identifier(table.schema, table.name))
                 .as_string(database.connection),
                 bytes=table.bytes,
             )
-            for table in tables
+            for command, chosen in (
+                ("REFRESH MATERIALIZED VIEW", views if tables else []),
+                ("VACUUM (FULL, ANALYZE)", tables),
+            )
+            for table in chosen
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -35,15 +36,24 @@ class ChangeLog:
         self._write("deleted", table, key)
 
     def flush(self) -> None:
-        """Have what was noted in the file. Call it before the changes take effect."""
-        if self._file is not None:
+        """Have what was noted in the file. Call it before the changes take effect.
+
+        Raises:
+            ScanError: It can't be written.
+        """
+        if self._file is None:
+            return
+        try:
             self._file.flush()
             os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. What counts of it was written by `flush`."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
 
     def _write(self, what: str, table: Table, key: Key, **more: str | None) -> None:
         line = {
@@ -59,9 +69,12 @@ class ChangeLog:
                 self._file = open(opened, "a", encoding="utf-8")  # noqa: SIM115, PTH123 - `close` closes it; of a descriptor
             print(json.dumps(line), file=self._file)
         except OSError as error:
-            raise ScanError(
-                f"The log {self._path} can't be written ({type(error).__name__}). Name another with --log. The rows are as they were."
-            ) from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> ScanError:
+        return ScanError(
+            f"The log {self._path} can't be written ({error.strerror}). Name another with --log. These rows are as they were."
+        )
 
 
 def _digest(value: str | bytes | None) -> str | None:

@@ -28,6 +28,8 @@ class Heads:
     """By namespace."""
     versions: set[tuple[str, str, str]] = field(default_factory=set)
     """Values that they have: namespace, channel, version."""
+    newest: dict[str, int] = field(default_factory=dict)
+    """By namespace, the highest number of a version that they have."""
     parents: set[tuple[str, str]] = field(default_factory=set)
     """Checkpoints whose writes belong to the newest ones of an older format."""
     is_open: bool = False
@@ -38,6 +40,10 @@ class Heads:
     def has_checkpoint(self, ns: str, checkpoint_id: str) -> bool:
         """Return whether a checkpoint is one of these."""
         return self.ids.get(ns) == checkpoint_id
+
+    def is_newer_version(self, ns: str, version: str) -> bool:
+        """Return whether a version came after these."""
+        return _number_of(version) > self.newest.get(ns, -1)
 
     def needs_writes(self, ns: str, checkpoint_id: str) -> bool:
         """Return whether the writes of a checkpoint are still needed."""
@@ -63,6 +69,7 @@ def find_heads(rows: Iterable[Row], names: Sequence[str], read_blob: ReadBlob) -
         versions = checkpoint.get("channel_versions")
         versions = versions if isinstance(versions, dict) else {}
         heads.versions |= {(ns, str(channel), str(version)) for channel, version in versions.items()}
+        heads.newest[ns] = max((_number_of(str(version)) for version in versions.values()), default=-1)
         if int(checkpoint.get("v") or 1) < _SENDS_IN_PARENT_BEFORE and (
             parent := row.values.get("parent_checkpoint_id")
         ):
@@ -90,6 +97,12 @@ def engine_value(value: Any) -> Any:
     if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool):  # noqa: PLR2004 - the pair of a deferred node
         return (engine_value(value[0]), value[1])
     return value
+
+
+def _number_of(version: str) -> int:
+    """Return which step a version is of: LangGraph writes `00000000000000000000000000000003.0.41`, or just a number."""
+    number = version.partition(".")[0]
+    return int(number) if number.isdecimal() else -1
 
 
 def _checkpoint(row: Row) -> dict[str, Any]:

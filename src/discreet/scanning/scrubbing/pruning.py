@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg.rows import dict_row
 
-from discreet.checkpoint.postgres.names import qualify
+from discreet.checkpoint.postgres.names import qualify, quoted
 from discreet.checkpoint.postgres.prunes import prune_rows, row_of, rows_to_prune
 from discreet.checkpoint.pruning import Pruning
 from discreet.driver_errors import storage_errors
@@ -30,7 +30,7 @@ def prune_thread(database: PostgresDatabase, checkpoints: Table, thread_id: str,
         except NotImplementedError:
             return None
         if gone and not dry_run:
-            messages = f'"{schema}".checkpoint_messages'
+            messages = f"{quoted(schema)}.checkpoint_messages"
             stock = not cursor.execute(_HAS_MESSAGES, [messages]).fetchone()["?column?"]  # type: ignore[index]  # of one row
             pruned = prune_rows(thread_id, gone, stock=stock)
             conn.execute(qualify(pruned.sql, schema), pruned.params)

@@ -35,6 +35,8 @@ from discreet.scanning.values import (
 )
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
 
+_CONVERSATIONS: Final = CheckpointPolicy().messages
+
 MAX_DEPTH: Final = 150
 """What is nested deeper becomes a placeholder."""
 
@@ -72,6 +74,10 @@ class Place:
 
     channel: str | None = None
     """Of LangGraph's tables: the channel, or the column."""
+    of_saver: bool = False
+    """Whether it is a channel of LangGraph's, which a policy names or doesn't."""
+    of_server: bool = False
+    """Whether it is of a server's table, where `messages` are copies of those of threads."""
     is_open: bool = False
     """Whether a turn that isn't over is going on from it: calls and results stay then, redacted."""
     is_over: bool = True
@@ -97,6 +103,8 @@ class Rewriter:
             ScanError: It can't be taken apart, so it stays.
             Drop: Nothing of it stays.
         """
+        if self._is_dropped(place):  # whatever it is
+            raise Drop
         decoded = decode_typed(kind, data) if kind and isinstance(data, bytes) else decode(data)
         if decoded.form in ("sealed", "null"):
             return data
@@ -169,13 +177,18 @@ class Rewriter:
             return []
         if channel == NO_WRITES:
             return value
-        if channel is not None and self.policy is not None and self._is_dropped(channel):
+        if self._is_dropped(place):
             raise Drop
         return self._visit(value, channel, place, 0)
 
-    def _is_dropped(self, channel: str) -> bool:
-        """Return whether the policy names neither the channel nor what has one of the engine's names."""
-        assert self.policy is not None, "asked with a policy alone"
+    def _is_dropped(self, place: Place) -> bool:
+        """Return whether there is a policy that doesn't name the channel, which isn't one of the engine's own.
+
+        A channel ends with its turn: an open one keeps it.
+        """
+        channel = place.channel
+        if self.policy is None or channel is None or not place.of_saver or place.is_open:
+            return False
         named = {*self.policy.messages, *self.policy.channels, STRUCTURED}
         return channel not in named and not channel.startswith("__") and not is_trigger(channel)
 
@@ -184,7 +197,7 @@ class Rewriter:
             return written(UNKNOWN)
         if value is None or isinstance(value, (bool, str, int, float, bytes, Opaque)):
             return self._leaf(value, name, place)
-        if as_message(value) is not None:
+        if self._is_message(value):
             return self._message(value, place, depth)
         if isinstance(value, Foreign):
             return self._foreign(value, name, place, depth)
@@ -202,10 +215,15 @@ class Rewriter:
         text = None if value is None or isinstance(value, bool) else number_text(value)
         if text is None or not self.texts.find(text, name).types:
             return value
-        return self.texts.redact(text, name, thread=place.thread)
+        return type(value)(0)  # still a number, as whoever reads it expects
+
+    @staticmethod
+    def _is_message(value: Any) -> bool:
+        """Return whether a value is a message for certain: an object. A dict with a role may be anything of an application's."""
+        return isinstance(value, Foreign) and as_message(value) is not None
 
     def _list(self, value: list[Any], name: str | None, place: Place, depth: int) -> list[Any]:
-        if is_conversation(value):
+        if is_conversation(value) and (all(map(_is_object, value)) or self._is_of_thread(name, place)):
             told = self.policy.direct_tools if self.policy else ()
             kept = what_stays(value, is_open=place.is_open, is_over=place.is_over, told_tools=told)
             return [self._fields(each, place, depth + 1) for each in kept]
@@ -213,6 +231,11 @@ class Rewriter:
         if pair is not None:
             return [value[0], self._typed(pair, place)]
         return [self._visit(item, name, place, depth + 1) for item in value]
+
+    def _is_of_thread(self, name: str | None, place: Place) -> bool:
+        """Return whether a list of dicts with roles is the conversation of a thread, by where it stands."""
+        channels = self.policy.messages if self.policy else _CONVERSATIONS
+        return (place.of_saver or place.of_server) and name in channels
 
     def _foreign(self, value: Foreign, name: str | None, place: Place, depth: int) -> Any:
         if value.name in SECRET_CLASSES:
@@ -234,6 +257,8 @@ class Rewriter:
         if message is None:  # a removal
             return value
         fields = self._mapping(message.fields, place, depth + 1, None)
+        if isinstance(content := fields.get("content"), list):
+            fields["content"] = [_readable(block) for block in content]
         if isinstance(message_id := message.fields.get("id"), str):
             fields["id"] = safe_id(message_id, self.redact_id)
         if message.kind == TOOL and isinstance(call := message.fields.get("tool_call_id"), str):
@@ -249,7 +274,7 @@ class Rewriter:
     def _mapping(self, value: dict[Any, Any], place: Place, depth: int, name: str | None) -> dict[Any, Any]:
         copy: dict[Any, Any] = {}
         for key, item in value.items():
-            shown = self.texts.redact(key, thread=place.thread) if isinstance(key, str) else key
+            shown = self._key(key, place)
             unique, number = shown, 1
             while unique in copy:
                 number += 1
@@ -257,12 +282,27 @@ class Rewriter:
             copy[unique] = self._visit(item, key if isinstance(key, str) else name, place, depth + 1)
         return copy
 
+    def _key(self, key: Any, place: Place) -> Any:
+        """Return the key of a dict as it may be stored."""
+        if isinstance(key, tuple):
+            return tuple(self._key(each, place) for each in key)
+        if isinstance(key, (int, float)) and not isinstance(key, bool):
+            text = number_text(key)
+            return (
+                key
+                if text is None
+                else self.texts.redact(text, thread=place.thread)
+                if self.texts.find(text).types
+                else key
+            )
+        return self.texts.redact(key, thread=place.thread) if isinstance(key, str) else key
+
     def _nested(self, value: bytes | Opaque, name: str | None, place: Place) -> Any:
         data = value if isinstance(value, bytes) else value.data
         if data and filetype.guess(data[:512]) is not None:
             return written(BYTES).encode() if isinstance(value, bytes) else Opaque(written(BYTES).encode(), value.code)
         try:
-            made = self.rewrite(None, data, Place(channel=name, thread=place.thread, is_open=place.is_open))
+            made = self.rewrite(None, data, replace(place, channel=name, of_saver=False))
         except ScanError:
             made = self._opaque(data)
         except Drop:
@@ -287,6 +327,7 @@ class Rewriter:
         """Return a pickle with placeholders in its texts. What it is made of stays: its classes may need all of it."""
         texts: dict[int, str] = {}
         contents: dict[int, bytes] = {}
+        numbers: set[int] = set()
         for value, name in _literals(pickled.value, place.channel):
             if isinstance(value, LiteralBytes):
                 made = self._nested(bytes(value), name, place)
@@ -294,10 +335,28 @@ class Rewriter:
                     into: dict[int, Any] = texts if value.in_text else contents
                     into[value.at] = made.decode("latin-1") if value.in_text else made
                 continue
-            before = number_text(int(value)) if isinstance(value, LiteralNumber) else str(value)
-            if before is not None and (text := self.texts.redact(before, name, thread=place.thread)) != before:
+            if isinstance(value, LiteralNumber):
+                if (text := number_text(int(value))) and self.texts.find(text, name).types:
+                    numbers.add(value.at)
+            elif (text := self.texts.redact(str(value), name, thread=place.thread)) != str(value):
                 texts[value.at] = text
-        return rewrite_pickle(pickled, texts, contents) if texts or contents else pickled.data
+        return rewrite_pickle(pickled, texts, contents, numbers) if texts or contents or numbers else pickled.data
+
+
+def _readable(block: Any) -> Any:
+    """Return a block of a message's content as a model takes it: one whose image or file is gone is a text."""
+    stack: list[Any] = [block] if isinstance(block, dict) else []
+    while stack:
+        each = stack.pop()
+        if each == written(BYTES):
+            return {"type": "text", "text": written(BYTES)}
+        if isinstance(each, (dict, list)):
+            stack += each.values() if isinstance(each, dict) else each
+    return block
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Foreign)
 
 
 def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,12 +11,13 @@ from typing import Any, Final, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from discreet.checkpoint.channels import NO_WRITES
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.errors import LockTimeoutError, ScanError
 from discreet.redaction.engine import Redactor
 from discreet.redaction.threads import ThreadRedactor
 from discreet.scanning.databases import Column, Row, Table
-from discreet.scanning.databases.base import PAGE_ROWS, Refused
+from discreet.scanning.databases.base import Refused
 from discreet.scanning.databases.postgres import PostgresDatabase
 from discreet.scanning.databases.sqlite import SqliteDatabase
 from discreet.scanning.profiles import BLOBS, CHECKPOINTS, OURS, WRITES
@@ -37,6 +38,12 @@ TRIES: Final = 6
 
 Changes = dict[str, tuple[str | bytes | None, str | bytes | None]]
 """Of a row, by column: what its value is and what it becomes; None: no value."""
+
+_NO_THREAD: Final = "discreet scrub"
+"""Stands for the thread where there is none: who is who stays so within a database."""
+
+_OF_SAVERS: Final = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "writes")
+"""Tables of LangGraph's savers."""
 
 _EMPTY_TYPE: Final = "empty"
 """What LangGraph calls a channel without a value."""
@@ -90,6 +97,7 @@ class Scrubber:
         self._told = told or (lambda *_: None)
         self._rewriter = Rewriter(Texts(redactor), options.policy, redactor.redact)
         self._counts: dict[str, TableChanges] = {}
+        self._chosen: list[Table] = []
         self._threads = self._open = self._total = self._pruned = self._unpruned = 0
 
     def scrub(self, *, folder: Path | None = None, resume: bool = False) -> ScrubReport:
@@ -100,11 +108,14 @@ class Scrubber:
             StorageError: The database failed. What was done is done; `resume` goes on.
         """
         started = datetime.now(UTC)
-        progress = ProgressFile(folder, "scrub", self._database.name, self._options) if folder else None
+        named = (self._options.every, sorted(self._options.only), self._options.prune)
+        progress = ProgressFile(folder, "scrub", self._database.name, *named) if folder else None
         kept = (progress.load() if progress and resume else None) or {}
-        catalog = self._database.catalog(every=self._options.every, only=self._options.only)
-        tables = [table for table in catalog.tables if table.profile is not OURS]
-        self._total = sum(table.rows for table in tables)
+        only = self._options.only
+        catalog = self._database.catalog(every=self._options.every, only={*only, *_OF_SAVERS} if only else ())
+        tables = [table for table in catalog.tables if table.profile is not OURS and not table.is_view]
+        self._chosen = [table for table in tables if not self._options.only or table.is_called(self._options.only)]
+        self._total = sum(table.rows for table in self._chosen)
         families = _families(tables)
         done: dict[str, list[str]] = {name: list(after) for name, after in kept.get("done", {}).items()}
         finished: list[str] = list(kept.get("finished", []))
@@ -112,8 +123,9 @@ class Scrubber:
         of_families = set()
         for family in families:
             of_families |= {table.label for table in (family.checkpoints, *family.others)}
-            self._family(family, done, save)
-        for table in tables:
+            if any(table in self._chosen for table in (family.checkpoints, *family.others)):
+                self._family(family, done, save)
+        for table in self._chosen:
             if table.label not in of_families and table.label not in finished:
                 self._table(table, done, save)
                 finished.append(table.label)
@@ -153,12 +165,15 @@ class Scrubber:
         if self._options.prune:
             self._prune(family, thread_id)
         for table in (*family.others, family.checkpoints):
-            self._pages(table, heads, redactor, thread_id)
+            if table in self._chosen:
+                self._pages(table, heads, redactor, thread_id)
 
     def _prune(self, family: _Family, thread_id: str) -> None:
         if not isinstance(self._database, PostgresDatabase):
             raise ScanError("--prune is for PostgreSQL. Nothing was changed.")
-        pruned = self._again(prune_thread, self._database, family.checkpoints, thread_id, dry_run=self._dry_run)
+        pruned = self._again(
+            family.checkpoints, prune_thread, self._database, family.checkpoints, thread_id, dry_run=self._dry_run
+        )
         self._unpruned += pruned is None
         self._pruned += pruned or 0
 
@@ -186,7 +201,12 @@ class Scrubber:
         names = [column.name for column in table.key]
         thread = table.profile.thread
         told = row.key[names.index(thread)] if thread in names else row.values.get(thread or "")
-        return Place(thread=self._redactor.for_thread(told) if isinstance(told, str) else None)
+        thread = told if isinstance(told, str) else _NO_THREAD
+        return Place(
+            of_server=table.profile.is_server,
+            is_open=table.profile.label in (CHECKPOINTS, BLOBS, WRITES),  # a copy: nobody knows what goes on from it
+            thread=self._redactor.for_thread(thread),
+        )
 
     def _batch(self, table: Table, rows: list[Row], place: Callable[[Row], Place | None]) -> None:
         """Change what is to be changed of some rows, in one transaction."""
@@ -214,27 +234,37 @@ class Scrubber:
     def _write_all(
         self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges
     ) -> None:
-        """Write some rows, one by one if the database refuses one of them, which stays."""
+        """Write some rows; if the database refuses one of them, one by one, and of that one column by column, which stay."""
         try:
-            self._again(self._write, table, changes, gone, counts)
+            self._again(table, self._write, table, changes, gone, counts)
         except Refused:
-            if len(changes) == 1 and not gone:
+            parts = changes if len(changes) > 1 or gone else _by_column(*changes[0])
+            if parts == changes and not gone:
                 counts.refused += 1
                 return
-            for change in changes:
-                self._write_all(table, [change], [], counts)
-            self._again(self._write, table, [], gone, counts)
+            for part in parts:
+                self._write_all(table, [part], [], counts)
+            self._again(table, self._write, table, [], gone, counts)
 
     @staticmethod
-    def _again(work: Callable[..., R], *args: Any, **options: Any) -> R:
-        """Do `work`, and again if a lock was not to be had in time."""
+    def _again(table: Table, work: Callable[..., R], *args: Any, **options: Any) -> R:
+        """Do `work` on a table, and again if a lock was not to be had in time.
+
+        Raises:
+            ScanError: It was not to be had for a while.
+        """
         again = Retrying(
             retry=retry_if_exception_type(LockTimeoutError),
             stop=stop_after_attempt(TRIES),
             wait=wait_random_exponential(max=5),
             reraise=True,
         )
-        return again(work, *args, **options)
+        try:
+            return again(work, *args, **options)
+        except LockTimeoutError:
+            raise ScanError(
+                f"Another session holds a lock on {table.label}. What was done is done: go on with --resume once it is free."
+            ) from None
 
     def _write(self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges) -> None:
         with self._database.batch():
@@ -271,7 +301,7 @@ class Scrubber:
                 counts.unreadable += 1
                 continue
             except Drop:
-                changes |= {"type": (row.values["type"], _EMPTY_TYPE), column.name: (value, None)}
+                changes |= _dropped(table, row, column.name)
                 continue
             if made != value:
                 changes[column.name] = (value, made)
@@ -281,11 +311,11 @@ class Scrubber:
         if table.profile.label == CHECKPOINTS:
             if column.name == "checkpoint":
                 return self._rewriter.checkpoint(kind, value, place)
-            return self._rewriter.metadata(value, place)
-        name = place.channel if column.name in table.profile.typed else None
-        if column.form not in ("json", "bytes"):
-            name = name or column.name
-        return self._rewriter.rewrite(kind, value, place_named(place, name))
+            if column.name == "metadata":
+                return self._rewriter.metadata(value, place)
+        if column.name not in table.profile.typed:
+            place = replace(place, channel=None if column.form in ("json", "bytes") else column.name, of_saver=False)
+        return self._rewriter.rewrite(kind, value, place)
 
     def _full(self, table: Table, row: Row) -> Row:
         """Return a row with its large values."""
@@ -315,39 +345,48 @@ class Scrubber:
         return decode_typed(str(kind), data).value if isinstance(data, bytes) else None
 
 
-def place_named(place: Place, name: str | None) -> Place:
-    """Return `place` with another channel."""
-    return Place(channel=name, is_open=place.is_open, is_over=place.is_over, thread=place.thread)
+def _by_column(row: Row, changes: Changes) -> list[tuple[Row, Changes]]:
+    """Return the changes of a row one by one, unless they belong together, as the type and the bytes of a value do."""
+    if "type" in changes:
+        return [(row, changes)]
+    return [(row, {column: change}) for column, change in changes.items()]
+
+
+def _dropped(table: Table, row: Row, column: str) -> Changes:
+    """Return what makes a channel one without a value; of a write, what a task that is done without output has."""
+    before = row.values[column]
+    if table.profile.label != WRITES:
+        return {"type": (row.values["type"], _EMPTY_TYPE), column: (before, None)}
+    nothing: dict[str, str | bytes] = {"channel": NO_WRITES, "type": "null", column: b""}
+    return {name: (row.values[name], value) for name, value in nothing.items()}
 
 
 def _families(tables: list[Table]) -> list[_Family]:
-    """Return the savers whose tables are there: of each schema one."""
-    families = {table.schema: _Family(table) for table in tables if table.profile.label == CHECKPOINTS}
+    """Return the savers whose tables are there, of each schema one. Copies of these under other names are no saver's."""
+    families = {
+        table.schema: _Family(table)
+        for table in tables
+        if table.profile.label == CHECKPOINTS and table.name == "checkpoints" and table.key
+    }
     for table in tables:
-        if table.profile.label in (BLOBS, WRITES) and table.schema in families:
+        if table.name in _OF_SAVERS[1:] and table.schema in families and table.key:
             families[table.schema].others.append(table)
     return list(families.values())
 
 
 def _threads(database: PostgresDatabase | SqliteDatabase, family: _Family, after: str | None) -> Iterator[str]:
-    """Yield the thread ids that any of a saver's tables has, in their order: a crash may have left writes alone."""
-    while True:
-        found = [database.threads(table, after) for table in (family.checkpoints, *family.others)]
-        known = sorted({thread_id for of_table in found for thread_id in of_table})
-        ends = [of_table[-1] for of_table in found if of_table]
-        if not ends:
-            return
-        # What lies beyond the end of one table's page may have others before it there.
-        full = [of_table[-1] for of_table in found if len(of_table) >= PAGE_ROWS]
-        until = min(full) if full else None
-        yield from (thread_id for thread_id in known if until is None or thread_id <= until)
-        if until is None:
-            return
-        after = until
+    """Yield the thread ids that any of a saver's tables has: a crash may have left writes alone."""
+    tables = (family.checkpoints, *family.others)
+    while found := database.threads(tables, after):
+        yield from found
+        after = found[-1]
 
 
 def _place(table: Table, names: list[str], heads: Heads, redactor: ThreadRedactor, row: Row) -> Place | None:
-    """Return where a row of a thread stands; None if nothing needs it."""
+    """Return where a row of a thread stands; None if nothing needs it.
+
+    What came since the heads were read belongs to a turn that is running.
+    """
     of_key = dict(zip(names, row.key, strict=True))
     ns = of_key.get("checkpoint_ns", "")
     channel = of_key.get("channel") or row.values.get("channel")
@@ -356,12 +395,20 @@ def _place(table: Table, names: list[str], heads: Heads, redactor: ThreadRedacto
     if label == BLOBS:
         version = of_key.get("version")  # a shallow saver has one of each channel
         is_head = heads.is_delta or version is None or (ns, channel or "", version) in heads.versions
+        is_newer = version is not None and heads.is_newer_version(ns, version)
     else:
         checkpoint_id = of_key.get("checkpoint_id", "")
-        if label == WRITES and not heads.needs_writes(ns, checkpoint_id):
+        is_newer = checkpoint_id > heads.ids.get(ns, "")
+        if label == WRITES and not is_newer and not heads.needs_writes(ns, checkpoint_id):
             return None
         is_head = label == WRITES or heads.has_checkpoint(ns, checkpoint_id)
-    return Place(channel=channel, is_open=heads.is_open and is_head, is_over=is_head, thread=redactor)
+    return Place(
+        channel=channel,
+        of_saver=True,
+        is_open=(heads.is_open and is_head) or is_newer,
+        is_over=is_head,
+        thread=redactor,
+    )
 
 
 def _save(progress: ProgressFile | None, done: dict[str, list[str]], finished: list[str]) -> None:

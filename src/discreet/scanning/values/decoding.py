@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ MAX_VALUE_BYTES: Final = 32 * 1024 * 1024
 
 MAX_PICKLE_BYTES: Final = 8 * MAX_VALUE_BYTES
 """Of a file of `langgraph dev`, which is one pickle."""
+
+EXACT: Final = "\ue000"
+"""Before a number of JSON that is kept as it was written: a character that Unicode leaves to private use."""
+_EXACTS: Final = re.compile(f'"{EXACT}(-?[0-9][0-9.eE+-]*)"')
 
 Form = Literal["msgpack", "json", "pickle", "text", "bytes", "sealed", "null"]
 
@@ -103,7 +108,7 @@ def encode(decoded: Decoded) -> bytes:
         case "msgpack":
             return pack(decoded.value)
         case "json":
-            return json.dumps(decoded.value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            return _EXACTS.sub(r"\1", json.dumps(decoded.value, ensure_ascii=False)).encode("utf-8", "surrogatepass")
         case "text":
             return str(decoded.value).encode("utf-8", "surrogatepass")
         case "bytes":
@@ -127,19 +132,22 @@ def _json(data: bytes | str) -> Any:
 
 
 def _float(written: str) -> float | str:
-    """Return a number; as text one that is too large, which JSON couldn't have again."""
+    """Return a number; as a marked text one that Python would write in another way, so that it stays what it is."""
     value = float(written)
-    return value if isfinite(value) else written
+    return value if isfinite(value) and repr(value) == written else EXACT + written
 
 
 def _int(written: str) -> int | str:
-    return int(written) if len(written) < sys.int_info.default_max_str_digits else written
+    return int(written) if len(written) < sys.int_info.default_max_str_digits else EXACT + written
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a dict. Of a key that is there twice readers know the last value; the others are kept beside it, to be seen."""
     made = dict(pairs)
-    if len(made) < len(pairs):  # all of its values are to be seen
-        raise ScanError("JSON with a key twice")
+    if len(made) < len(pairs):
+        for number, (key, value) in enumerate(pairs):
+            if value is not made[key]:
+                made[f"{key} ({number})"] = value
     return made
 
 

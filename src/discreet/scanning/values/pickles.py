@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickletools
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -261,8 +261,13 @@ def _located(value: Any, at: int) -> Any:
     return value
 
 
-def rewrite_pickle(pickled: Pickled, texts: Mapping[int, str], contents: Mapping[int, bytes]) -> bytes:
-    """Return the pickle with other texts and bytes at some opcodes, known by their places. Frames, which hold sizes, go."""
+def rewrite_pickle(
+    pickled: Pickled, texts: Mapping[int, str], contents: Mapping[int, bytes], numbers: Collection[int] = ()
+) -> bytes:
+    """Return the pickle with other texts and bytes at some opcodes, known by their places, and 0 for some `numbers`.
+
+    Frames, which hold sizes, go.
+    """
     data, written = pickled.data, bytearray()
     ops = list(pickletools.genops(data))
     for n, (opcode, _, at) in enumerate(ops):
@@ -276,5 +281,5 @@ def rewrite_pickle(pickled: Pickled, texts: Mapping[int, str], contents: Mapping
         elif begin in contents:
             written += b"B" + struct.pack("<I", len(contents[begin])) + contents[begin]
         else:
-            written += data[begin:end]
+            written += b"K\0" if begin in numbers else data[begin:end]
     return bytes(written)

@@ -1,0 +1,32 @@
+"""Links from one page to another, and to a heading on it."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
+
+
+def prose(page):
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
+    """Return the anchors that GitHub makes of headings: small letters, no punctuation, hyphens for spaces."""
+    headings = re.findall(r"^#+ +(.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(re.sub(r"`[^`\n]+`(?!\])", "", prose(page))):
+        place = urlsplit(link)
+        if place.scheme:
+            continue
+        target = (page.parent / place.path).resolve() if place.path else page
+        assert target.exists(), link
+        assert not place.fragment or place.fragment in anchors(target), link
