@@ -96,8 +96,8 @@ KNOWN: Final = (
     Profile(label="memories with vectors", needs=frozenset({"cmetadata", "document"})),
 )
 
-MIGRATIONS: Final = Profile(label="versions of tables")
-"""A table of LangGraph's that says which version its tables have."""
+VERSIONS: Final = frozenset({"v"})
+"""Columns of the tables in which LangGraph notes which version its tables have. Nobody needs to hear of these."""
 OURS: Final = Profile(label="Discreet", engine=frozenset({"user_key", "thread_key", "memory_key", "space_key"}))
 """Tables of the schema `discreet`."""
 ANY: Final = Profile(label="with vectors")
@@ -111,7 +111,5 @@ def profile_of(columns: Collection[str], *, schema: str, has_vectors: bool) -> P
     if schema == "discreet":
         return OURS
     names = frozenset(columns)
-    if names == {"v"}:
-        return MIGRATIONS
     known = next((each for each in KNOWN if each.needs <= names), None)
     return known or (ANY if has_vectors else None)

@@ -72,7 +72,7 @@ def test_all_rows_of_all_tables_of_agents_are_read(scanned, plant):
     report, _, _ = scanned
     there = {name: rows for name, (rows, _) in sizes(plant[0]).items() if not name.endswith("_migrations")}
     assert {table.table: table.rows for table in report.tables} == there
-    assert set(report.not_scanned) == {f"public.{name}_migrations" for name in ("checkpoint", "store", "vector")}
+    assert report.not_scanned == {}  # tables that say which version others have are no news
     assert report.unreadable == 0
     assert report.errors == []
 

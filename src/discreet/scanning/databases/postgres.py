@@ -14,7 +14,7 @@ from psycopg.rows import dict_row, tuple_row
 from discreet.driver_errors import storage_errors
 from discreet.errors import ScanError
 from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Form, Key, Refused, Row, Table
-from discreet.scanning.profiles import OTHER, Profile, profile_of
+from discreet.scanning.profiles import OTHER, VERSIONS, Profile, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
 _TABLES: LiteralString = """
@@ -106,6 +106,8 @@ class PostgresDatabase:
         others: list[tuple[str, int]] = []
         for _, group in groupby(found, key=lambda row: row["oid"]):
             columns = list(group)
+            if {each["column"] for each in columns} == VERSIONS:
+                continue
             table = _table_of(columns, every=every or bool(only))
             first = columns[0]
             if table is None or (only and not {table.label, table.name, f"{table.schema}.{table.name}"} & set(only)):

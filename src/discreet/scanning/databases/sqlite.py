@@ -12,7 +12,7 @@ from zlib import crc32
 
 from discreet.errors import ScanError
 from discreet.scanning.databases.base import INLINE_BYTES, PAGE_ROWS, Catalog, Column, Key, Refused, Row, Table
-from discreet.scanning.profiles import OTHER, profile_of
+from discreet.scanning.profiles import OTHER, VERSIONS, profile_of
 from discreet.scanning.values import MAX_VALUE_BYTES
 
 _TABLES: Final = (
@@ -54,6 +54,8 @@ class SqliteDatabase:
         tables, others = [], []
         for (name,) in self._all(_TABLES):
             columns = self._all(_COLUMNS, [name])
+            if {each[0] for each in columns} == VERSIONS:
+                continue
             quoted = _quoted(name)
             rows = self._all(f"SELECT count(*) FROM {quoted}")[0][0]  # noqa: S608 - a quoted name of its catalog
             profile = profile_of([each[0] for each in columns], schema="", has_vectors=False)
