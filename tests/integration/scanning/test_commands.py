@@ -23,7 +23,6 @@ main()
 """
 
 
-
 @pytest.fixture
 def discreet(tmp_path, monkeypatch):
     """Return what runs a command in a process of its own, with pipes for all its streams."""

@@ -59,7 +59,9 @@ async def test_ten_thousand_threads(empty_database, measured, tmp_path, record_p
     assert report["usage"]["threads"] == THREADS
     figure = f"A scan read {report['seconds']:.0f} s: {sum(table['rows'] for table in report['tables']):,} rows,"
     read = sum(table["read_bytes"] for table in report["tables"])
-    figure += f" {read / MEGABYTE:.0f} MB, {read / MEGABYTE / report['seconds']:.1f} MB/s; {peak / MEGABYTE:.0f} MB of memory"
+    figure += (
+        f" {read / MEGABYTE:.0f} MB, {read / MEGABYTE / report['seconds']:.1f} MB/s; {peak / MEGABYTE:.0f} MB of memory"
+    )
     record_property("figure", figure)
     redactor = RecordingRedactor()
     assert scan(empty_database, redactor=redactor).types

@@ -15,6 +15,7 @@ from discreet.checkpoint.channels import NO_WRITES
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.errors import LockTimeoutError, ScanError
 from discreet.redaction.engine import Redactor
+from discreet.redaction.placeholders import untagged
 from discreet.redaction.threads import ThreadRedactor
 from discreet.scanning.databases import Column, Row, Table
 from discreet.scanning.databases.base import Refused
@@ -234,12 +235,12 @@ class Scrubber:
     def _write_all(
         self, table: Table, changes: list[tuple[Row, Changes]], gone: list[Row], counts: TableChanges
     ) -> None:
-        """Write some rows; if the database refuses one of them, one by one, and of that one column by column, which stay."""
+        """Write some rows; if the database refuses one of them, one by one, and of that one what it takes."""
         try:
             self._again(table, self._write, table, changes, gone, counts)
         except Refused:
-            parts = changes if len(changes) > 1 or gone else _by_column(*changes[0])
-            if parts == changes and not gone:
+            parts = changes if len(changes) > 1 or gone else _smaller(*changes[0])
+            if not parts:
                 counts.refused += 1
                 return
             for part in parts:
@@ -345,11 +346,15 @@ class Scrubber:
         return decode_typed(str(kind), data).value if isinstance(data, bytes) else None
 
 
-def _by_column(row: Row, changes: Changes) -> list[tuple[Row, Changes]]:
-    """Return the changes of a row one by one, unless they belong together, as the type and the bytes of a value do."""
-    if "type" in changes:
-        return [(row, changes)]
-    return [(row, {column: change}) for column, change in changes.items()]
+def _smaller(row: Row, changes: Changes) -> list[tuple[Row, Changes]]:
+    """Return what to try of a row that is refused: one column at a time, then with placeholders without tags, which are shorter."""
+    if "type" in changes:  # it belongs to the bytes of the value
+        return []
+    if len(changes) > 1:
+        return [(row, {column: change}) for column, change in changes.items()]
+    ((column, (before, made)),) = changes.items()
+    shorter = untagged(made) if isinstance(made, str) else made
+    return [] if shorter == made else [(row, {column: (before, shorter)})]
 
 
 def _dropped(table: Table, row: Row, column: str) -> Changes:
