@@ -7,9 +7,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from rich.console import Console
@@ -18,7 +19,7 @@ from rich.table import Table
 from discreet.access.actor import acting
 from discreet.access.identity import Identities, load_identities
 from discreet.cli.arguments import user_id_of
-from discreet.cli.progress import bar, spinner
+from discreet.cli.progress import bar, interruptible, spinner
 from discreet.cli.session import operator
 from discreet.errors import ImportSourceError
 from discreet.importing.bad_rows import BadRowsFile
@@ -30,7 +31,7 @@ from discreet.importing.report import Report
 from discreet.importing.source import ThreadState
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.walker import redact_object
-from discreet.settings import load_settings
+from discreet.settings import Settings, load_settings
 from discreet.storage import open_storage
 
 DIGEST_CHARS = 12
@@ -57,9 +58,11 @@ class Asked:
     dsn: str | None
     as_json: bool
 
-    def name(self, identities: Identities) -> str:
+    def name(self, identities: Identities, settings: Settings) -> str:
         """Return what the files of this import are named by, which tells nothing of a DSN: the same for the same import."""
-        said = [self.kind, self.location, self.dsn, self.user, self.subject, self.app_name, *self.columns]
+        given = settings.postgres_dsn
+        target = self.dsn or (given.get_secret_value() if given else str(settings.data_dir.resolve()))
+        said = [self.kind, self.location, target, self.user, self.subject, self.app_name, *self.columns]
         key = identities.key_for("import")
         digest = hmac.digest(key, json.dumps([*said, dict(self.options)]).encode(), hashlib.sha256)
         return f"{self.kind}-{digest.hex()[:DIGEST_CHARS]}"
@@ -82,8 +85,11 @@ def run_import(asked: Asked) -> int:
     identities = load_identities(settings)
     user_id = None if asked.user is None else user_id_of(settings, asked.user, subject=asked.subject)
     redactor = default_redactor()
-    name = asked.name(identities)
-    bad_rows = BadRowsFile(asked.bad_rows or Path(f"discreet-import-bad-{name}.jsonl"))
+    name = asked.name(identities, settings)
+    if asked.app_name is not None and redactor.redact(asked.app_name) != asked.app_name:
+        raise ImportSourceError("--app holds a sensitive value: name an application.")
+    ours = Path(f"discreet-import-bad-{name}.jsonl")
+    bad_rows = BadRowsFile(asked.bad_rows or ours, replaces=asked.bad_rows is None)
     progress = ProgressFile(settings.data_dir / "imports" / f"{name}.json")
     samples: list[Any] = []
 
@@ -114,12 +120,14 @@ def run_import(asked: Asked) -> int:
                 )
                 return await importer.run(source, resume=asked.resume)
 
-    with acting(operator(settings)):
+    begun = monotonic()
+    stays = "Stopped. What was stored stays; go on with --resume."
+    with acting(operator(settings)), interruptible(stays), nullcontext() if asked.dry_run else progress.held():
         report = asyncio.run(imported())
     if asked.as_json:
         print(json.dumps({**report.told(), **({"sample": samples} if asked.sample else {})}, ensure_ascii=False))
     else:
-        _print(report, samples, bad_rows.path)
+        _print(report, samples, bad_rows.path, monotonic() - begun)
     return 0 if report.is_whole else 1
 
 
@@ -143,7 +151,7 @@ def _shown_progress(total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda rows: tell(f"Importing: {rows:,} rows")
 
 
-def _print(report: Report, samples: Sequence[Any], bad_rows: Path) -> None:
+def _print(report: Report, samples: Sequence[Any], bad_rows: Path, seconds: float) -> None:
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False)
     table.add_column("rows")
@@ -156,7 +164,8 @@ def _print(report: Report, samples: Sequence[Any], bad_rows: Path) -> None:
     for sample in samples:
         print(json.dumps(sample, ensure_ascii=False))
     verb = "read, nothing stored" if report.dry_run else "settled"
-    print(f"{report.rows:,} rows of {report.users:,} users {verb}.")
+    rate = f"{seconds:,.0f} s, {report.rows / max(seconds, 0.001):,.0f} rows/s"
+    print(f"{report.rows:,} rows of {report.users:,} users {verb} ({rate}).")
     for line in _remarks(report, bad_rows):
         print(line)
 
@@ -172,8 +181,4 @@ def _remarks(report: Report, bad_rows: Path) -> Iterator[str]:
     if report.erased:
         yield f"Not stored: {report.erased:,} rows of users who were erased meanwhile."
     if report.over_limit:
-        say = f"Warning: {report.over_limit:,} users have more memories than one may have (max_memories_per_user)"
-        if report.dry_run:
-            yield f"{say} then: the least useful would go."
-        else:
-            yield f"{say}: {report.evicted:,} of the least useful went."
+        yield f"{report.over_limit:,} users have as many memories as one may have: `discreet settings set max_memories_per_user`, and import again."

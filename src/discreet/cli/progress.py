@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -34,6 +35,16 @@ def spinner(what: str) -> Iterator[Callable[[str], None]]:
     with _shown(SpinnerColumn(), _WHAT, TimeElapsedColumn()) as progress:
         task = progress.add_task(what, total=None)
         yield lambda text: progress.update(task, description=text)
+
+
+@contextmanager
+def interruptible(said: str) -> Iterator[None]:
+    """Say what stays if somebody stops the command by Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(said, file=sys.stderr)
+        raise
 
 
 def _shown(*columns: ProgressColumn) -> Progress:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from discreet.cli.progress import bar
+from discreet.cli.progress import bar, interruptible
 from discreet.cli.scan_table import print_report
 from discreet.errors import ScanError
 from discreet.redaction.configured import default_redactor
@@ -60,7 +60,7 @@ def run_scan(
 
 def scanned(database: Opened, options: ScanOptions, settings: Settings, *, resume: bool = False) -> ScanReport:
     """Return a scan's report, with a bar meanwhile that says how far it is."""
-    with told("Scanning") as tell:
+    with interruptible("Stopped. What was read is known: go on with --resume."), told("Scanning") as tell:
         scanner = Scanner(database, default_redactor(), options=options, told=tell)
         return scanner.scan(folder=folder_of(settings), resume=resume)
 

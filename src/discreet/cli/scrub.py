@@ -13,6 +13,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from discreet.checkpoint.policy import CheckpointPolicy
+from discreet.cli.progress import interruptible
 from discreet.cli.scan import folder_of, named_database, scanned, told
 from discreet.errors import ConfigurationError, ScanError
 from discreet.named_objects import named_object
@@ -87,7 +88,8 @@ def _scrubbed(
         )
     log = None if dry_run else ChangeLog(log_file or _default_log(settings))
     try:
-        with told("Looking" if dry_run else "Scrubbing") as tell:
+        stays = "Stopped. Nothing was changed." if dry_run else "Stopped. What was done is done: go on with --resume."
+        with interruptible(stays), told("Looking" if dry_run else "Scrubbing") as tell:
             scrubber = Scrubber(database, default_redactor(), options=options, dry_run=dry_run, log=log, told=tell)
             report = scrubber.scrub(folder=None if dry_run else folder_of(settings), resume=resume)
         report.advice = (

@@ -14,11 +14,30 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 
 class BadRowsFile:
-    """Bad rows as JSON lines, with what the source has of each."""
+    """Bad rows as JSON lines, with what the source has of each.
 
-    def __init__(self, path: Path, *, size: int = 0) -> None:
-        """Write to `path`, of whose content the first `size` bytes stay."""
+    What is there from another run is replaced where its name is ours to give, and never where somebody else gave it.
+    """
+
+    def __init__(self, path: Path, *, replaces: bool = False) -> None:
+        """Write to `path`; `replaces` says that it may take the place of a file that is there, which is then one of ours."""
         self.path = path
+        self.size = 0
+        self._replaces = replaces
+
+    def begin(self, size: int) -> None:
+        """Begin anew, or behind the first `size` bytes that an import has written which is gone on with.
+
+        Raises:
+            ImportSourceError: There is a file already that is none of this import's, or its own is gone.
+        """
+        there = self.path.stat().st_size if self.path.exists() else None
+        if size == 0 and there is not None and not self._replaces:
+            raise ImportSourceError(f"{self.path} is there already. Name a new file for bad rows (--bad-rows).")
+        if size > (there or 0):
+            raise ImportSourceError(
+                f"{self.path} is not the file of bad rows that this import began. Name that one (--bad-rows), or import again without --resume."
+            )
         self.size = size
 
     def add(self, rows: Iterable[BadRow]) -> None:
@@ -46,5 +65,10 @@ class BadRowsFile:
 
 
 def _line(row: BadRow) -> bytes:
-    raw = None if row.raw is None else row.raw.decode("utf-8", "backslashreplace")
-    return json.dumps({"mark": row.mark, "reason": row.reason, "raw": raw}, ensure_ascii=False).encode() + b"\n"
+    key = {} if row.key is None else {"key": _text(row.key)}
+    told = {**key, "mark": row.mark, "reason": row.reason, "raw": None if row.raw is None else _text(row.raw)}
+    return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+
+
+def _text(told: bytes) -> str:
+    return told.decode("utf-8", "backslashreplace")

@@ -7,10 +7,11 @@ an import may be run again after anything, and goes on after the last rows that 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+import json
+from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, cast
 
 from discreet.access.epochs import begun
@@ -20,7 +21,7 @@ from discreet.importing.checking import Checker, kind_of
 from discreet.importing.progress import Progress, ProgressFile
 from discreet.importing.report import Report
 from discreet.importing.source import BadRow, LeftOutRow, Source, SourceRow, StoreItem, ThreadState
-from discreet.importing.writing import Writer, Written
+from discreet.importing.writing import Writer, Written, keys_of
 from discreet.state.records import MemoryRecord
 from discreet.storage.memories.eviction import UNCOUNTED
 from discreet.storage.memories.memories import PostgresMemories
@@ -32,6 +33,8 @@ CHUNK: Final = 500
 
 AT_ONCE: Final = 4
 """Users who are written for at the same time."""
+
+_OVER: Final = "the user has as many memories as one may have (max_memories_per_user): raise that, and import again"
 
 AnyRow = SourceRow | BadRow | LeftOutRow
 Told = Callable[[Report], None]
@@ -55,8 +58,10 @@ class Importer:
     _began: dict[str, str] = field(default_factory=dict)
     """Under what the work for each user began."""
     _erased: set[str] = field(default_factory=set)
-    _counted: Counter[str] = field(default_factory=Counter)
+    _counted: dict[str, int] = field(default_factory=dict)
     """Memories that count to the limit, by user; of a dry run."""
+    _seen: set[Any] = field(default_factory=set)
+    """Keys of rows that would be there; of a dry run."""
     _over: set[str] = field(default_factory=set)
 
     @property
@@ -74,12 +79,13 @@ class Importer:
         found = self.progress.read() if resume else None
         at = found or Progress(report=Report(source=source.name, dry_run=self.dry_run))
         at.report.users = at.report.over_limit = 0
-        self.bad_rows.size = at.bad_size
         writer = Writer(self.storage, redactor=self.checker.redactor)
         if not self.dry_run:
-            self.progress.write(at)
+            self.bad_rows.begin(at.bad_size)
         async with aclosing(_chunks(source.rows(after=at.mark))) as chunks:
             async for chunk in chunks:
+                if not self.dry_run and at.mark is None:
+                    self.progress.write(at)  # when it was begun, should this chunk not be settled
                 await self._settle(chunk, writer, at, resumed=found is not None)
                 at.mark, at.bad_size = chunk[-1].mark, self.bad_rows.size
                 if not self.dry_run:
@@ -159,10 +165,25 @@ class Importer:
 
     async def _look(self, writer: Writer, user: _User, report: Report) -> None:
         """Leave out of a user's records what is there."""
-        there = await writer.there(self.storage.background.key_of(user.user_id), user.records)
+        user_key = self.storage.background.key_of(user.user_id)
+        there = await writer.there(user_key, user.records)
+        if self.dry_run:
+            there = [
+                is_known or self._was_seen(user.user_id, record)
+                for record, is_known in zip(user.records, there, strict=True)
+            ]
+            if user.user_id not in self._counted:
+                self._counted[user.user_id] = await writer.counted(user_key)
         known = [record for record, is_known in zip(user.records, there, strict=True) if is_known]
         report.there.update(map(kind_of, known))
         user.records = [record for record, is_known in zip(user.records, there, strict=True) if not is_known]
+
+    def _was_seen(self, user_id: str, record: Any) -> bool:
+        """Return whether an earlier row is the same, of which a dry run stores nothing."""
+        keys = {(user_id, *key) for key in keys_of(record)}
+        seen = not keys.isdisjoint(self._seen)
+        self._seen.update(keys)
+        return seen
 
     async def _embed(self, writer: Writer, users: Sequence[_User]) -> None:
         """Embed the memories of all users together."""
@@ -175,12 +196,11 @@ class Importer:
 
     async def _write(self, writer: Writer, user: _User, report: Report) -> list[BadRow]:
         """Write what is new of a user; return what can't be stored."""
+        bad: list[BadRow] = []
         if user.records:
-            user_key = self.storage.background.key_of(user.user_id)
-            written = (
-                Written(user.records) if self.dry_run else await writer.write(user_key, user.records, user.memories)
-            )
+            written = await self._written(writer, user)
             self._count(user.user_id, written, report)
+            bad += [_bad(user.row_of(record), _OVER) for record in written.over]
             user.records = []
         if user.threads:
             there = await writer.threads.put(user.user_id, user.threads, dry_run=self.dry_run)
@@ -188,25 +208,29 @@ class Importer:
             new, known = ([state for state, is_there in of_threads if is_there is told] for told in (False, True))
             self._count(user.user_id, Written(new, known), report)
         if not user.items:
-            return []
+            return bad
         written, refused = await writer.put([item for _, item in user.items], dry_run=self.dry_run)
         self._count(user.user_id, written, report)
-        return [_bad(user.items[n][0], reason) for n, reason in refused.items()]
+        return bad + [_bad(user.items[n][0], reason) for n, reason in refused.items()]
+
+    async def _written(self, writer: Writer, user: _User) -> Written:
+        """Return what becomes of a user's records, or would."""
+        if not self.dry_run:
+            return await writer.write(self.storage.background.key_of(user.user_id), user.records, user.memories)
+        over = writer.over_limit(user.records, self._counted[user.user_id])
+        left_out = {id(record) for record in over}
+        new = [record for record in user.records if id(record) not in left_out]
+        memories = [record for record in new if isinstance(record, MemoryRecord) and record.type not in UNCOUNTED]
+        self._counted[user.user_id] += len(memories)
+        return Written(new, over=over)
 
     def _count(self, user_id: str, written: Written, report: Report) -> None:
         report.new.update(map(kind_of, written.new))
         report.there.update(map(kind_of, written.there))
-        report.evicted += written.evicted
-        if written.evicted:
+        if written.over:
             self._over.add(user_id)
         if not self.dry_run:
             return
-        counted = [
-            record for record in written.new if isinstance(record, MemoryRecord) and record.type not in UNCOUNTED
-        ]
-        self._counted[user_id] += len(counted)
-        if self._counted[user_id] > self.storage.memory_settings.live.max_memories_per_user:
-            self._over.add(user_id)
         if self.sample is not None:
             for record in written.new:
                 self.sample(record)
@@ -224,12 +248,16 @@ class _User:
         self.memories: Prepared | None = None
         """The memories of `records`, embedded."""
 
+    def row_of(self, record: Any) -> SourceRow:
+        """Return the row that a record was made of."""
+        return next(row for row, made in self.given if made is record)
+
 
 def _bad(row: SourceRow, reason: str) -> BadRow:
+    """Return a row that could be read and can't be stored, with all that it says."""
     record = row.record
-    raw = (
-        repr(record) if isinstance(record, (StoreItem, ThreadState)) else record.model_dump_json(exclude_defaults=True)
-    )
+    said = asdict(record) if isinstance(record, (StoreItem, ThreadState)) else record.model_dump(exclude_defaults=True)
+    raw = json.dumps({"user_id": row.user_id, **said}, ensure_ascii=False, default=str)
     return BadRow(mark=row.mark, reason=reason, raw=raw.encode("utf-8", "backslashreplace"))
 
 

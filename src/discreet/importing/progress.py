@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +14,9 @@ from pydantic import BaseModel, Field, ValidationError
 from discreet.errors import ImportSourceError
 from discreet.importing.report import Report
 from discreet.private_files import make_private, replace_private
+
+if sys.platform != "win32":
+    import fcntl
 
 
 class Progress(BaseModel):
@@ -29,6 +36,26 @@ class ProgressFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from running the same import meanwhile. However this one ends, the lock goes with it.
+
+        Raises:
+            ImportSourceError: One is running it.
+        """
+        make_private(self.path.parent, only=())
+        lock = self.path.with_suffix(".lock")
+        with os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+            if sys.platform != "win32":
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise ImportSourceError("This import is running already.") from None
+            try:
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
 
     def read(self) -> Progress | None:
         """Return how far an import is that was broken off; None if there is none.

@@ -35,10 +35,8 @@ class Report(BaseModel):
     """Rows that are never imported, by kind."""
     users: int = 0
     """Users whose rows there were. Of the last run alone."""
-    evicted: int = 0
-    """Memories that went, of users who then had more than one may have: the least useful, old or new."""
     over_limit: int = 0
-    """Users who had, or would have, more than one may have. Of the last run alone."""
+    """Users who have as many memories as one may have: more of theirs are bad rows. Of the last run alone."""
 
     @property
     def rows(self) -> int:

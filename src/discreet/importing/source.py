@@ -62,6 +62,8 @@ class BadRow:
     """Why, without any text of the row."""
     raw: bytes | None = field(default=None, repr=False)
     """What the source has, for the file of bad rows, which the user's own machine keeps."""
+    key: bytes | None = field(default=None, repr=False)
+    """Where the source has it, if a mark doesn't tell, for that file alone."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,12 +20,18 @@ from discreet.ports import TextRedactor
 from discreet.rights.exporting.format import MemoryRow
 from discreet.state.records import MemoryRecord
 from discreet.storage.database.keys import digest
+from discreet.storage.memories.eviction import UNCOUNTED
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.wiring import Storage
 
 _FOUND: LiteralString = """
 SELECT entry_id FROM discreet.memory WHERE user_key = %(user_key)s AND entry_id = ANY (%(entry_ids)s)
+"""
+
+_COUNTED: LiteralString = """
+SELECT count(*) AS counted FROM discreet.memory
+WHERE user_key = %(user_key)s AND type <> ALL (%(uncounted)s::discreet.memory_type[])
 """
 
 _FOUND_PLACES: LiteralString = """
@@ -41,7 +47,8 @@ class Written:
 
     new: list[Any] = field(default_factory=list)
     there: list[Any] = field(default_factory=list)
-    evicted: int = 0
+    over: list[Any] = field(default_factory=list)
+    """Memories of a user who has as many as one may have. Nothing goes for them: the same import would bring it back."""
 
 
 class Writer:
@@ -93,8 +100,13 @@ class Writer:
                 known or (isinstance(record, MemoryRecord) and record.entry_id not in ready)  # it went a moment ago
                 for record, known in zip(records, there, strict=True)
             ]
-            is_new = {id(record) for record, known in zip(records, there, strict=True) if not known}
-            evicted = await _save(unit, records, memories, is_new)
+            over = self.over_limit(
+                [record for record, known in zip(records, there, strict=True) if not known],
+                await self._count(unit.cursor, user_key) if memories is not None else 0,
+            )
+            left_out = {id(record) for record in over}
+            is_new = {id(record) for record, known in zip(records, there, strict=True) if not known} - left_out
+            await _save(unit, records, memories, is_new)
             for name, table in tables.items():
                 rows = [redacted for record, redacted in plain[name] if id(record) in is_new]
                 await insert(unit.cursor, table, user_key, rows, self._storage.sealer)
@@ -103,7 +115,34 @@ class Writer:
                         unit.cursor, "log.write", user_key=user_key, data="log", counts={"turns": len(rows)}
                     )
             await write_uses(unit.cursor, user_key, [record for record in records if isinstance(record, MemoryRow)])
-        return Written(*_sorted(records, there), evicted)
+        kept = [(record, known) for record, known in zip(records, there, strict=True) if id(record) not in left_out]
+        return Written(*_sorted([record for record, _ in kept], [known for _, known in kept]), over)
+
+    def over_limit(self, records: Sequence[Any], counted: int) -> list[Any]:
+        """Return which of some new records a user has no room for, who has `counted` memories."""
+        limit = self._storage.memory_settings.live.max_memories_per_user
+        over: list[Any] = []
+        for record in records:
+            if isinstance(record, MemoryRecord) and record.type not in UNCOUNTED:
+                if counted < limit:
+                    counted += 1
+                else:
+                    over.append(record)
+        return over
+
+    async def counted(self, user_key: UUID) -> int:
+        """Return how many memories a user has that count to the limit.
+
+        Raises:
+            StorageError: The database failed.
+        """
+        with storage_errors():
+            async with self._storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
+                return await self._count(cursor, user_key)
+
+    async def _count(self, cursor: Any, user_key: UUID) -> int:
+        rows = await (await cursor.execute(_COUNTED, {"user_key": user_key, "uncounted": list(UNCOUNTED)})).fetchall()
+        return int(rows[0]["counted"])
 
     async def put(self, items: Sequence[StoreItem], *, dry_run: bool = False) -> tuple[Written, dict[int, str]]:
         """Put items of a store there that are not, with their times; return also why each that can't be isn't, by its position.
@@ -129,13 +168,14 @@ def _reason(error: Exception) -> str:
     return str(error) if is_ours else f"is no item of a store ({type(error).__name__})"
 
 
-async def _save(unit: UnitOfWork, records: Sequence[Any], memories: Prepared | None, is_new: set[int]) -> int:
-    """Save the new ones of `memories`; return how many went for them."""
+async def _save(unit: UnitOfWork, records: Sequence[Any], memories: Prepared | None, is_new: set[int]) -> None:
+    """Save the new ones of `memories`."""
     if memories is None:
-        return 0
+        return
     entry_ids = {record.entry_id for record in records if isinstance(record, MemoryRecord) and id(record) in is_new}
     positions = [n for n, record in enumerate(memories.records) if record.entry_id in entry_ids]
-    return (await unit.save(memories.only(positions), dedup=False)).evicted if positions else 0
+    if positions:
+        await unit.save(memories.only(positions), dedup=False)
 
 
 async def _there(cursor: Any, user_key: UUID, records: Sequence[Any]) -> list[bool]:
@@ -165,13 +205,13 @@ async def _there(cursor: Any, user_key: UUID, records: Sequence[Any]) -> list[bo
         known |= {(table.kind, *key) for key in await found_keys(cursor, table, user_key, group)}
     told = []
     for record in records:
-        keys = _keys(record)
+        keys = keys_of(record)
         told.append(bool(keys & known))
         known |= keys
     return told
 
 
-def _keys(record: Any) -> set[Any]:
+def keys_of(record: Any) -> set[Any]:
     """Return what a record is known by. How a memory was used is known by nothing: it is told anew."""
     if isinstance(record, MemoryRecord):
         keys: set[Any] = {("memory", record.entry_id)}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
-from discreet.access.identity import Identities
+from discreet.access.identity import Identities, load_identities
 from discreet.cli import app
+from discreet.cli.importing import Asked
 from discreet.errors import ImportSourceError
+from discreet.settings import load_settings
 from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 
@@ -51,7 +54,7 @@ def test_a_table_is_mapped_onto_fields(command, read, tmp_path):
     (tmp_path / "facts.csv").write_text(CSV, encoding="utf-8")
     code, told = command("csv", "facts.csv", "--map", "text=memory,user_id=uid", "--map", "created_at=when")
     assert code == 0
-    assert "2 rows of 2 users settled." in told
+    assert "2 rows of 2 users settled (" in told
     [fact] = read("ann")
     assert fact.text == "Likes tea;\nand <EMAIL>"
     assert (fact.tags, fact.created_at.isoformat()) == (["drinks", "hot"], "2026-01-02T00:00:00+00:00")
@@ -113,11 +116,33 @@ def test_an_export_goes_into_another_database(command, read, make_database, migr
         (("json", "x.json", "--map", "text=a"), "--map is for"),
         (("csv", "x.csv", "--map", "texts=a"), "field=column"),
         (("csv", "x.csv", "--app", ""), "--app"),
+        (("csv", "x.csv", "--app", "ann@example.com"), "--app"),
+        (("csv", "x.csv", "--map", "text=a,text=b"), "twice"),
     ],
 )
 def test_what_cannot_be_imported_is_said(command, arguments, said):
     with pytest.raises(ImportSourceError, match=said):
         command(*arguments)
+
+
+def test_a_table_without_a_text_is_told_once(command, tmp_path):
+    (tmp_path / "facts.csv").write_text("memory,uid\nLikes tea,ann\n" * 3, encoding="utf-8")
+    with pytest.raises(ImportSourceError, match="--map text="):
+        command("csv", "facts.csv", "--user", "ann")
+    assert list((tmp_path).rglob("imports/*")) == []
+
+
+def test_an_import_is_gone_on_with_in_its_own_database_only(monkeypatch):
+    asked = partial(
+        Asked, kind="csv", location="x.csv", user=None, subject=False, app_name=None, dry_run=False, sample=0, bad_rows=None,
+        resume=True, columns=(), options={}, as_json=False,
+    )  # fmt: skip
+    identities = load_identities(load_settings())
+    names = set()
+    for dsn in ("postgresql://one/a", "postgresql://one/b"):
+        monkeypatch.setenv("DISCREET_POSTGRES_DSN", dsn)
+        names |= {asked(dsn=None).name(identities, load_settings()), asked(dsn=dsn).name(identities, load_settings())}
+    assert len(names) == 2
 
 
 def test_the_source_is_not_named_in_the_files_of_an_import(command, tmp_path):

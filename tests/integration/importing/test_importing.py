@@ -12,7 +12,8 @@ from testkit.conversations import turn
 
 from discreet.errors import ImportSourceError, StorageError
 from discreet.importing.importer import CHUNK
-from discreet.importing.source import SourceRow, StoreItem
+from discreet.importing.progress import ProgressFile
+from discreet.importing.source import BadRow, SourceRow, StoreItem
 from discreet.importing.sources.json_store import open_json
 from discreet.rights.erasure import Erasures, Scope
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
@@ -215,15 +216,71 @@ async def test_who_is_erased_meanwhile_gets_nothing_more(storage, importing, lis
     assert len(await storage.memories.latest("bob")) == 1
 
 
-async def test_more_than_one_may_have_is_told(storage, importing, list_source):
+async def test_more_than_one_may_have_are_bad_rows_and_nothing_goes_for_them(
+    storage, importing, list_source, dump, tmp_path
+):
     await storage.memory_settings.change({"max_memories_per_user": 100}, by="test")
-    source = list_source(rows(*(MemoryRecord(text=f"Fact {n}", created_at=NOW) for n in range(250))))
+    await storage.memories.save("ann", [MemoryRecord(text="Of the application", importance=1)])
+    records = [MemoryRecord(text=f"Fact {n}", created_at=NOW) for n in range(150)]
+    moment = MemoryRecord(text="A moment", type="important_moment")
+    source = list_source(rows(moment, *records))
     dry = await importing(source, dry_run=True)
-    assert (dry.over_limit, dry.evicted) == (1, 0)
     report = await importing(source)
+    assert report.new == dry.new == {"user_fact": 98, "important_moment": 1}
+    ((reason, refused),) = report.bad.items()
+    assert (refused, dry.bad, report.over_limit, dry.over_limit) == (52, report.bad, 1, 1)
+    assert "max_memories_per_user" in reason
     stored = await storage.memories.latest("ann", limit=1000)
-    assert report.over_limit == 1
-    assert report.evicted == 250 - len(stored) > 0
+    assert {"Of the application", "Fact 0", "Fact 97", "A moment"} <= {record.text for record in stored}
+    before = await dump()
+    (tmp_path / "bad.jsonl").unlink()
+    again = await importing(source)
+    assert (again.new.total(), again.there.total()) == (0, 99)
+    assert await dump() == before
+
+
+async def test_a_file_of_bad_rows_takes_no_other_files_place(importing, list_source, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("somebody's", encoding="utf-8")
+    with pytest.raises(ImportSourceError, match="--bad-rows"):
+        await importing(list_source([BadRow(mark="1", reason="none")]))
+    assert (tmp_path / "bad.jsonl").read_text(encoding="utf-8") == "somebody's"
+
+
+async def test_an_import_goes_on_with_its_own_file_of_bad_rows_only(importing, list_source, tmp_path):
+    broken = [BadRow(mark="0", reason="none", raw=b"x"), *rows(*(MemoryRecord(text=f"{n}") for n in range(CHUNK)))]
+
+    async def breaks(number):
+        if number == CHUNK:
+            raise ImportSourceError
+
+    with pytest.raises(ImportSourceError):
+        await importing(list_source(broken, then=breaks))
+    (tmp_path / "bad.jsonl").unlink()
+    with pytest.raises(ImportSourceError, match="--bad-rows"):
+        await importing(list_source(broken), resume=True)
+    assert not (tmp_path / "bad.jsonl").exists()
+
+
+async def test_what_is_refused_can_be_found_and_mended(importing, list_source, tmp_path):
+    await importing(list_source(rows(MemoryRecord(text="x", thread_id="ann@example.com"))))
+    ((line),) = (tmp_path / "bad.jsonl").read_text(encoding="utf-8").splitlines()
+    raw = json.loads(json.loads(line)["raw"])
+    assert (raw["user_id"], raw["text"], raw["thread_id"]) == ("ann", "x", "ann@example.com")
+
+
+async def test_a_dry_run_knows_equal_rows_however_far_apart(importing, list_source):
+    record = MemoryRecord(text="Said twice")
+    between = [MemoryRecord(text=f"Fact {n}") for n in range(CHUNK)]
+    report = await importing(list_source(rows(record, *between, record)), dry_run=True)
+    assert (report.new.total(), report.there.total()) == (CHUNK + 1, 1)
+
+
+def test_an_import_runs_once_at_a_time(tmp_path):
+    running, second = (ProgressFile(tmp_path / "p.json") for _ in range(2))
+    with running.held(), pytest.raises(ImportSourceError, match="already"), second.held():
+        pass
+    with ProgressFile(tmp_path / "p.json").held():
+        pass
 
 
 async def test_a_dry_run_counts_and_stores_nothing(storage, importing, list_source, dump, tmp_path):

@@ -24,6 +24,9 @@ DELIMITERS: Final = ",;\t|"
 
 _SAMPLE = 65_536
 
+_TEXTS: Final = frozenset({"text", *(name for name, field in RECORD_FIELDS.items() if field == "text")})
+"""Columns of which a row needs one."""
+
 
 def read_map(said: Iterable[str]) -> dict[str, str]:
     """Return which column has which field, of texts such as `text=memory,user_id=uid`.
@@ -36,6 +39,8 @@ def read_map(said: Iterable[str]) -> dict[str, str]:
         field, equals, column = (piece.strip() for piece in part.partition("="))
         if not equals or not column or field not in FIELDS:
             raise ImportSourceError(f"--map takes field=column, with a field of {', '.join(sorted(FIELDS))}.")
+        if field in columns:
+            raise ImportSourceError(f"--map has {field} twice.")
         columns[field] = column
     return columns
 
@@ -108,7 +113,7 @@ class JsonLinesSource:
         if len(line) > MAX_ROW:
             raise UnreadableRowError(f"The line has more than {MAX_ROW:,} characters.")
         if not is_text(line):
-            raise UnreadableRowError("The line is not UTF-8.")
+            raise UnreadableRowError("The line is not UTF-8: convert the file (iconv -t UTF-8).")
         value = parsed(line, "line")
         if not isinstance(value, dict):
             raise UnreadableRowError("The line is no JSON object.")
@@ -169,7 +174,12 @@ def _places(header: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]
             f"The file has no column of the name that --map gives for {', '.join(sorted(missing))}."
         )
     same = {name: place for name, place in named.items() if name in FIELDS or name in RECORD_FIELDS}
-    return {**same, **{field: named[column] for field, column in columns.items()}}
+    places = {**same, **{field: named[column] for field, column in columns.items()}}
+    if _TEXTS.isdisjoint(places):
+        raise ImportSourceError(
+            f"None of the {len(header):,} columns is called text. Say which one has it: --map text=COLUMN."
+        )
+    return places
 
 
 def _row(
@@ -180,7 +190,7 @@ def _row(
     if len(cells) != width:
         raise UnreadableRowError(f"The row has {len(cells):,} cells, and the header {width:,}.")
     if not all(map(is_text, cells)):
-        raise UnreadableRowError("The row is not UTF-8.")
+        raise UnreadableRowError("The row is not UTF-8: convert the file (iconv -t UTF-8).")
     return memory_of({field: cells[place] for field, place in places.items()}, source=CsvSource.name)
 
 

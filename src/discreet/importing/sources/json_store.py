@@ -48,7 +48,7 @@ def open_json(path: str) -> JsonStoreSource:
 
 def _entry(said: str, value: Any) -> tuple[str | None, MemoryRecord]:
     if not is_text(said):
-        raise UnreadableRowError("The entry is not UTF-8.")
+        raise UnreadableRowError("The entry is not UTF-8: convert the file (iconv -t UTF-8).")
     if not isinstance(value, dict):
         raise UnreadableRowError("The entry is no JSON object.")
     return memory_of(checked(value, "entry"), source="json")

@@ -202,7 +202,7 @@ async def test_rows_that_no_store_would_write_are_bad_rows_and_end_nothing(empty
     [
         (b"{", "The row is not JSON."),
         (b"[]", "It is no object."),
-        (b"\xff\xfe", "The row is not UTF-8."),
+        (b"\xff\xfe", "The row is not UTF-8: convert the file (iconv -t UTF-8)."),
         (b'{"namespace": [], "key": "k", "value": {}}', "The namespace is missing, or no list."),
         (b'{"namespace": ["a.b"], "key": "k", "value": {}}', None),
         (b'{"namespace": ["a"], "key": 1, "value": {}, "created_at": 0}', "The key is no text."),

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import uuid4
 
-from psycopg import AsyncConnection, Error, IsolationLevel, errors, sql
+from psycopg import AsyncConnection, Error, IsolationLevel, OperationalError, errors, sql
 from psycopg.adapt import Buffer, Loader
 
 from discreet.driver_errors import explain
@@ -94,6 +94,10 @@ def source_errors() -> Iterator[None]:
     except errors.InsufficientPrivilege:
         raise ImportSourceError(
             "The role may not read the table. GRANT SELECT on it, and USAGE on its schema."
+        ) from None
+    except OperationalError as error:
+        raise ImportSourceError(
+            f"The source's database can't be reached, or refuses ({type(error).__name__}). Check the DSN after the kind of the import."
         ) from None
     except Error as error:
         raise ImportSourceError(f"The source can't be read. {explain(error)}") from None

@@ -31,7 +31,7 @@ def decoded(stored: object, what: str) -> str:
         try:
             stored = stored.decode()
         except UnicodeDecodeError:
-            raise UnreadableRowError(f"The {what} is not UTF-8.") from None
+            raise UnreadableRowError(f"The {what} is not UTF-8: convert the file (iconv -t UTF-8).") from None
     if not isinstance(stored, str):
         raise UnreadableRowError(f"The {what} is missing." if stored is None else f"The {what} is no text.")
     if storable(stored) != stored:
