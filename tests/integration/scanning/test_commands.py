@@ -13,7 +13,6 @@ from testkit.planting.searching import rows_of_postgres
 from testkit.scanning import leaks, left_in, rows_of
 from testkit.scripts import run_script
 
-
 DISCREET = """
 import sys
 from discreet.cli import main
@@ -186,7 +185,9 @@ def test_a_log_that_can_not_be_written_leaves_the_rows_as_they_are(discreet, sma
 
 def test_what_is_left_is_told_by_the_exit_code(discreet, empty_database):
     with psycopg.connect(empty_database) as connection:
-        connection.execute("CREATE TABLE store (prefix text, key text, value jsonb, short varchar(15))")
+        connection.execute(
+            "CREATE TABLE store (prefix text, key text, value jsonb, short text CHECK (short LIKE '%@%'))"
+        )
         connection.execute("INSERT INTO store VALUES ('a', 'b', '{}', 'ann@example.com')")
     result = discreet("scrub", empty_database, "--yes")
     assert result.returncode == 1

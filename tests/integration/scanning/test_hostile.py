@@ -73,8 +73,10 @@ def test_every_hostile_value_has_one_line_at_most(name, tmp_path):
     seen = Inspector(Texts(Redactor())).look(data, name="hostile", kind=kind)
     assert len(seen.errors) <= 1
     if data is not None:
+        told = []
         try:
             Rewriter(Texts(Redactor())).rewrite(kind, data, Place(channel="hostile"))
         except ScanError as error:
-            assert str(error) in seen.errors
+            told.append(str(error))
+        assert set(told) <= set(seen.errors)
     assert not marker.exists()

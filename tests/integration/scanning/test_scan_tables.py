@@ -7,7 +7,7 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 from testkit.roles import role
-from testkit.scanning import scan
+from testkit.scanning import scan, scrub
 
 from discreet.errors import ScanError, StorageError
 from discreet.scanning import open_database
@@ -78,13 +78,35 @@ def test_a_table_without_a_primary_key_is_read_whole(execute, empty_database):
     execute("CREATE TABLE store (prefix text, key text, value jsonb)")
     execute(
         (
-            "INSERT INTO store SELECT 'a', n::text, jsonb_build_object('pad', repeat('x ', 400), 'text', n || %s::text)"
-            " FROM generate_series(1, 2000) n",
+            (
+                "INSERT INTO store SELECT 'a', n::text, jsonb_build_object('pad', repeat('x ', 400), 'text', n || %s::text)"
+                " FROM generate_series(1, 2000) n"
+            ),
             [f" {MAIL}"],
         )
     )
     report = scan(empty_database)
     assert (report.rows, report.types) == (2000, {"EMAIL": 2000})
+
+
+@pytest.mark.parametrize("key", ["int", "bigint", "numeric", "uuid", "timestamptz", "date", "text", "name", "inet"])
+def test_all_rows_of_many_pages_are_read_and_scrubbed_whatever_their_key_is(execute, empty_database, key):
+    made = {
+        "uuid": "md5(n::text)::uuid",
+        "timestamptz": "'2020-01-01'::timestamptz + n * interval '1 hour'",
+        "date": "'2020-01-01'::date + n",
+        "inet": "'10.0.0.0'::inet + n",
+    }
+    value = made.get(key, f"n::{key}")
+    execute(f"CREATE TABLE message_store (id {key} PRIMARY KEY, session_id text, message jsonb)")
+    execute(
+        f"INSERT INTO message_store SELECT {value}, 's', jsonb_build_object('text', n || ' {MAIL}')"
+        " FROM generate_series(-5, 1200) n"
+    )
+    report = scan(empty_database)
+    assert (report.rows, report.types) == (1206, {"EMAIL": 1206})
+    assert scrub(empty_database).changed == 1206
+    assert scan(empty_database).types == {}
 
 
 def test_a_partitioned_table_is_read_by_its_partitions_and_a_materialized_view_too(execute, empty_database):
@@ -110,7 +132,7 @@ def test_an_empty_database_is_told(empty_database):
 
 def test_a_table_that_the_role_may_not_read_is_told(execute, empty_database):
     execute(STORE, item())
-    with role(empty_database) as (_, dsn), pytest.raises(ScanError, match="GRANT SELECT ON public.store"):
+    with role(empty_database) as (_, dsn), pytest.raises(ScanError, match=r"GRANT SELECT ON public\.store"):
         scan(dsn)
 
 

@@ -291,11 +291,12 @@ def _page_statement(
         params.append(round(sample * 10_000))
     where = sql.SQL("WHERE {}").format(sql.SQL(" AND ").join(conditions)) if conditions else sql.SQL("")
     shown = [*(sql.SQL("{}::text").format(key) for key in keys), *map(_read, table.columns)]
-    statement = sql.SQL("SELECT {} FROM {} {} ORDER BY {} LIMIT {}").format(
+    # By its columns, named with the table: by a bare name it would be ordered by what is shown, which is text.
+    statement = sql.SQL("SELECT {} FROM {} AS t {} ORDER BY {} LIMIT {}").format(
         sql.SQL(", ").join(shown),
         sql.Identifier(table.schema, table.name),
         where,
-        sql.SQL(", ").join(keys),
+        sql.SQL(", ").join(sql.Identifier("t", column.name) for column in table.key),
         sql.Literal(PAGE_ROWS),
     )
     return statement, params

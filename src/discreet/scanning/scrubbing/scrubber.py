@@ -46,6 +46,9 @@ _NO_THREAD: Final = "discreet scrub"
 _OF_SAVERS: Final = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "writes")
 """Tables of LangGraph's savers."""
 
+_STATES_OF_SERVERS: Final = frozenset({"values", "kwargs", "input", "output", "result"})
+"""Columns of a server's tables that have states of threads, or what becomes one."""
+
 _EMPTY_TYPE: Final = "empty"
 """What LangGraph calls a channel without a value."""
 
@@ -183,7 +186,9 @@ class Scrubber:
         after = None
         while True:
             rows, after = self._database.page(table, after, thread=thread_id)
-            self._batch(table, [self._full(table, row) for row in rows], partial(_place, table, names, heads, redactor))
+            self._batch(
+                table, [self._full(table, row) for row in rows], partial(place_of_thread, table, names, heads, redactor)
+            )
             if after is None:
                 return
 
@@ -315,7 +320,9 @@ class Scrubber:
             if column.name == "metadata":
                 return self._rewriter.metadata(value, place)
         if column.name not in table.profile.typed:
-            place = replace(place, channel=None if column.form in ("json", "bytes") else column.name, of_saver=False)
+            channel = None if column.form in ("json", "bytes") else column.name
+            of_server = place.of_server and column.name in _STATES_OF_SERVERS
+            place = replace(place, channel=channel, of_saver=False, of_server=of_server)
         return self._rewriter.rewrite(kind, value, place)
 
     def _full(self, table: Table, row: Row) -> Row:
@@ -387,7 +394,7 @@ def _threads(database: PostgresDatabase | SqliteDatabase, family: _Family, after
         after = found[-1]
 
 
-def _place(table: Table, names: list[str], heads: Heads, redactor: ThreadRedactor, row: Row) -> Place | None:
+def place_of_thread(table: Table, names: list[str], heads: Heads, redactor: ThreadRedactor, row: Row) -> Place | None:
     """Return where a row of a thread stands; None if nothing needs it.
 
     What came since the heads were read belongs to a turn that is running.
