@@ -84,8 +84,8 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
 
     scan, dry_run, import_ = PAGE.commands(**{"postgresql://app@db/old": empty_database})
     assert "EMAIL" in terminal.run(*scan)
-    assert "2 rows of 1 users read, nothing stored." in terminal.run(*dry_run)
-    assert "2 rows of 1 users settled." in terminal.run(*import_)
+    assert "2 rows of 1 users read, nothing stored (" in terminal.run(*dry_run)
+    assert "2 rows of 1 users settled (" in terminal.run(*import_)
     assert rows_of(empty_database) == stored
 
     model = ScriptedChatModel(responses=[AIMessage("Two parrots.")])
@@ -101,4 +101,4 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
             pass
     assert facts[0] in model.prompts[0][0].text
     assert raw_in(database) == []
-    assert "2 rows of 1 users settled." in terminal.run(*("store" if word == "langmem" else word for word in import_))
+    assert "2 rows of 1 users settled (" in terminal.run(*("store" if word == "langmem" else word for word in import_))

@@ -97,8 +97,8 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
 
     scan, dry_run, import_, import_file = PAGE.commands(**{"postgresql://app@db/old": empty_database})
     assert "EMAIL" in terminal.run(*scan)
-    assert "3 rows of 1 users read, nothing stored." in terminal.run(*dry_run)
-    assert "3 rows of 1 users settled." in terminal.run(*import_)
+    assert "3 rows of 1 users read, nothing stored (" in terminal.run(*dry_run)
+    assert "3 rows of 1 users settled (" in terminal.run(*import_)
     said = terminal.run(*import_file)
     assert [int(each) for each in said.splitlines()[1].split()[-2:]] == [0, 3], "a second import finds what is there"
     assert rows_of(empty_database) == stored

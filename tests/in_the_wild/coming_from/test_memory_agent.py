@@ -75,8 +75,8 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
     scan, scan_files, dry_run, import_ = PAGE.commands(**{"postgresql://app@db/langgraph": empty_database})
     assert "EMAIL" in terminal.run(*scan)
     assert "sensitive values" in terminal.run(*scan_files)
-    assert f"{len(FACTS)} rows of 1 users read, nothing stored." in terminal.run(*dry_run)
-    assert f"{len(FACTS)} rows of 1 users settled." in terminal.run(*import_)
+    assert f"{len(FACTS)} rows of 1 users read, nothing stored (" in terminal.run(*dry_run)
+    assert f"{len(FACTS)} rows of 1 users settled (" in terminal.run(*import_)
     assert rows_of(empty_database) == stored
     assert raw_in(database) == []
 
@@ -102,4 +102,4 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
             async with PAGE.program("after", storage=storage, saver=saver, text=f"I said: {text}"):
                 assert len(await storage.memories.latest("ann", limit=100)) == len(FACTS) + more
     as_items = terminal.run(*("store" if word == "langmem" else word for word in import_))
-    assert f"{len(FACTS)} rows of 1 users settled." in as_items
+    assert f"{len(FACTS)} rows of 1 users settled (" in as_items

@@ -66,7 +66,7 @@ async def test_the_page_from_its_first_command_to_its_last(empty_database, datab
     assert "3 rows of 2 users" in terminal.run(*dry_run, code=1)
     said = terminal.run(*import_, code=1)
     assert "Bad: 1 rows." in said, "an address in the id of a session"
-    assert "1 rows of 1 users settled." in terminal.run(*import_tables)
+    assert "1 rows of 1 users settled (" in terminal.run(*import_tables)
     assert file.read_bytes() == was
 
     async with open_storage() as storage:

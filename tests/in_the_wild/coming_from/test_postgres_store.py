@@ -82,7 +82,7 @@ async def test_the_page_from_its_first_command_to_its_last(old, database, termin
     said = terminal.run(*dry_run, code=1)
     assert all(part in said for part in ("Likes green tea", "<EMAIL>", "nothing stored"))
     said = terminal.run(*import_, code=1)
-    assert "6 rows of 2 users settled." in said
+    assert "6 rows of 2 users settled (" in said
     assert "1 expired item (Its time to live is over.)" in said
     assert "Bad: 1 rows." in said
     (bad,) = terminal.folder.glob("discreet-import-bad-store-*.jsonl")
@@ -144,7 +144,7 @@ async def test_files_are_read_as_the_page_makes_them(database, terminal):
         exec(line, {"json": json, "store": store, "file": file})
     was = (terminal.folder / "store.sqlite").read_bytes()
     said = terminal.run("import", "store", "dump.json")
-    assert "3 rows of 2 users settled." in said
-    assert "3 rows of 2 users settled." in terminal.run("import", "store", "store.sqlite")
+    assert "3 rows of 2 users settled (" in said
+    assert "3 rows of 2 users settled (" in terminal.run("import", "store", "store.sqlite")
     assert (terminal.folder / "store.sqlite").read_bytes() == was
     assert raw_in(database) == []

@@ -34,7 +34,7 @@ def test_all_elements_come_as_they_are(values, indent):
     assert [json.loads(said) for said, _ in found] == values
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1", "[1,", "[1 2]", "[1,]", "[1] 2", '["a', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{}", "[1", "[1,", "[1 2]", "[1,]", "[1] 2", '["a', "[" * 5_000])
 def test_what_is_no_list_is_refused_after_what_stands_before(text):
     with pytest.raises(ImportSourceError):
         list(elements(_Slow(text)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
+from collections import Counter
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
 
 from discreet.errors import ImportSourceError
@@ -92,12 +95,85 @@ async def test_rounds_that_cant_be_read_are_told_of_once_without_their_text_and_
     v1.redis.set("session:U2:history", "no list")
     assert await copier.copy() == {"written": 1, "bad": len(items)}
     assert [row[1] for row in log.rows()] == ["good"]
-    assert len(bad_rows) == len(items)
+    of_keys, of_items = bad_rows[:1], bad_rows[1:]
+    assert [(row.reason, row.key) for row in of_keys] == [("key: no list", b"session:U2:history")]
+    assert [row.mark for row in of_items] == [f"{number + 2}" for number in range(len(items))]
+    assert {row.key for row in of_items} == {b"session:U1:history"}
     assert all("zanzibarine" not in row.reason for row in bad_rows)
-    assert all(row.raw for row in bad_rows)
+    assert all(row.raw for row in of_items)
     copier._seen.clear()
     await copier.copy()
-    assert len(bad_rows) == len(items)
+    assert len(bad_rows) == 1 + len(items)
+
+
+KEYS = {
+    b"session:\xff\xfezanzibarine:history": "key: not UTF-8",
+    b"session::history": "key: no user id",
+    b"session: :history": "key: no user id",
+    b"session:zan\0zibarine:history": "key: control characters in the user id",
+    b"session:" + b"u" * 201 + b":history": "key: a user id of more than 200 characters",
+}
+
+
+async def test_keys_that_cant_be_read_are_told_of_once_with_a_digest(v1, copier, log, bad_rows):
+    for key in KEYS:
+        v1.redis.rpush(key, json.dumps(v1.round("U1", "zanzibarine")))
+    v1.say("U" * 200, "good", ago=9)
+    for _ in range(2):
+        await copier.copy()
+        assert copier.unreadable_keys == Counter(KEYS.values())
+    assert {row.key: row.reason for row in bad_rows} == KEYS
+    assert {row.mark for row in bad_rows} == {f"key {hashlib.sha256(key).hexdigest()[:32]}" for key in KEYS}
+    assert len(bad_rows) == len(KEYS)
+    assert "zanzibarine" not in repr(bad_rows)
+    assert [row[1] for row in log.rows()] == ["good"]
+
+
+async def test_rounds_with_one_rid_are_all_kept_and_equal_ones_once(v1, copier, again, log):
+    said = [v1.say("U1", f"text {n}", ago=100 - n, rid="same") for n in range(3)]
+    v1.append_round("U1", said[1])
+    v1.say("U2", "another's", rid="same", ago=50)
+    assert await copier.copy() == {"written": 4, "doubled": 1}
+    expected = [("same", "text 0"), ("same#2", "text 1"), ("same#3", "text 2"), ("same", "another's")]
+    assert [row[:2] for row in log.rows()] == expected
+    later = v1.say("U1", "text 3", ago=10, rid="same")
+    v1.append_round("U1", said[2])
+    assert await copier.copy() == {"written": 1, "doubled": 1}
+    expected.append(("same#4", later["input"]))
+    assert [row[:2] for row in log.rows()] == expected
+    assert await copier.copy() == {}
+    assert await again.copy() == {"there": 5, "doubled": 2}
+    assert [row[:2] for row in log.rows()] == expected
+
+
+async def test_what_could_not_be_told_of_is_told_of_the_next_time(v1, history, writer):
+    v1.redis.rpush("session:U1:history", "no JSON")
+    told = []
+
+    def tell(rows):
+        told.append(rows)
+        if len(told) == 1:
+            raise ImportSourceError
+
+    copier = Copier(history, writer, bad=tell)
+    with pytest.raises(ImportSourceError):
+        await copier.copy()
+    assert await copier.copy() == {"bad": 1}
+    assert [len(rows) for rows in told] == [1, 1]
+
+
+async def test_a_user_who_is_being_erased_ends_nothing_and_is_looked_at_again(v1, copier, log, storage, database):
+    for user_id in ("U1", "U2"):
+        v1.say(user_id, "one", ago=9)
+    await copier.copy()
+    for user_id in ("U1", "U2"):
+        v1.say(user_id, "two", ago=8)
+    user_key = storage.background.keys.of_user("U1")
+    async with await psycopg.AsyncConnection.connect(database) as erasing:
+        await erasing.execute("SELECT FROM discreet.users WHERE user_key = %s FOR UPDATE", [user_key])
+        assert await copier.copy() == {"written": 1, "busy": 1}
+    assert await copier.copy() == {"written": 1}
+    assert [row[1] for row in log.rows()] == ["one", "one", "two", "two"]
 
 
 async def test_sessions_of_our_own_in_the_same_redis_are_left_alone(database, v1, redis_url, copier, log):
@@ -154,11 +230,11 @@ async def test_what_a_user_said_before_they_were_erased_does_not_come_back(v1, c
     before = [v1.say("U1", f"before {n}", ago=4000 + n) for n in range(3)]
     v1.say("U2", "another's", ago=4000)
     await copier.copy()
-    await Erasures(copier._writer.storage).erase("U1", Scope.everything())
+    await Erasures(copier.writer.storage).erase("U1", Scope.everything())
     assert [row[1] for row in log.rows()] == ["another's"]
 
     assert await again.copy() == {"erased": 3, "there": 1}
-    await DualWriter(copier._writer.storage).append_round("U1", before[0])  # of a turn that was under way
+    await DualWriter(copier.writer.storage).append_round("U1", before[0])  # of a turn that was under way
     assert [row[1] for row in log.rows()] == ["another's"]
 
     after = v1.say("U1", "after", ago=-SKEW.total_seconds() - 5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+import psycopg
 import pytest
 from prometheus_client import REGISTRY
 
@@ -31,6 +32,48 @@ async def test_a_round_is_written_redacted_once_with_its_id_and_time(storage, ph
     [row] = log.rows()
     assert row == (said["rid"], "Write to <EMAIL>", "I wrote to <EMAIL>.", said["timestamp"], True)
     assert log.session_rounds() == 1
+
+
+async def test_rounds_with_one_rid_are_all_kept(storage, phase, v1, copier, log):
+    await phase("dual_write")
+    writer = DualWriter(storage)
+    said = [v1.say("U1", f"{n}: ann@example.org", ago=100 - n, rid="same") for n in range(3)]
+    for each in [*said, *said, said[0]]:
+        await writer.append_round("U1", each)
+    expected = [("same", "0: <EMAIL>"), ("same#2", "1: <EMAIL>"), ("same#3", "2: <EMAIL>")]
+    assert [row[:2] for row in log.rows()] == expected
+    await writer.append_round("U1", v1.say("U1", "another answer", ago=98, rid="same"))
+    assert await copier.copy() == {"there": 4}
+    assert [row[0] for row in log.rows()] == ["same", "same#2", "same#3", "same#4"]
+
+
+async def test_a_database_that_can_only_be_read_costs_the_turn_nothing(storage, phase, v1, log, caplog):
+    await phase("dual_write")
+    writer = DualWriter(storage, retry_seconds=(0.1, 0.1))
+    name = psycopg.conninfo.conninfo_to_dict(log.dsn)["dbname"]
+    change = psycopg.sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
+    with psycopg.connect(log.dsn, autocommit=True) as connection:
+
+        def set_read_only(value):
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute(change.format(psycopg.sql.Identifier(name), psycopg.sql.SQL(value)))
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+        set_read_only("on")
+        for number in range(3):
+            await writer.append_round("U1", v1.round("U1", f"said {number}", ago=9 - number))
+        assert writer.waiting == 3
+        assert log.rows() == []
+        set_read_only("off")
+    for _ in range(200):
+        if not writer.waiting:
+            break
+        await asyncio.sleep(0.05)
+    assert [row[1] for row in log.rows()] == ["said 0", "said 1", "said 2"]
+    assert "cause=storage" in caplog.text
+    await writer.aclose()
 
 
 async def test_nothing_is_written_before_the_migration_begins(storage, v1, log):

@@ -198,7 +198,7 @@ async def _killed_and_begun_anew(commands, database, redis_url, rounds, bad_rows
         killed.kill()
         assert killed.wait(10) == -signal.SIGKILL
     assert query(database, COUNT)[0][0] < rounds
-    copied = json.loads(await commands("dual-write", "--json", "--bad-rows", bad_rows, code=1))
+    copied = json.loads(await commands("dual-write", "--json", "--bad-rows", str(bad_rows), code=1))
     assert copied["there"] >= rounds // 3
     assert (copied["bad"], copied["erased"]) == (2, 0)
     bad = [json.loads(line) for line in bad_rows.read_text().splitlines()]
@@ -226,8 +226,11 @@ async def _a_mismatch_of_each_kind(commands, v1, database):
     assert not re.search(r"\bU\d+\b", table)
     assert "differ" in await commands("switch", "--users", USERS, "--patience", 1, code=1)
     assert query(database, "SELECT value FROM discreet.setting") == [("dual_write",)]
-    query(database, "DELETE FROM discreet.conversation_log WHERE request_id = ANY (%s)", [text, order, "planted"])
-    await commands("dual-write", code=1)
+    query(database, "DELETE FROM discreet.conversation_log WHERE request_id = 'planted'")
+    assert "0 rounds" not in await commands("dual-write", code=1)
+    told = json.loads(await commands("validate", "--users", USERS, "--patience", 1, "--json", code=1))
+    assert sorted(kind for each in told["mismatches"] for kind in each.keys() - {"user"}) == ["order", "text"]
+    assert "2 repaired" in await commands("dual-write", "--repair", code=1)
     assert "Equal" in await commands("validate", "--users", USERS)
 
 
@@ -259,7 +262,8 @@ async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url,
     v1.say("U1", "zanzibarine", ago=9)
     with ScriptProcess(COMMAND, "migrate-history", "dual-write", redis_url, "--follow", "--json") as following:
         assert json.loads(await asyncio.to_thread(following.stdout.readline)) == {
-            "written": 1, "there": 0, "erased": 0, "bad": 0
+            "written": 1, "there": 0, "doubled": 0, "repaired": 0, "kept": 0, "busy": 0, "erased": 0, "bad": 0,
+            "unreadable_keys": {},
         }  # fmt: skip
         for user_id in ("U1", "U2"):
             v1.say(user_id, "zanzibarine again", ago=8)
@@ -267,6 +271,30 @@ async def test_a_team_that_cant_change_its_code_follows(v1, database, redis_url,
         os.kill(following.pid, signal.SIGTERM)
         assert await asyncio.to_thread(following.wait, 20) == 0
     assert "Equal" in await commands("validate")
+
+
+async def test_what_differs_is_told_with_what_mends_it_and_mended(v1, database, commands):
+    said = v1.say("U1", "zanzibarine", ago=9)
+    v1.redis.rpush(b"session:\xffzanzibarine:history", "x")
+    told = "1 keys can't be read (1 not UTF-8)"
+    assert json.loads(await commands("plan", "--json"))["unreadable_keys"] == {"key: not UTF-8": 1}
+    assert "keys that can't be read: not UTF-8" in await commands("plan")
+    assert told in await commands("dual-write", code=1)
+    assert told in await commands("validate")
+    v1.redis.lset("session:U1:history", 0, json.dumps({**said, "is_emergency": True}))
+    for command in ("validate", "switch"):
+        assert "--repair" in (await commands(command, "--patience", 0, code=1)).split("emergency (1):")[1]
+    assert "1 repaired" in await commands("dual-write", "--repair", code=1)
+    assert told in await commands("switch")
+
+
+async def test_a_file_that_is_there_is_not_taken_for_bad_rows(v1, database, commands, tmp_path):
+    v1.redis.rpush("session:U1:history", "zanzibarine")
+    precious = tmp_path / "precious.txt"
+    precious.write_text("precious")
+    await commands("dual-write", "--bad-rows", str(precious), code=2)
+    assert precious.read_text() == "precious"
+    assert query(database, COUNT) == [(0,)]
 
 
 async def test_commands_out_of_order_say_what_to_do(commands):

@@ -54,6 +54,12 @@ async def test_after_the_switch_it_reads_ours_in_the_same_shape_redacted(v1, rea
     assert await reader.fetch("U1", k=0) == await reader.fetch("U2") == []
 
 
+async def test_rounds_with_one_rid_are_read_as_v1_has_them(v1, reader, storage, phase):
+    await phase("switched")
+    said = [await both(v1, storage, "U1", f"text {n}", ago=100 - n, rid="same") for n in range(5)]
+    assert await reader.fetch("U1") == said == v1.fetch_unsummarized_tail("U1")
+
+
 async def test_a_round_is_read_for_a_day_as_v1_kept_it(v1, reader, storage, phase):
     await phase("switched")
     await both(v1, storage, "U1", "old", ago=25 * 3600)

@@ -61,7 +61,39 @@ async def test_a_planted_mismatch_is_told_by_pseudonym_and_kind(copied, validato
 async def test_a_flag_of_an_emergency_is_compared(copied, validator, database):
     with psycopg.connect(database) as connection:
         connection.execute("UPDATE discreet.conversation_log SET is_emergency = true WHERE input_text LIKE '2:%%'")
-    assert {tuple(each.items()) for each in (await validator.validate()).mismatches.values()} == {(("text", 1),)}
+    assert {tuple(each.items()) for each in (await validator.validate()).mismatches.values()} == {(("emergency", 1),)}
+
+
+async def test_rounds_with_one_rid_are_compared_by_what_was_said(v1, phase, copier, validator, database):
+    await phase("dual_write")
+    said = [v1.say("U1", f"text {n}", ago=100 - n, rid="same") for n in range(3)]
+    dual = DualWriter(copier.writer.storage)
+    for each in reversed(said):  # as processes that write at once may
+        await dual.append_round("U1", each)
+    found = await validator.validate()
+    assert (found.passed, found.rounds) == (True, 3)
+    assert await copier.copy() == {"there": 3}
+    with psycopg.connect(database) as connection:
+        connection.execute("DELETE FROM discreet.conversation_log WHERE input_text = 'text 1'")
+    assert (await validator.validate()).mismatches == {key_of("U1"): {"missing": 1}}
+
+
+async def test_what_was_said_through_the_new_system_is_told_and_no_mismatch(copied, validator, database):
+    with psycopg.connect(database) as connection:
+        connection.execute(
+            "INSERT INTO discreet.conversation_log (user_key, request_id, thread_key, app_name, modality, input_text, output_text,"
+            " is_emergency, loop_flag, provenance, started_at, ended_at) SELECT user_key, 'new', thread_key, app_name, modality,"
+            " 'new', 'new', false, false, '{}', started_at, ended_at FROM discreet.conversation_log WHERE request_id = %s",
+            [copied["U3"][2]["rid"]],
+        )
+    found = await validator.validate()
+    assert (found.passed, found.more) == (True, 1)
+
+
+async def test_keys_that_cant_be_read_are_counted(v1, copied, validator):
+    v1.redis.rpush("session::history", "zanzibarine")
+    found = await validator.validate()
+    assert (found.passed, found.unreadable_keys) == (True, {"key: no user id": 1})
 
 
 async def test_what_redis_has_let_go_of_is_not_extra(v1, copied, validator):

@@ -77,9 +77,20 @@ async def test_bad_rounds_and_keys_end_nothing(redis_url, v1, read):
     v1(b"session:\xff:history", said())
     async with open_redis_history(redis_url) as source:
         rows = await read(source)
-    of_one = [row for row in rows if getattr(row, "reason", "") != "The history is no list."]
+    keys = {row.key: row.reason for row in rows if getattr(row, "reason", "").startswith("key: ")}
+    assert keys == {b"session:U2:history": "key: no list", b"session:\xff:history": "key: not UTF-8"}
+    of_one = [row for row in rows if getattr(row, "key", None) not in keys]
     assert [isinstance(row, BadRow) for row in of_one] == [True] * len(broken) + [False]
-    assert len(rows) == len(of_one) + 1
+    assert {row.key for row in of_one[:-1]} == {b"session:U1:history"}
+    assert len(rows) == len(of_one) + len(keys)
+
+
+async def test_rounds_with_one_rid_are_told_apart_wherever_an_import_goes_on(redis_url, v1, read):
+    v1("U1", said("one", rid="same"), said("two", rid="same"), said("one", rid="same"), said("three", rid="same"))
+    async with open_redis_history(redis_url) as source:
+        rows = await read(source)
+        assert [row.record.request_id for row in rows] == ["same", "same#2", "same", "same#3"]
+        assert [row async for row in source.rows(after=rows[1].mark)] == rows[2:]
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "http://x", "rediss://127.0.0.1:1/0?ssl_cert_reqs=none"])

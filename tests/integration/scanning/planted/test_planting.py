@@ -25,6 +25,8 @@ from testkit.planting.values import VENDORS, Chance
 
 from discreet.redaction import Redactor
 
+pytestmark = pytest.mark.slow  # it tests what plants, which the tests of scans and scrubs use
+
 THREADS = 2 * len(SCENARIOS)
 SEED = 7
 
