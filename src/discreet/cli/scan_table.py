@@ -32,6 +32,9 @@ def print_report(report: ScanReport) -> None:
     in_ids = sum(report.in_ids.values())
     if in_ids:
         print(f"{in_ids:,} of the values are in ids and can't be rewritten.")
+    if report.seconds:
+        rates = f"{report.rows / report.seconds:,.0f} rows/s, {decimal(int(report.read_bytes / report.seconds))}/s"
+        print(f"{report.rows:,} rows, {decimal(report.read_bytes)}, read in {report.seconds:,.1f} s: {rates}.")
     print(f"{statement(report)} of {printable(report.database)}.")
     prune = "; with --prune it frees the space too" if report.usage is not None and report.usage.prunable_bytes else ""
     if report.types:
