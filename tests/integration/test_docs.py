@@ -174,7 +174,7 @@ def test_the_scan_page(empty_database, monkeypatch):
     printed = CliRunner().invoke(app, ["scan", empty_database]).stdout.splitlines()
     assert re.split("  +", shown[0]) == re.split("  +", printed[0].strip())
     assert {re.split("  +", line)[0] for line in shown[1:4]} == {re.split("  +", line)[0] for line in printed[1:4]}
-    assert shown[7] == printed[-1]
+    assert shown[8] == printed[-1]
 
 
 @pytest.mark.parametrize("page", sorted(str(each.relative_to(DOCS)) for each in DOCS.glob("**/*.md")))
