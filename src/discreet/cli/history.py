@@ -7,7 +7,6 @@ import logging
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TypeVar
 
 from discreet.access.actor import acting
 from discreet.access.identity import load_identities
-from discreet.cli.history_told import print_comparison, print_copied, print_phase, print_plan
+from discreet.cli.history_told import print_comparison, print_copied, print_phase, print_plan, told_keys
 from discreet.cli.progress import bar
 from discreet.cli.session import login_name, operator
 from discreet.errors import ConfigurationError
@@ -26,6 +25,7 @@ from discreet.importing.bad_rows import BadRowsFile
 from discreet.importing.history.copying import Copier
 from discreet.importing.history.phase import move
 from discreet.importing.history.planning import plan
+from discreet.importing.history.repairing import Repairer
 from discreet.importing.history.v1 import V1History, open_v1
 from discreet.importing.history.validating import Comparison, Validator
 from discreet.importing.history.writing import RoundWriter
@@ -37,6 +37,8 @@ from discreet.storage.settings.postgres_settings import POLL_SECONDS
 
 T = TypeVar("T")
 
+BAD_ROWS = {False: Path("history-bad-rows.jsonl"), True: Path("history-bad-rows-follow.jsonl")}
+"""By whether it follows: another copying begins the first anew meanwhile."""
 SETTLE_SECONDS = 1.5 * POLL_SECONDS
 """After so long every process writes both. Until then one may have written to Redis alone what was copied too early."""
 
@@ -65,17 +67,20 @@ def run_plan(dsn: str | None, redis_url: str | None, *, as_json: bool) -> None:
         print_plan(found)
 
 
-def run_dual_write(dsn: str | None, redis_url: str | None, *, follow: bool, bad_rows: Path, as_json: bool) -> int:
-    """Begin to write both, and copy; return 1 if some rounds can't be read.
+def run_dual_write(
+    dsn: str | None, redis_url: str | None, *, follow: bool, repair: bool, bad_rows: Path | None, as_json: bool
+) -> int:
+    """Begin to write both, copy, and repair what differs if asked; return 1 if some rounds or keys can't be read.
 
     Raises:
         ImportSourceError: Redis failed, or the file of bad rows can't be written.
         SettingRefusedError: The migration is finished.
         StorageError: The database failed. What was copied stays.
     """
-    file = BadRowsFile(bad_rows)
+    file = BadRowsFile(bad_rows or BAD_ROWS[follow], replaces=bad_rows is None)
+    file.begin(0)
 
-    async def copy(storage: Storage, v1: V1History) -> Counter[str]:
+    async def copy(storage: Storage, v1: V1History) -> bool:
         now = (await storage.memory_settings.read()).history_migration
         if now != "switched":  # copying goes on then, too
             await move(storage.memory_settings, "dual_write", since={"off", "finished"}, by=_by())
@@ -83,19 +88,24 @@ def run_dual_write(dsn: str | None, redis_url: str | None, *, follow: bool, bad_
         began = time.monotonic()
         done = await copier.copy(shown=partial(bar, "Copying"))
         await asyncio.sleep(max(0.0, began + SETTLE_SECONDS - time.monotonic()))
+        del done["busy"]  # these were looked at again
         done += await copier.copy()
-        print_copied(done, file, as_json=as_json)
+        if repair:
+            done += await Repairer(v1, copier.writer, default_redactor()).repair(shown=partial(bar, "Repairing"))
+        print_copied(done, copier.unreadable_keys, file, as_json=as_json)
         if follow:
             stopping = asyncio.Event()
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, stopping.set)
             logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
             redact_logs(default_redactor())
-            await copier.follow(stopping, told=lambda more: print_copied(more, file, as_json=as_json))
-        return done
+            await copier.follow(
+                stopping, told=lambda more: print_copied(more, copier.unreadable_keys, file, as_json=as_json)
+            )
+        return not done["bad"] and not done["busy"] and not copier.unreadable_keys
 
-    done = _run(dsn, lambda storage: _with_v1(redis_url, lambda v1: copy(storage, v1)))
-    return 1 if done["bad"] else 0
+    is_clean = _run(dsn, lambda storage: _with_v1(redis_url, lambda v1: copy(storage, v1)))
+    return 0 if is_clean else 1
 
 
 def run_validate(dsn: str | None, redis_url: str | None, sample: Sample, *, as_json: bool) -> int:
@@ -130,14 +140,14 @@ def run_switch(dsn: str | None, redis_url: str | None, sample: Sample | None, *,
     found = _run(dsn, switch)
     if found is not None and not found.passed:
         print_comparison(found, as_json=as_json)
-        print("discreet: Nothing was switched. Run `dual-write` again, then `switch`.", file=sys.stderr)
+        print("discreet: Nothing was switched. Mend what differs, as said above, then `switch`.", file=sys.stderr)
         return 1
     compared = (
         "nothing was compared" if found is None else f"{found.rounds:,} rounds of {found.users:,} users are equal"
     )
-    print_phase(
-        "switched", f"HistoryReader reads ours within five seconds; {compared}. Go on writing both.", as_json=as_json
-    )
+    keys = "" if found is None else told_keys(found.unreadable_keys)
+    told = f"HistoryReader reads ours within five seconds; {compared}.{keys} Go on writing both."
+    print_phase("switched", told, as_json=as_json)
     return 0
 
 

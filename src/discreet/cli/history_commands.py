@@ -44,16 +44,25 @@ def dual_write(
         bool,
         typer.Option("--follow", help="Go on copying new rounds until Ctrl-C or SIGTERM, if the application can't."),
     ] = False,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Put V1's rounds in the place of those that came from it and differ now."),
+    ] = False,
     bad_rows: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where rounds go that can't be read, as they are: with their text.")
-    ] = Path("history-bad-rows.jsonl"),
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A new file for what can't be read, as it is: with its text and its user's key. Default: history-bad-rows.jsonl, or history-bad-rows-follow.jsonl, begun anew.",
+            show_default=False,
+        ),
+    ] = None,
     dsn: Annotated[str | None, DATABASE] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Have DualWriter write ours too, and copy what is in Redis. Run it again as often as you like. Exit code 1 if some can't be read."""
     from discreet.cli.history import run_dual_write
 
-    raise typer.Exit(run_dual_write(dsn, redis_url, follow=follow, bad_rows=bad_rows, as_json=as_json))
+    raise typer.Exit(run_dual_write(dsn, redis_url, follow=follow, repair=repair, bad_rows=bad_rows, as_json=as_json))
 
 
 @history_app.command()

@@ -71,7 +71,7 @@ def test_the_page_from_its_first_command_to_its_last(client, functions, redis_ur
 
     labels = re.findall(r"^([a-z].*?)  +\S", PAGE.text.split("migrate-history plan")[1].split("…")[0], re.MULTILINE)
     told = terminal.run(*plan)
-    assert len(labels) == 10
+    assert len(labels) == 11
     assert all(re.search(f"^{re.escape(label)}  ", told, re.MULTILINE) for label in labels)
 
     with (

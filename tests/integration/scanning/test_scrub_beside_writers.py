@@ -16,7 +16,7 @@ from testkit.scanning import scan, scrub
 from discreet.errors import ScanError
 from discreet.redaction import Redactor
 from discreet.scanning.databases import postgres
-from discreet.scanning.scrubbing import scrubber
+from discreet.scanning.scrubbing import Scrubber, batches
 
 THREADS = 4
 LEAST_TURNS, MOST_TURNS = 8, 60
@@ -99,7 +99,7 @@ def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
                 wrote.append(done.rowcount)
 
     try:
-        report = scrubber.Scrubber(database, Redactor(), told=write).scrub()
+        report = Scrubber(database, Redactor(), told=write).scrub()
     finally:
         database.close()
     (table,) = [table for table in report.tables if table.table == "store"]
@@ -113,7 +113,7 @@ def test_what_was_written_meanwhile_is_found_by_the_next_scan(small_copy):
 def test_a_row_that_is_locked_is_waited_for_and_then_told(small_copy, monkeypatch):
     dsn, _ = small_copy
     monkeypatch.setattr(postgres, "LOCKS", "SET LOCAL lock_timeout = '50ms'; SET LOCAL row_security = off")
-    monkeypatch.setattr(scrubber, "TRIES", 2)
+    monkeypatch.setattr(batches, "TRIES", 2)
     with psycopg.connect(dsn) as other:
         other.execute("SELECT * FROM store FOR UPDATE")
         with pytest.raises(ScanError, match=r"store.*--resume"):

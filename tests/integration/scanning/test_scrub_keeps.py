@@ -14,7 +14,7 @@ from discreet.redaction import Redactor
 from discreet.scanning.databases import Column, Row, Table
 from discreet.scanning.profiles import profile_of
 from discreet.scanning.scrubbing.heads import Heads
-from discreet.scanning.scrubbing.scrubber import place_of_thread
+from discreet.scanning.scrubbing.saver_tables import place_of_thread
 
 MAIL = "ann@example.com"
 

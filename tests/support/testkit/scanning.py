@@ -115,6 +115,7 @@ def missed(entries: Iterable[Entry], spans: Iterable[Span]) -> list[Planted]:
         entry
         for entry in values_of(entries)
         if entry.shape not in COUNTED
+        and entry.value not in by_type.get(entry.type, ())
         and entry.value not in joined.get(entry.type, "")
         and not any(len(one) >= 0.8 * len(entry.value) and one in entry.value for one in by_type.get(entry.type, ()))
     ]

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from discreet.errors import ImportSourceError, StorageError
-from discreet.importing.history.rounds import parsed, turn_of
-from discreet.importing.history.v1 import V1History, mark_of
+from discreet.errors import ImportSourceError, StorageError, UserBusyError, UserErasedError
+from discreet.importing.history.listing import Listed, listed
+from discreet.importing.history.rounds import Numbering, numbered, rid_of
+from discreet.importing.history.v1 import V1History
 from discreet.importing.history.writing import RoundWriter
 from discreet.importing.source import BadRow
+from discreet.ports import TextRedactor
+from discreet.redaction.configured import default_redactor
 from discreet.state.records import TurnRecord
 
 logger = logging.getLogger(__name__)
@@ -41,16 +44,26 @@ def unseen(_total: int) -> Iterator[Told]:
 class Copier:
     """Copies rounds. What is there already is left alone, so it may be stopped, killed and begun anew at any moment."""
 
-    def __init__(self, history: V1History, writer: RoundWriter, *, bad: Callable[[Sequence[BadRow]], None]) -> None:
-        """Read `history`; `bad` gets items that can't be read, each once."""
+    def __init__(
+        self,
+        history: V1History,
+        writer: RoundWriter,
+        *,
+        bad: Callable[[Sequence[BadRow]], None],
+        redactor: TextRedactor | None = None,
+    ) -> None:
+        """Read `history`; `bad` gets what can't be read, each once. `redactor`: as the storage has it, if it was given one."""
         self._history = history
-        self._writer = writer
+        self.writer = writer
+        self._redactor = redactor or default_redactor()
         self._bad = bad
         self._seen: dict[str, int] = {}
         self._told_bad: set[int] = set()
+        self.unreadable_keys: Counter[str] = Counter()
+        """How many keys the last look found that can't be read, by the reason."""
 
     async def copy(self, *, shown: Callable[[int], AbstractContextManager[Told]] = unseen) -> Counter[str]:
-        """Copy what is new since the last call; return how many rounds came to what: written, there, erased, bad.
+        """Copy what is new since the last call; return how many rounds came to what: written, there, doubled, busy, erased, bad.
 
         `shown` is told how many there are to look at, and yields what hears how many are done.
 
@@ -58,7 +71,10 @@ class Copier:
             ImportSourceError: Redis failed, or the file of bad rows can't be written.
             StorageError: The database failed. What was copied stays.
         """
-        lengths = await self._history.histories()
+        histories = await self._history.histories()
+        self.unreadable_keys = histories.unreadable
+        await self._tell([each.row() for each in histories.bad])
+        lengths = histories.lengths
         for gone in self._seen.keys() - lengths.keys():
             del self._seen[gone]
         starts = {user_id: self._start(user_id, length) for user_id, length in lengths.items()}
@@ -107,26 +123,46 @@ class Copier:
         return seen if seen <= length else 0
 
     async def _copy_user(self, user_id: str, start: int) -> Counter[str]:
-        items = await self._history.items(user_id, start)
-        turns: list[TurnRecord] = []
-        bad: list[BadRow] = []
-        for number, item in enumerate(items, start):
-            said = parsed(mark_of(number), item)
-            turn = said if isinstance(said, BadRow) else turn_of(user_id, said, mark=mark_of(number))
-            if isinstance(turn, BadRow):
-                bad.append(turn)
-            else:
-                turns.append(turn)
-        done: Counter[str] = Counter(await self._writer.write(user_id, turns))
-        if bad:
-            done["bad"] = len(bad)
-            new = [row for row in bad if self._is_new(user_id, row)]
-            await asyncio.to_thread(self._bad, new)
-        self._seen[user_id] = start + len(items)
+        new = listed(user_id, await self._history.items(user_id, start), start=start)
+        if start and await self.writer.there(user_id, [turn.request_id for turn in new.turns]):
+            # Written by the application meanwhile, or with the rid of one before.
+            new = await self._numbered(user_id, start)
+        done: Counter[str] = Counter()
+        try:
+            done.update(await self._write(user_id, new.turns))
+        except (UserErasedError, UserBusyError) as error:
+            # They are being erased, and that goes on: what comes of these is seen when they are looked at next.
+            logger.warning("history.user_left_for_later cause=%s", error.code)
+            done["busy"] = len(new.turns)
+            return done
+        if new.doubled:
+            done["doubled"] = new.doubled
+        if new.bad:
+            done["bad"] = len(new.bad)
+            await self._tell(new.bad)
+        self._seen[user_id] = start + len(new.turns) + new.doubled + len(new.bad)
         return done
 
-    def _is_new(self, user_id: str, row: BadRow) -> bool:
-        key = hash((user_id, row.raw))
-        is_new = key not in self._told_bad
-        self._told_bad.add(key)
-        return is_new
+    async def _write(self, user_id: str, turns: Sequence[TurnRecord]) -> Counter[str]:
+        """Write turns by their ids; those with one rid by what was said, as the application may have written them in another order."""
+        of_many = {rid_of(turn) for turn in turns if turn.request_id != rid_of(turn)}
+        done: Counter[str] = Counter(
+            await self.writer.write(user_id, [turn for turn in turns if rid_of(turn) not in of_many])
+        )
+        for turn in turns:
+            if rid_of(turn) in of_many:
+                done.update(await self.writer.add(user_id, numbered(turn, 1), self._redactor))
+        return done
+
+    async def _numbered(self, user_id: str, start: int) -> Listed:
+        """Return what is new of a list, as its whole tells it apart."""
+        items = await self._history.items(user_id)
+        numbering = Numbering()
+        listed(user_id, items[:start], numbering=numbering)
+        return listed(user_id, items[start:], start=start, numbering=numbering)
+
+    async def _tell(self, bad: Sequence[BadRow]) -> None:
+        new = {key: row for row in bad if (key := hash((row.key, row.mark, row.raw))) not in self._told_bad}
+        if new:
+            await asyncio.to_thread(self._bad, [*new.values()])
+            self._told_bad.update(new)

@@ -15,6 +15,8 @@ from discreet.errors import DiscreetError, StorageError
 from discreet.importing.history.rounds import turn_of
 from discreet.importing.history.writing import RoundWriter
 from discreet.importing.source import BadRow
+from discreet.ports import TextRedactor
+from discreet.redaction.configured import default_redactor
 from discreet.state.records import TurnRecord
 from discreet.storage import Storage
 
@@ -40,10 +42,17 @@ class DualWriter:
         ...     await writer.append_round(user_id, round_obj)
     """
 
-    def __init__(self, storage: Storage, *, retry_seconds: tuple[float, float] = RETRY_SECONDS) -> None:
-        """Write into `storage`, which its owner closes, after this."""
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        redactor: TextRedactor | None = None,
+        retry_seconds: tuple[float, float] = RETRY_SECONDS,
+    ) -> None:
+        """Write into `storage`, which its owner closes, after this. `redactor`: as `open_storage` was given it, if it was."""
         self._settings = storage.memory_settings
         self._writer = RoundWriter(storage)
+        self._redactor = redactor or default_redactor()
         self._retry_seconds = retry_seconds
         self._waiting: deque[TurnRecord] = deque()
         self._retrying: asyncio.Task[None] | None = None
@@ -102,7 +111,7 @@ class DualWriter:
 
     async def _write(self, turn: TurnRecord) -> None:
         async with asyncio.timeout(WRITE_SECONDS):
-            done = await self._writer.write(turn.user_id or "", [turn], known=True)
+            done = await self._writer.add(turn.user_id or "", turn, self._redactor)
         for outcome, number in done.items():
             metrics.history_writes.labels(outcome=outcome).inc(number)
 

@@ -9,12 +9,10 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
-from discreet.importing.history.rounds import parsed, turn_of
+from discreet.importing.history.listing import listed
 from discreet.importing.history.v1 import PAGE, V1History
 from discreet.importing.history.writing import RoundWriter
-from discreet.importing.source import BadRow
 from discreet.state.memory_settings import HistoryMigration
-from discreet.state.records import TurnRecord
 
 STEPS: Final = (
     ("plan", "look, and change nothing"),
@@ -49,6 +47,10 @@ class Plan(BaseModel):
     """Rounds that our log has already."""
     erased: int
     """Rounds of users who had theirs erased afterwards: they are not copied."""
+    doubled: int
+    """Items that V1 has twice, which are copied once."""
+    unreadable_keys: dict[str, int]
+    """Keys whose rounds can't be copied, by the reason: none of their users and rounds is counted above."""
     unreadable: dict[str, int]
     """Items that can't be copied, by the reason."""
 
@@ -60,17 +62,21 @@ async def plan(history: V1History, writer: RoundWriter) -> Plan:
         ImportSourceError: Redis failed.
         StorageError: The database failed.
     """
-    user_ids = [*await history.histories()]
+    histories = await history.histories()
+    user_ids = [*histories.lengths]
     left = [each / 1000 for each in await history.milliseconds_left(user_ids) if each >= 0]
     unreadable: Counter[str] = Counter()
-    rounds = size = there = erased = 0
+    rounds = size = there = erased = doubled = 0
     oldest: datetime | None = None
     newest: datetime | None = None
     for user_id in user_ids:
         items = await history.items(user_id)
         rounds += len(items)
         size += sum(map(len, items))
-        turns = readable(user_id, items, unreadable)
+        found = listed(user_id, items)
+        turns = found.turns
+        unreadable.update(row.reason for row in found.bad)
+        doubled += found.doubled
         until = await writer.erased_until(user_id)
         kept = [turn for turn in turns if until is None or turn.started_at > until]
         erased += len(turns) - len(kept)
@@ -91,18 +97,7 @@ async def plan(history: V1History, writer: RoundWriter) -> Plan:
         kept_forever=len(user_ids) - len(left),
         there=there,
         erased=erased,
+        doubled=doubled,
+        unreadable_keys=dict(histories.unreadable),
         unreadable=dict(unreadable),
     )
-
-
-def readable(user_id: str, items: list[bytes], unreadable: Counter[str]) -> list[TurnRecord]:
-    """Return the turns of items, and count those that are none by the reason."""
-    turns = []
-    for item in items:
-        said = parsed("", item)
-        turn = said if isinstance(said, BadRow) else turn_of(user_id, said)
-        if isinstance(turn, BadRow):
-            unreadable[turn.reason] += 1
-        else:
-            turns.append(turn)
-    return turns

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -22,6 +23,9 @@ THREAD: Final = "redis_v1"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHA1: Final = re.compile(r"[0-9a-f]{40}")
+_PROVENANCE: Final = Provenance(source=f"import:{SOURCE}")
+_NUMBER: Final = "#"
+"""No rid has one."""
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
@@ -54,7 +58,7 @@ def turn_of(user_id: str, said: object, *, mark: str = "") -> TurnRecord | BadRo
             input_text=said["input"],
             output_text=said["output"],
             is_emergency=bool(said.get("is_emergency")),
-            provenance=Provenance(source=f"import:{SOURCE}"),
+            provenance=_PROVENANCE,
             started_at=at,
             ended_at=at,
         )
@@ -67,10 +71,57 @@ def round_of(turn: TurnRecord) -> dict[str, Any]:
     return {
         "input": turn.input_text,
         "output": turn.output_text,
-        "rid": turn.request_id,
+        "rid": rid_of(turn),
         "timestamp": milliseconds(turn.started_at),
         "is_emergency": turn.is_emergency,
     }
+
+
+def numbered(turn: TurnRecord, number: int) -> TurnRecord:
+    """Return a turn as the one of so many with its rid, from 1 on: `<rid>`, `<rid>#2`, `<rid>#3`."""
+    rid = rid_of(turn)
+    return turn.model_copy(update={"request_id": rid if number == 1 else f"{rid}{_NUMBER}{number}"})
+
+
+def free(turn: TurnRecord, taken: Collection[str]) -> TurnRecord:
+    """Return a turn under an id that is not taken: its own, or the next with its rid."""
+    number = 1
+    while turn.request_id in taken:
+        number += 1
+        turn = numbered(turn, number)
+    return turn
+
+
+def rid_of(turn: TurnRecord) -> str:
+    """Return the rid that V1 knows a turn by: several turns may have one."""
+    return turn.request_id.partition(_NUMBER)[0]
+
+
+def is_from_v1(turn: TurnRecord) -> bool:
+    """Return whether a turn of our log was a round of V1's."""
+    return turn.provenance.source == _PROVENANCE.source
+
+
+class Numbering:
+    """Tells the rounds of one user apart that have the same rid, in the order of their list."""
+
+    def __init__(self) -> None:
+        """Begin with the first of a list."""
+        self._known: dict[str, list[bytes]] = {}
+
+    def of(self, turn: TurnRecord) -> tuple[TurnRecord, bool]:
+        """Return the next turn of the list under the id that is its own, and whether V1 has it twice: it is the same then."""
+        known = self._known.setdefault(turn.request_id, [])
+        content = hashlib.sha256(repr(content_of(turn)).encode()).digest()
+        is_double = content in known
+        if not is_double:
+            known.append(content)
+        return numbered(turn, known.index(content) + 1), is_double
+
+
+def content_of(turn: TurnRecord) -> tuple[str, str, int, bool]:
+    """Return what makes a round what it is, beside its rid."""
+    return turn.input_text, turn.output_text, milliseconds(turn.started_at), turn.is_emergency
 
 
 def milliseconds(at: datetime) -> int:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from discreet.errors import (
-    ConfigurationError,
-    ImportSourceError,
-    InvalidUserError,
-    MissingDependencyError,
-    ShortTermError,
-)
+from discreet.errors import ConfigurationError, ImportSourceError, MissingDependencyError, ShortTermError
+from discreet.importing.history.keys import NO_LIST, PATTERN, BadKey, history_key, problem_of, user_of
 from discreet.importing.history.rounds import parsed
 from discreet.importing.source import BadRow
-from discreet.state.context import check_user_id
 from discreet.storage.database.redis_client import RedisClient
-
-_KEYS: Final = "session:*:history"
-_KEY: Final = re.compile(r"session:(.+):history", re.DOTALL)
 
 ANSWER_SECONDS: Final = 10.0
 TOTAL_SECONDS: Final = 30.0
@@ -31,36 +22,61 @@ PAGE: Final = 500
 
 
 @dataclass(frozen=True)
+class Histories:
+    """What there is in V1's Redis."""
+
+    lengths: dict[str, int]
+    """How many rounds each user has, by user id."""
+    bad: list[BadKey]
+
+    @property
+    def unreadable(self) -> Counter[str]:
+        """How many keys can't be read, by the reason."""
+        return Counter(each.reason for each in self.bad)
+
+
+@dataclass(frozen=True)
 class V1History:
     """What is asked of V1's Redis."""
 
     client: RedisClient
 
-    async def users(self) -> AsyncIterator[str]:
+    async def users(self) -> AsyncIterator[str | BadKey]:
         """Yield the user ids of which there is a history, once each, in any order. All keys of the server are looked through.
+
+        A key that names nobody who can be a user here is told as what it is.
 
         Raises:
             ImportSourceError: Redis failed.
         """
         known: set[str] = set()
         with _source_errors():
-            async for keys in self.client.scan(_KEYS):
+            async for keys in self.client.scan(PATTERN):
                 for key in keys:
-                    user_id = await self._user_of(key)
-                    if user_id is not None and user_id not in known:  # SCAN may return a key twice
-                        known.add(user_id)
-                        yield user_id
+                    if key not in known:  # SCAN may return a key twice
+                        known.add(key)
+                        found = await self._read(key)
+                        if found is not None:
+                            yield found
 
-    async def histories(self) -> dict[str, int]:
-        """Return how many rounds each user has, by user id. A key that is no list is nobody's history.
+    async def histories(self) -> Histories:
+        """Return what histories there are.
 
         Raises:
             ImportSourceError: Redis failed.
         """
-        named = [user_id async for user_id in self.users()]
-        kinds = await self._of_all("TYPE", named)
-        user_ids = [user_id for user_id, kind in zip(named, kinds, strict=True) if kind == b"list"]
-        return dict(zip(user_ids, map(int, await self._of_all("LLEN", user_ids)), strict=True))
+        found = [each async for each in self.users()]
+        bad = [each for each in found if isinstance(each, BadKey)]
+        named = [each for each in found if isinstance(each, str)]
+        kinds = dict(zip(named, await self._of_all("TYPE", named), strict=True))
+        user_ids = [user_id for user_id, kind in kinds.items() if kind == b"list"]
+        bad += [
+            BadKey(history_key(user_id).encode(), NO_LIST)
+            for user_id, kind in kinds.items()
+            if kind not in {b"list", b"none"}  # b"none": it expired meanwhile
+        ]
+        lengths = map(int, await self._of_all("LLEN", user_ids))
+        return Histories(dict(zip(user_ids, lengths, strict=True)), bad)
 
     async def milliseconds_left(self, user_ids: Sequence[str]) -> list[int]:
         """Return how long the history of each is still kept; below 0 if it is kept without a limit, or is gone.
@@ -106,19 +122,18 @@ class V1History:
                 found += await self.client.together(*asked)
         return found
 
-    async def _user_of(self, key: str) -> str | None:
-        """Return whose history a key is; None if it is a session of our own short-term store, or nobody's."""
-        matched = _KEY.fullmatch(key)
-        if matched is None:
+    async def _read(self, key: str) -> str | BadKey | None:
+        """Return whose history a key is; None if it is none, or a session of our own short-term store."""
+        user_id = user_of(key)
+        if user_id is None:
             return None
-        user_id = matched[1]
-        try:
-            check_user_id(user_id)
-        except InvalidUserError:
-            return None
+        problem = problem_of(user_id)
+        raw = key.encode(errors="surrogateescape")
         # Ours are session:<user>:<thread>:history, each with a set of request ids beside it; a user id of V1 may have a colon.
-        ours = ":" in user_id and await self.client.command("EXISTS", f"session:{user_id}:requests")
-        return None if ours else user_id
+        # All of ours are ASCII.
+        if raw.isascii() and ":" in user_id and await self.client.command("EXISTS", f"session:{user_id}:requests"):
+            return None
+        return user_id if problem is None else BadKey(raw, problem)
 
 
 @asynccontextmanager
@@ -144,11 +159,6 @@ def v1_history(url: str, *, answer: float, total: float) -> V1History:
         raise
     except ConfigurationError as error:
         raise ImportSourceError(str(error).replace("DISCREET_REDIS_URL", "The URL of V1's Redis")) from None
-
-
-def history_key(user_id: str) -> str:
-    """Return where V1 has the history of a user."""
-    return f"session:{user_id}:history"
 
 
 def mark_of(number: int) -> str:

@@ -5,30 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from discreet.importing.history.planning import readable
-from discreet.importing.history.rounds import THREAD, milliseconds
+from discreet.importing.history.comparing import Kind, differing
+from discreet.importing.history.listing import listed
+from discreet.importing.history.rounds import THREAD
 from discreet.importing.history.v1 import V1History
-from discreet.importing.history.writing import RoundWriter
+from discreet.importing.history.writing import MAX_TURNS, RoundWriter
 from discreet.ports import TextRedactor
-from discreet.redaction.records import redacted_turn
-from discreet.state.records import TurnRecord
 
 USERS: Final = 100
 WINDOW: Final = timedelta(hours=24)
 PATIENCE_SECONDS: Final = 10.0
 """For so long rounds that differ are compared again: they may be under way, and a follower looks every few seconds."""
 AGAIN_SECONDS: Final = 0.5
-MAX_TURNS: Final = 100_000
-
-Kind = Literal["missing", "extra", "order", "text"]
-"""`missing` in our log; `extra` there; `order`: of another time; `text`: not what the redactor makes of V1's, or another flag."""
-KINDS: Final[tuple[Kind, ...]] = ("missing", "extra", "order", "text")
 Mismatch = tuple[Kind, str]
 
 
@@ -39,11 +32,22 @@ class Comparison:
     users: int = 0
     rounds: int = 0
     """Of V1's, of the users and the time that were compared."""
+    doubled: int = 0
+    """Items of these users that V1 has twice."""
+    more: int = 0
+    """Rounds that our log has beside V1's, and not from there: said through the new system."""
     unreadable: Counter[str] = field(default_factory=Counter)
+    unreadable_keys: Counter[str] = field(default_factory=Counter)
+    """Of the whole server."""
     erased: int = 0
     """Rounds that are missing since their user had theirs erased."""
     mismatches: dict[str, Counter[Kind]] = field(default_factory=dict)
     """By pseudonym of the user."""
+
+    @property
+    def kinds(self) -> Counter[Kind]:
+        """How many mismatches there are of each kind."""
+        return sum(self.mismatches.values(), Counter())
 
     @property
     def passed(self) -> bool:
@@ -56,7 +60,10 @@ class Comparison:
         counts = {
             "users": self.users,
             "rounds": self.rounds,
+            "doubled": self.doubled,
+            "more": self.more,
             "unreadable": dict(self.unreadable),
+            "unreadable_keys": dict(self.unreadable_keys),
             "erased": self.erased,
         }
         return {"passed": self.passed, **counts, "mismatches": mismatches}
@@ -80,9 +87,10 @@ class Validator:
             ImportSourceError: Redis failed.
             StorageError: The database failed.
         """
-        everybody = sorted(await self.history.histories())
+        histories = await self.history.histories()
+        everybody = sorted(histories.lengths)
         sample = Random(seed).sample(everybody, min(users, len(everybody)))  # noqa: S311  # a sample is no secret
-        found = Comparison(users=len(sample))
+        found = Comparison(users=len(sample), unreadable_keys=histories.unreadable)
         differing: dict[str, set[Mismatch]] = {}
         for user_id in sample:
             if different := await self._compare(user_id, found):
@@ -107,39 +115,25 @@ class Validator:
         """Return what differs of one user, by request id, and count in `found`."""
         since = datetime.now(UTC) - self.window
         log = self.writer.storage.log
-        stored = await log.read(
+        ours = await log.read(
             user_id, thread_id=THREAD, after=since, limit=MAX_TURNS
         )  # before Redis, which is written first
-        unreadable: Counter[str] = Counter()
-        listed = readable(user_id, await self.history.items(user_id), unreadable)
+        seen = listed(user_id, await self.history.items(user_id))
         until = await self.writer.erased_until(user_id)
-        theirs = {turn.request_id: turn for turn in listed if turn.started_at >= since}
-        ours = {turn.request_id: turn for turn in stored}
-        gone = {
-            rid for rid, turn in theirs.items() if until is not None and turn.started_at <= until and rid not in ours
-        }
+        theirs = [turn for turn in seen.turns if turn.started_at >= since]
         found.rounds += len(theirs)
-        found.unreadable += unreadable
-        found.erased += len(gone)
-        mismatches: set[Mismatch] = {("missing", rid) for rid in theirs.keys() - ours.keys() - gone}
+        found.doubled += seen.doubled
+        found.unreadable.update(row.reason for row in seen.bad)
         # What is older than all that Redis has may be of a list that has expired.
-        first = min((turn.started_at for turn in theirs.values()), default=None)
-        mismatches |= {
-            ("extra", rid) for rid in ours.keys() - theirs.keys() if first is not None and ours[rid].started_at >= first
-        }
-        both = [(theirs[rid], ours[rid]) for rid in theirs.keys() & ours.keys()]
-        return mismatches | await asyncio.to_thread(self._differing, both)
-
-    def _differing(self, both: Sequence[tuple[TurnRecord, TurnRecord]]) -> set[Mismatch]:
+        first = min((turn.started_at for turn in theirs), default=None)
         mismatches: set[Mismatch] = set()
-        for their, our in both:
-            if milliseconds(their.started_at) != milliseconds(our.started_at):
-                mismatches.add(("order", their.request_id))
-            expected = redacted_turn(their, self.redactor)
-            if _said(expected) != _said(our):
-                mismatches.add(("text", their.request_id))
+        for pair in await asyncio.to_thread(differing, theirs, ours, self.redactor):
+            if pair.their is None:
+                if pair.our is None or first is None or pair.our.started_at < first:
+                    continue
+                found.more += not pair.kinds
+            elif pair.our is None and until is not None and pair.their.started_at <= until:
+                found.erased += 1
+                continue
+            mismatches |= {(kind, pair.request_id) for kind in pair.kinds}
         return mismatches
-
-
-def _said(turn: TurnRecord) -> tuple[str, str, bool]:
-    return turn.input_text, turn.output_text, turn.is_emergency

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal, LiteralString
 
 from discreet.access.epochs import Beginning, begun
 from discreet.errors import UserErasedError
+from discreet.importing.history.rounds import THREAD, content_of, free
+from discreet.ports import TextRedactor
+from discreet.redaction.records import redacted_turn
 from discreet.state.records import TurnRecord
 from discreet.storage import Storage
 from discreet.storage.database.statements import fetch
@@ -31,6 +35,16 @@ SELECT request_id FROM discreet.conversation_log WHERE user_key = %(user_key)s A
 """
 
 
+_TAKEN: LiteralString = """
+SELECT request_id FROM discreet.conversation_log
+WHERE user_key = %(user_key)s AND (request_id = %(rid)s OR request_id >= %(rid)s || '#' AND request_id < %(rid)s || '$')
+"""
+"""Of all rounds with one rid: in the order of the index `$` comes after `#`."""
+
+MAX_TURNS: Final = 100_000
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
 @dataclass(frozen=True)
 class RoundWriter:
     """Writes into the log of a storage, on its event loop."""
@@ -40,7 +54,7 @@ class RoundWriter:
     async def write(self, user_id: str, turns: Sequence[TurnRecord], *, known: bool = False) -> Counter[Outcome]:
         """Write the turns of one user, each in a transaction of its own; return how many came to what.
 
-        `known`: they are new as far as the caller knows, so it isn't asked before which of them are there.
+        `known`: the caller knows which of them are there, and wants those replaced.
 
         Raises:
             UserErasedError: The user is being erased, and that goes on. What was written before goes with the rest of theirs.
@@ -52,6 +66,29 @@ class RoundWriter:
             except UserErasedError:
                 continue  # under the epoch there is now, which of them are older than the erasure
         return await self._write(user_id, turns, known=known)
+
+    async def add(self, user_id: str, turn: TurnRecord, redactor: TextRedactor) -> Counter[Outcome]:
+        """Write a turn that comes without the list it is in: beside others with its rid, unless one of them is equal.
+
+        `redactor` is as the storage has it. Of two with one rid that are added at the same moment one may take the
+        place of the other: a copy of the list brings that back.
+
+        Raises:
+            UserErasedError: As of `write`.
+            StorageError: Nothing was written.
+        """
+        user_key = self.storage.background.keys.of_user(user_id)
+        rows = await fetch(self.storage.pool, _TAKEN, {"user_key": user_key, "rid": turn.request_id})
+        taken = {row["request_id"] for row in rows}
+        if taken:
+            at = turn.started_at
+            stored = await self.storage.log.read(
+                user_id, thread_id=THREAD, after=at - _MILLISECOND, before=at + _MILLISECOND, limit=MAX_TURNS
+            )
+            wanted = content_of(await asyncio.to_thread(redacted_turn, turn, redactor))
+            if any(each.request_id in taken and content_of(each) == wanted for each in stored):
+                return Counter[Outcome]({"there": 1})
+        return await self.write(user_id, [free(turn, taken)], known=True)
 
     async def erased_until(self, user_id: str) -> datetime | None:
         """Return until when what a user said is not brought in; None if nothing of theirs was erased.

@@ -146,6 +146,25 @@ async def test_rounds_with_one_rid_are_all_kept_and_equal_ones_once(v1, copier, 
     assert [row[:2] for row in log.rows()] == expected
 
 
+async def test_of_rounds_with_one_rid_none_is_lost_or_doubled_by_a_list_that_was_cut(v1, copier, again, log):
+    for number in range(3):
+        v1.say("U1", f"text {number}", ago=100 - number, rid="same")
+    await copier.copy()
+    v1.redis.ltrim("session:U1:history", 1, -1)
+    v1.say("U1", "text 3", ago=10, rid="same")
+    assert await again.copy() == {"there": 2, "written": 1}
+    assert [row[1] for row in log.rows()] == [f"text {number}" for number in range(4)]
+
+
+async def test_writers_that_write_one_rid_at_once_lose_nothing_that_a_copy_does_not_bring_back(v1, copier, log, phase):
+    await phase("dual_write")
+    dual = [DualWriter(copier.writer.storage) for _ in range(5)]
+    said = [v1.say("U1", f"text {number}", ago=100 - number, rid="same") for number in range(5)]
+    await asyncio.gather(*(writer.append_round("U1", each) for writer, each in zip(dual, said, strict=True)))
+    await copier.copy()
+    assert sorted(row[1] for row in log.rows()) == [each["input"] for each in said]
+
+
 async def test_what_could_not_be_told_of_is_told_of_the_next_time(v1, history, writer):
     v1.redis.rpush("session:U1:history", "no JSON")
     told = []

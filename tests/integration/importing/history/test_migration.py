@@ -44,6 +44,7 @@ class App:
         self.v1 = v1
         self.writer = DualWriter(storage)
         self.reader = HistoryReader(storage, redis_url)
+        self.seed = seed
         self.users = users
         self.random = Random(seed)
         self.turns = 0
@@ -60,7 +61,8 @@ class App:
 
     async def turn(self):
         user_id = self.random.choice(self.users)
-        said = self.v1.say(user_id, text_for(self.random, self.turns), answer=answer_for(self.random, self.turns))
+        number = f"{self.seed}-{self.turns}"  # V1 itself drops a message that comes again within seconds, by its rid
+        said = self.v1.say(user_id, text_for(self.random, number), answer=answer_for(self.random, number))
         await self.writer.append_round(user_id, said)
         self.turns += 1
         assert said["rid"] in {each.get("rid") for each in await self.reader.fetch(user_id)}

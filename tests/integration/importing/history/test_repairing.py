@@ -7,7 +7,6 @@ import json
 import psycopg
 import pytest
 
-from discreet.importing.history.copying import Copier
 from discreet.importing.history.repairing import Repairer
 from discreet.importing.history.validating import Validator
 from discreet.redaction import Redactor
@@ -70,19 +69,6 @@ async def test_what_did_not_come_from_v1_is_kept(copied, repairer, mismatches, d
     assert await repairer.repair() == {"kept": 1}
     assert "ours" in [row[1] for row in log.rows()]
     assert await mismatches() == {"text": 1}
-
-
-async def test_of_rounds_with_one_rid_the_missing_one_gets_a_free_number(v1, copier, repairer, mismatches, log):
-    for number in range(3):
-        v1.say("U1", f"text {number}", ago=100 - number, rid="same")
-    await copier.copy()
-    v1.redis.ltrim("session:U1:history", 1, -1)
-    v1.say("U1", "text 3", ago=10, rid="same")
-    assert await Copier(repairer.history, copier.writer, bad=lambda _: None).copy() == {"there": 3}
-    assert await mismatches() == {"missing": 1}
-    assert await repairer.repair() == {"repaired": 1}
-    assert await mismatches() == {}
-    assert [row[1] for row in log.rows()] == [f"text {number}" for number in range(4)]
 
 
 async def test_what_its_user_had_erased_does_not_come_back(storage, copied, repairer, log):
