@@ -17,7 +17,30 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 AT_ONCE = 8
-WORDS = ["the", "order", "was", "sent", "to", "her", "on", "Monday", "and", "costs", "twelve", "dollars", "a", "piece", "while", "we", "wait", "for", "an", "answer", "from", "Hanoi"]
+WORDS = [
+    "the",
+    "order",
+    "was",
+    "sent",
+    "to",
+    "her",
+    "on",
+    "Monday",
+    "and",
+    "costs",
+    "twelve",
+    "dollars",
+    "a",
+    "piece",
+    "while",
+    "we",
+    "wait",
+    "for",
+    "an",
+    "answer",
+    "from",
+    "Hanoi",
+]
 
 
 class _Scripted(GenericFakeChatModel):
