@@ -158,7 +158,8 @@ def _print(report: ScrubReport) -> None:
     if meanwhile := sum(each.changed_meanwhile for each in report.tables):
         print(f"{meanwhile:,} rows were changed by somebody else in that moment, and stay: scrub again.")
     if refused := sum(each.refused for each in report.tables):
-        print(f"{refused:,} rows stay as they are: a constraint or the width of a column allows no placeholder there.")
+        where = ", ".join(each.table for each in report.tables if each.refused)
+        print(f"{refused:,} rows of {where} stay: a constraint, a type or a width allows no placeholder there.")
     if report.unpruned_threads:
         print(
             f"{report.unpruned_threads:,} threads have a DeltaChannel, whose history is its value: nothing of them was pruned."

@@ -15,7 +15,7 @@ from discreet.errors import ScanError
 from discreet.redaction.placeholders import SECRET, written
 from discreet.scanning.messages import ENCRYPTED, MEDIA, PICKLES, RUNNABLE_PICKLES, as_message, kinds_of
 from discreet.scanning.recent import Recent
-from discreet.scanning.texts import NOTHING, Texts, number_text
+from discreet.scanning.texts import NOTHING, Texts, is_persons, number_text
 from discreet.scanning.values import (
     Decoded,
     Foreign,
@@ -130,6 +130,11 @@ class Inspector:
             else:
                 self._leaf(value, called, seen)
 
+    def look_number(self, text: str, name: str | None) -> Seen:
+        """Return what a number is, under its name."""
+        types = self._texts.find(text, name).types
+        return Seen(Counter(types if is_persons(text, name, types) else ()))
+
     def _decoded(self, kind: str | None, data: bytes | str) -> Decoded:
         return decode_typed(kind, data, look=self._message) if kind and isinstance(data, bytes) else decode(data)
 
@@ -154,7 +159,7 @@ class Inspector:
         elif isinstance(value, Sealed):
             seen.kinds[ENCRYPTED] += 1
         elif isinstance(value, (int, float)) and not isinstance(value, bool) and (text := number_text(value)):
-            self._text(text, name, seen)
+            seen.add(self.look_number(text, name))
 
     def _inside(self, value: Any, name: str | None, seen: Seen) -> Iterator[tuple[Any, str | None]]:
         """Yield the parts of a container, with what each is called. Its keys are looked at at once."""

@@ -168,6 +168,8 @@ class Scanner:
 def look_at(inspector: Inspector, table: Table, row: Row, column: Column, value: str | bytes) -> Seen:
     """Return what is in a value of a row, which its table tells more of: its serializer, its channel, its name."""
     profile = table.profile
+    if column.form == "number":
+        return inspector.look_number(str(value), column.name)
     channel = row.values.get(profile.channel) if profile.channel else None
     kind = row.values.get("type") if column.name in profile.typed else None
     kind = kind if isinstance(kind, str) else None

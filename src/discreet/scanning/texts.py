@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from discreet.checkpoint.message_ids import ENGINE_ID, MADE_ID
@@ -62,6 +62,14 @@ ID_NAMES: Final = frozenset(
 HASH_NAMES: Final = frozenset({"hash", "md5", "sha1", "sha256", "checksum", "digest", "etag", "fingerprint"})
 """Where hashes are, such as mem0 keeps of each memory."""
 _HASH: Final = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)
+
+_TELLING: Final = re.compile(
+    r"phone|tele?(?:fon)?(?:_|$|n)|mobile|cell|fax|whatsapp|contact|card|iban|account|ssn|social|passport|tax|national|inn$|snils|cccd|cmnd"
+    r"|sdt|so_?dien_?thoai|điện|телефон|карт|паспорт|手机|电话|電話|卡号|卡號|身份证|身分證",
+    re.IGNORECASE,
+)
+"""Names of numbers that are a person's."""
+_CARD_DIGITS: Final = range(15, 17)
 
 _ENGINE_MADE: Final = re.compile(
     rf"{ENGINE_ID.pattern}|(?:[\w-]{{1,64}}:(?:{ENGINE_ID.pattern})\|?)+|[0-9]{{32}}\.[0-9.e-]{{1,40}}", re.IGNORECASE
@@ -162,6 +170,17 @@ def is_id(text: str, name: str | None) -> bool:
     if called in HASH_NAMES:
         return bool(_HASH.fullmatch(text))
     return called in ID_NAMES and MADE_ID.fullmatch(text) is not None
+
+
+def is_persons(number: str, name: str | None, types: Collection[str]) -> bool:
+    """Return whether a number in which a redactor sees values of `types` is a person's, by the name that it stands under.
+
+    A bare number of ten digits is an order, an id or a time as often as it is a telephone number; only a card number has a checksum.
+    """
+    called = name or ""
+    if _TELLING.search(called):
+        return bool(types)
+    return "CARD" in types and len(number) in _CARD_DIGITS and not called.lower().endswith("id")
 
 
 def number_text(value: float) -> str | None:

@@ -2,9 +2,13 @@
 
 import json
 from functools import partial
+from typing import TypedDict
 
 import psycopg
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.postgres import PostgresStore
 from psycopg.types.json import Jsonb
 from testkit.planting.searching import rows_of_postgres
@@ -23,6 +27,13 @@ ORDINARY = [
     {"type": "tool", "content": "A hammer", "rating": 5, "tags": ["steel", "2026-01-02"]},
     {"examples": [{"role": "user", "content": "Hi", "weight": 3}, {"role": "tool", "content": "ok", "score": 1.5}]},
     {"messages": [{"role": "tool", "content": "a template of the application", "id": 7}]},
+    {
+        "user_id": 123456789012345678,
+        "channel_id": 4155552671,
+        "order": 4155552671,
+        "seen": 2147483647,
+        "n": [8005551234],
+    },
     {"html": "<b>Sale</b>", "order": "no. 3120052", "id": "0f8fad5b-d9cb-469f-a165-70867728950e", "at": 1764160000},
 ]
 
@@ -44,6 +55,51 @@ def test_what_an_application_keeps_stays_byte_for_byte(empty_database):
     before = rows_of_postgres(empty_database)
     assert scrub(empty_database).changed == 0
     assert rows_of_postgres(empty_database) == before
+
+
+def test_examples_and_templates_in_channels_stay(empty_database):
+    shots = [SystemMessage("Be brief.", id="s"), HumanMessage("2+2?", id="h"), AIMessage("4", id="a")]
+    request = {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+    }
+    state = {"shots": shots, "prompt": SystemMessage("Be brief.", id="p"), "request": request}
+
+    class State(TypedDict):
+        shots: list
+        prompt: SystemMessage
+        request: dict
+
+    builder = StateGraph(State)
+    builder.add_node("ready", lambda _: {})
+    builder.add_edge(START, "ready")
+    with PostgresSaver.from_conn_string(empty_database) as saver:
+        saver.setup()
+        graph = builder.compile(checkpointer=saver)
+        thread = {"configurable": {"thread_id": "one"}}
+        graph.invoke(state, thread)
+        scrub(empty_database)
+        assert graph.get_state(thread).values == state
+
+
+def test_a_structured_response_is_an_answer(empty_database):
+    call = {"name": "Out", "args": {"city": "Hue"}, "id": "c1", "type": "tool_call"}
+    said = [
+        HumanMessage("Where?", id="h"),
+        AIMessage("", tool_calls=[call], id="a"),
+        ToolMessage("Returning structured response: city='Hue'", name="Out", tool_call_id="c1", id="t"),
+    ]
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda _: {"messages": said[1:]})
+    builder.add_edge(START, "say")
+    with PostgresSaver.from_conn_string(empty_database) as saver:
+        saver.setup()
+        graph = builder.compile(checkpointer=saver)
+        thread = {"configurable": {"thread_id": "one"}}
+        graph.invoke({"messages": said[:1]}, thread)
+        scrub(empty_database)
+        texts = [(message.type, message.text) for message in graph.get_state(thread).values["messages"]]
+    assert texts == [("human", "Where?"), ("ai", "Returning structured response: city='Hue'")]
 
 
 def test_numbers_beside_a_value_stay_as_they_were_written(empty_database):

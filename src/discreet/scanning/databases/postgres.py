@@ -23,7 +23,7 @@ SELECT
     greatest(c.reltuples, 0)::bigint AS rows,
     CASE WHEN has_table_privilege(c.oid, 'SELECT') THEN pg_total_relation_size(c.oid) ELSE 0 END AS bytes,
     a.attname::text AS column, coalesce(b.typname, d.typname, t.typname)::text AS type,
-    t.typtype = 'c' AS is_row, e.typname::text AS element,
+    t.typtype = 'c' AS is_row, coalesce(f.typname, e.typname)::text AS element,
     c.relkind = 'm' AS is_view,
     array_position(i.indkey::int2[], a.attnum) AS key_at,
     has_table_privilege(c.oid, 'SELECT') AS readable,
@@ -36,6 +36,7 @@ JOIN pg_type t ON t.oid = a.atttypid
 LEFT JOIN pg_type d ON d.oid = nullif(t.typbasetype, 0) -- of a domain
 LEFT JOIN pg_type b ON b.oid = nullif(d.typbasetype, 0) -- of a domain over a domain
 LEFT JOIN pg_type e ON e.oid = t.typelem AND t.typcategory = 'A'
+LEFT JOIN pg_type f ON f.oid = nullif(e.typbasetype, 0) -- of an array of a domain
 LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
 WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't' -- of a partitioned table its partitions
     AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -215,6 +216,11 @@ class PostgresDatabase:
         with storage_errors():
             try:
                 return self._conn.execute(statement, [*new, *key, *old]).rowcount == 1
+            except psycopg.errors.ObjectNotInPrerequisiteState:
+                raise ScanError(
+                    f"{table.label} is published without a replica identity, so that no row of it can be changed: "
+                    f"ALTER TABLE {table.label} REPLICA IDENTITY FULL, and go on with --resume."
+                ) from None
             except (psycopg.DataError, psycopg.IntegrityError):  # not chained: they quote values of the row
                 raise Refused from None
 
@@ -255,7 +261,7 @@ def _column(found: Mapping[str, Any], profile: Profile) -> Column | None:
         form = "bytes"
     elif kind in TEXT_TYPES or found["is_row"]:
         form = "text"
-    elif kind in NUMBER_TYPES and profile is OTHER:
+    elif kind in NUMBER_TYPES:
         form = "number"
     else:
         return None

@@ -13,6 +13,8 @@ from discreet.scanning.values import Foreign
 from discreet.state.reasoning import without_reasoning
 
 _CLASSES: Final[dict[str, tuple[str, str]]] = {USER: ("human", "HumanMessage"), MODEL: ("ai", "AIMessage")}
+_STRUCTURED: Final = "Returning structured response"
+"""What `langchain.agents.create_agent` writes before one."""
 _SPOKEN: Final = frozenset({USER, MODEL, TOOL, SYSTEM})
 
 
@@ -46,7 +48,8 @@ def what_stays(items: Sequence[Any], *, is_open: bool, is_over: bool, told_tools
             kept.append(_bare(items[begin], USER, _text(asked), asked.id))
         since = [message for message in turn if message is not None and message is not asked]
         over = not last or is_over or bool(since and is_answer(since[-1]))
-        answers = turn_answers(since, told_tools=told_tools) if over else [m for m in since if is_answer(m)]
+        told = {*told_tools, *(str(each.name) for each in since if _is_structured(each))}
+        answers = turn_answers(since, told_tools=told) if over else [m for m in since if is_answer(m)]
         model = next((items[n] for n in range(begin, end) if isinstance(messages[n], AIMessage)), None)
         shape = model if model is not None else items[begin]
         kept += [_bare(shape, MODEL, _text(answer), answer.id) for answer in answers]
@@ -67,6 +70,11 @@ def without_content(item: Any) -> Any:
         if name in message.fields
     }
     return _with_fields(item, message, {**fields, "content": "[redacted]"})
+
+
+def _is_structured(message: BaseMessage) -> bool:
+    """Return whether a tool's result is the structured response of an agent, which is the answer of its turn."""
+    return isinstance(message, ToolMessage) and str(message.text).startswith(_STRUCTURED)
 
 
 def _turns(messages: Sequence[BaseMessage | None]) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import filetype
 
-from discreet.checkpoint.channels import NO_WRITES, is_engine_data, is_trigger
+from discreet.checkpoint.channels import NO_WRITES, START, is_engine_data, is_trigger
 from discreet.checkpoint.filter import REDACTED, STRUCTURED
 from discreet.checkpoint.message_ids import safe_id
 from discreet.checkpoint.policy import CheckpointPolicy
@@ -21,7 +21,7 @@ from discreet.scanning.inspecting import ENGINE_FIELDS, READABLE, SECRET_CLASSES
 from discreet.scanning.messages import TOOL, as_message
 from discreet.scanning.scrubbing.conversations import is_conversation, what_stays, without_content
 from discreet.scanning.scrubbing.heads import engine_value
-from discreet.scanning.texts import Texts, number_text
+from discreet.scanning.texts import Texts, is_persons, number_text
 from discreet.scanning.values import (
     Decoded,
     Foreign,
@@ -36,6 +36,8 @@ from discreet.scanning.values import (
 from discreet.scanning.values.pickles import Literal, LiteralBytes, LiteralNumber, rewrite_pickle
 
 _CONVERSATIONS: Final = CheckpointPolicy().messages
+_INPUT_DEPTH: Final = 2
+"""How deep a conversation is in what a run begins with: a dict of channels, in a server's row within another."""
 
 MAX_DEPTH: Final = 150
 """What is nested deeper becomes a placeholder."""
@@ -117,6 +119,10 @@ class Rewriter:
             return data
         return self._written(decoded, value, data)
 
+    def number(self, text: str, name: str) -> str:
+        """Return what stands for a number of a column."""
+        return "0" if is_persons(text, name, self.texts.find(text, name).types) else text
+
     def checkpoint(self, kind: str | None, data: bytes | str, place: Place) -> bytes | str:
         """Return a checkpoint rewritten: the values of its channels, and nothing of what its engine made.
 
@@ -158,7 +164,7 @@ class Rewriter:
 
     @staticmethod
     def _written(decoded: Decoded, value: Any, data: bytes | str) -> bytes | str:
-        written_anew = encode(Decoded(decoded.form, value))
+        written_anew = encode(Decoded(decoded.form, value), ascii_only=data.isascii())
         return written_anew.decode("utf-8", "surrogatepass") if isinstance(data, str) else written_anew
 
     def value(self, value: Any, place: Place) -> Any:
@@ -198,7 +204,8 @@ class Rewriter:
         if value is None or isinstance(value, (bool, str, int, float, bytes, Opaque)):
             return self._leaf(value, name, place)
         if self._is_message(value):
-            return self._message(value, place, depth)
+            alone = self._is_conversation(name, place, depth) and not place.is_open
+            return self._fields(without_content(value) if alone else value, place, depth)
         if isinstance(value, Foreign):
             return self._foreign(value, name, place, depth)
         if isinstance(value, dict):
@@ -213,7 +220,7 @@ class Rewriter:
         if isinstance(value, (bytes, Opaque)):
             return self._nested(value, name, place)
         text = None if value is None or isinstance(value, bool) else number_text(value)
-        if text is None or not self.texts.find(text, name).types:
+        if text is None or not is_persons(text, name, self.texts.find(text, name).types):
             return value
         return type(value)(0)  # still a number, as whoever reads it expects
 
@@ -223,7 +230,7 @@ class Rewriter:
         return isinstance(value, Foreign) and as_message(value) is not None
 
     def _list(self, value: list[Any], name: str | None, place: Place, depth: int) -> list[Any]:
-        if is_conversation(value) and (all(map(_is_object, value)) or self._is_of_thread(name, place)):
+        if self._is_conversation(name, place, depth) and is_conversation(value):
             told = self.policy.direct_tools if self.policy else ()
             kept = what_stays(value, is_open=place.is_open, is_over=place.is_over, told_tools=told)
             return [self._fields(each, place, depth + 1) for each in kept]
@@ -232,10 +239,11 @@ class Rewriter:
             return [value[0], self._typed(pair, place)]
         return [self._visit(item, name, place, depth + 1) for item in value]
 
-    def _is_of_thread(self, name: str | None, place: Place) -> bool:
-        """Return whether a list of dicts with roles is the conversation of a thread, by where it stands."""
+    def _is_conversation(self, name: str | None, place: Place, depth: int) -> bool:
+        """Return whether a list of messages is the conversation of a thread, by where it stands: others are an application's."""
         channels = self.policy.messages if self.policy else _CONVERSATIONS
-        return (place.of_saver or place.of_server) and name in channels
+        here = place.of_server or place.channel in (START, *channels)
+        return here and name in channels and depth <= _INPUT_DEPTH
 
     def _foreign(self, value: Foreign, name: str | None, place: Place, depth: int) -> Any:
         if value.name in SECRET_CLASSES:
@@ -246,10 +254,6 @@ class Rewriter:
         if value.name in NEUTRAL and arg != value.arg:
             arg = NEUTRAL[value.name]
         return Foreign(value.name, arg, value.code, value.rest)
-
-    def _message(self, value: Any, place: Place, depth: int) -> Any:
-        """Rewrite a message that stands alone."""
-        return self._fields(value if place.is_open else without_content(value), place, depth)
 
     def _fields(self, value: Any, place: Place, depth: int) -> Any:
         """Redact the fields of a message; its id stays one."""
@@ -286,13 +290,11 @@ class Rewriter:
         """Return the key of a dict as it may be stored."""
         if isinstance(key, tuple):
             return tuple(self._key(each, place) for each in key)
-        if isinstance(key, (int, float)) and not isinstance(key, bool):
-            text = number_text(key)
+        text = number_text(key) if isinstance(key, (int, float)) and not isinstance(key, bool) else None
+        if text is not None:
             return (
-                key
-                if text is None
-                else self.texts.redact(text, thread=place.thread)
-                if self.texts.find(text).types
+                self.texts.redact(text, thread=place.thread)
+                if is_persons(text, None, self.texts.find(text).types)
                 else key
             )
         return self.texts.redact(key, thread=place.thread) if isinstance(key, str) else key
@@ -336,7 +338,7 @@ class Rewriter:
                     into[value.at] = made.decode("latin-1") if value.in_text else made
                 continue
             if isinstance(value, LiteralNumber):
-                if (text := number_text(int(value))) and self.texts.find(text, name).types:
+                if (text := number_text(int(value))) and is_persons(text, name, self.texts.find(text, name).types):
                     numbers.add(value.at)
             elif (text := self.texts.redact(str(value), name, thread=place.thread)) != str(value):
                 texts[value.at] = text
@@ -353,10 +355,6 @@ def _readable(block: Any) -> Any:
         if isinstance(each, (dict, list)):
             stack += each.values() if isinstance(each, dict) else each
     return block
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, Foreign)
 
 
 def _literals(value: Any, name: str | None) -> Iterator[tuple[Any, str | None]]:

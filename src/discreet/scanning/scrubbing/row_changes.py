@@ -69,6 +69,8 @@ def _made(rewriter: Rewriter, table: Table, column: Column, row: Row, place: Pla
             return rewriter.checkpoint(kind, value, place)
         if column.name == "metadata":
             return rewriter.metadata(value, place)
+    if column.form == "number":
+        return rewriter.number(str(value), column.name)
     if column.name not in table.profile.typed:
         channel = None if column.form in ("json", "bytes") else column.name
         of_server = place.of_server and column.name in _STATES_OF_SERVERS

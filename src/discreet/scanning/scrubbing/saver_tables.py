@@ -77,6 +77,6 @@ def place_of_thread(table: Table, names: list[str], heads: Heads, redactor: Thre
         channel=channel,
         of_saver=True,
         is_open=(heads.is_open and is_head) or is_newer,
-        is_over=is_head,
+        is_over=is_head and label != WRITES,
         thread=redactor,
     )

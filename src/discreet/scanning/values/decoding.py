@@ -23,7 +23,7 @@ MAX_PICKLE_BYTES: Final = 8 * MAX_VALUE_BYTES
 
 EXACT: Final = "\ue000"
 """Before a number of JSON that is kept as it was written: a character that Unicode leaves to private use."""
-_EXACTS: Final = re.compile(f'"{EXACT}(-?[0-9][0-9.eE+-]*)"')
+_EXACTS: Final = re.compile(rf'"(?:{EXACT}|\\ue000)(-?[0-9][0-9.eE+-]*)"')
 
 Form = Literal["msgpack", "json", "pickle", "text", "bytes", "sealed", "null"]
 
@@ -98,8 +98,8 @@ def _of_bytes(data: bytes) -> Decoded:
     return Decoded("msgpack", value) if isinstance(value, (list, dict)) else Decoded("bytes", Opaque(data))
 
 
-def encode(decoded: Decoded) -> bytes:
-    """Return what `decoded` was made of: bytes of msgpack, JSON or text.
+def encode(decoded: Decoded, *, ascii_only: bool = False) -> bytes:
+    """Return what `decoded` was made of: bytes of msgpack, JSON or text. JSON may be `ascii_only`, as it was.
 
     Raises:
         ScanError: It is of a kind that isn't written here: a pickle is rewritten, and what is sealed stays.
@@ -108,7 +108,9 @@ def encode(decoded: Decoded) -> bytes:
         case "msgpack":
             return pack(decoded.value)
         case "json":
-            return _EXACTS.sub(r"\1", json.dumps(decoded.value, ensure_ascii=False)).encode("utf-8", "surrogatepass")
+            return _EXACTS.sub(r"\1", json.dumps(decoded.value, ensure_ascii=ascii_only)).encode(
+                "utf-8", "surrogatepass"
+            )
         case "text":
             return str(decoded.value).encode("utf-8", "surrogatepass")
         case "bytes":
