@@ -18,7 +18,7 @@ from typing import TypeVar
 from discreet.access.actor import acting
 from discreet.access.identity import load_identities
 from discreet.cli.history_told import print_comparison, print_copied, print_phase, print_plan, told_keys
-from discreet.cli.progress import bar
+from discreet.cli.progress import bar, interruptible
 from discreet.cli.session import login_name, operator
 from discreet.errors import ConfigurationError
 from discreet.importing.bad_rows import BadRowsFile
@@ -104,7 +104,8 @@ def run_dual_write(
             )
         return not done["bad"] and not done["busy"] and not copier.unreadable_keys
 
-    is_clean = _run(dsn, lambda storage: _with_v1(redis_url, lambda v1: copy(storage, v1)))
+    with interruptible("Stopped. What was copied stays, and both are written: run it again."):
+        is_clean = _run(dsn, lambda storage: _with_v1(redis_url, lambda v1: copy(storage, v1)))
     return 0 if is_clean else 1
 
 

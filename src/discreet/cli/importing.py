@@ -62,7 +62,17 @@ class Asked:
         """Return what the files of this import are named by, which tells nothing of a DSN: the same for the same import."""
         given = settings.postgres_dsn
         target = self.dsn or (given.get_secret_value() if given else str(settings.data_dir.resolve()))
-        said = [self.kind, self.location, target, self.user, self.subject, self.app_name, *self.columns]
+        # The folder, as the location may be of a file in it.
+        said = [
+            self.kind,
+            str(Path.cwd()),
+            self.location,
+            target,
+            self.user,
+            self.subject,
+            self.app_name,
+            *self.columns,
+        ]
         key = identities.key_for("import")
         digest = hmac.digest(key, json.dumps([*said, dict(self.options)]).encode(), hashlib.sha256)
         return f"{self.kind}-{digest.hex()[:DIGEST_CHARS]}"

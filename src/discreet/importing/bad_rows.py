@@ -25,16 +25,22 @@ class BadRowsFile:
         self.size = 0
         self._replaces = replaces
 
-    def begin(self, size: int) -> None:
-        """Begin anew, or behind the first `size` bytes that an import has written which is gone on with.
+    @property
+    def name(self) -> str:
+        """The file, wherever somebody asks."""
+        return str(self.path.resolve())
+
+    def begin(self, size: int, *, began: str = "") -> None:
+        """Begin anew, or behind the first `size` bytes that an import which is gone on with has written to the file `began`.
 
         Raises:
             ImportSourceError: There is a file already that is none of this import's, or its own is gone.
         """
         there = self.path.stat().st_size if self.path.exists() else None
-        if size == 0 and there is not None and not self._replaces:
+        is_same = began == self.name
+        if size == 0 and there is not None and not self._replaces and not is_same:
             raise ImportSourceError(f"{self.path} is there already. Name a new file for bad rows (--bad-rows).")
-        if size > (there or 0):
+        if size and (not is_same or size > (there or 0)):
             raise ImportSourceError(
                 f"{self.path} is not the file of bad rows that this import began. Name that one (--bad-rows), or import again without --resume."
             )

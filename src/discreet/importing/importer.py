@@ -20,10 +20,10 @@ from discreet.importing.bad_rows import BadRowsFile
 from discreet.importing.checking import Checker, kind_of
 from discreet.importing.progress import Progress, ProgressFile
 from discreet.importing.report import Report
+from discreet.importing.room import Room
 from discreet.importing.source import BadRow, LeftOutRow, Source, SourceRow, StoreItem, ThreadState
 from discreet.importing.writing import Writer, Written, keys_of
 from discreet.state.records import MemoryRecord
-from discreet.storage.memories.eviction import UNCOUNTED
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.unit_of_work import Prepared
 from discreet.storage.wiring import Storage
@@ -34,7 +34,9 @@ CHUNK: Final = 500
 AT_ONCE: Final = 4
 """Users who are written for at the same time."""
 
-_OVER: Final = "the user has as many memories as one may have (max_memories_per_user): raise that, and import again"
+_OVER: Final = (
+    "the user has as many memories as one may have (max_memories_per_user): raise the setting and import again"
+)
 
 AnyRow = SourceRow | BadRow | LeftOutRow
 Told = Callable[[Report], None]
@@ -58,8 +60,8 @@ class Importer:
     _began: dict[str, str] = field(default_factory=dict)
     """Under what the work for each user began."""
     _erased: set[str] = field(default_factory=set)
-    _counted: dict[str, int] = field(default_factory=dict)
-    """Memories that count to the limit, by user; of a dry run."""
+    _rooms: dict[str, Room] = field(default_factory=dict)
+    """What room each user would have; of a dry run."""
     _seen: set[Any] = field(default_factory=set)
     """Keys of rows that would be there; of a dry run."""
     _over: set[str] = field(default_factory=set)
@@ -81,7 +83,8 @@ class Importer:
         at.report.users = at.report.over_limit = 0
         writer = Writer(self.storage, redactor=self.checker.redactor)
         if not self.dry_run:
-            self.bad_rows.begin(at.bad_size)
+            self.bad_rows.begin(at.bad_size, began=at.bad_file)
+            at.bad_file = self.bad_rows.name
         async with aclosing(_chunks(source.rows(after=at.mark))) as chunks:
             async for chunk in chunks:
                 if not self.dry_run and at.mark is None:
@@ -172,15 +175,15 @@ class Importer:
                 is_known or self._was_seen(user.user_id, record)
                 for record, is_known in zip(user.records, there, strict=True)
             ]
-            if user.user_id not in self._counted:
-                self._counted[user.user_id] = await writer.counted(user_key)
+            if user.user_id not in self._rooms:
+                self._rooms[user.user_id] = await writer.room(user_key)
         known = [record for record, is_known in zip(user.records, there, strict=True) if is_known]
         report.there.update(map(kind_of, known))
         user.records = [record for record, is_known in zip(user.records, there, strict=True) if not is_known]
 
     def _was_seen(self, user_id: str, record: Any) -> bool:
         """Return whether an earlier row is the same, of which a dry run stores nothing."""
-        keys = {(user_id, *key) for key in keys_of(record)}
+        keys = _keys_of(user_id, record)
         seen = not keys.isdisjoint(self._seen)
         self._seen.update(keys)
         return seen
@@ -210,6 +213,9 @@ class Importer:
         if not user.items:
             return bad
         written, refused = await writer.put([item for _, item in user.items], dry_run=self.dry_run)
+        if self.dry_run:
+            seen = [item for item in written.new if self._was_seen(user.user_id, item)]
+            written = Written([item for item in written.new if item not in seen], [*written.there, *seen])
         self._count(user.user_id, written, report)
         return bad + [_bad(user.items[n][0], reason) for n, reason in refused.items()]
 
@@ -217,12 +223,14 @@ class Importer:
         """Return what becomes of a user's records, or would."""
         if not self.dry_run:
             return await writer.write(self.storage.background.key_of(user.user_id), user.records, user.memories)
-        over = writer.over_limit(user.records, self._counted[user.user_id])
-        left_out = {id(record) for record in over}
-        new = [record for record in user.records if id(record) not in left_out]
-        memories = [record for record in new if isinstance(record, MemoryRecord) and record.type not in UNCOUNTED]
-        self._counted[user.user_id] += len(memories)
-        return Written(new, over=over)
+        written = Written()
+        for record in user.records:
+            if self._rooms[user.user_id].takes(record):
+                written.new.append(record)
+            else:
+                written.over.append(record)
+                self._seen.difference_update(_keys_of(user.user_id, record))
+        return written
 
     def _count(self, user_id: str, written: Written, report: Report) -> None:
         report.new.update(map(kind_of, written.new))
@@ -251,6 +259,10 @@ class _User:
     def row_of(self, record: Any) -> SourceRow:
         """Return the row that a record was made of."""
         return next(row for row, made in self.given if made is record)
+
+
+def _keys_of(user_id: str, record: Any) -> set[Any]:
+    return {(user_id, *key) for key in keys_of(record)}
 
 
 def _bad(row: SourceRow, reason: str) -> BadRow:

@@ -1,4 +1,7 @@
-"""How far an import is: a small file in the data folder, without any text of a user, gone when the import is finished."""
+"""How far an import is: a small file in the data folder, for its owner alone, gone when the import is finished.
+
+It has no text of a user but the mark of the last row, which in stores and sessions is a key of theirs.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -19,6 +23,9 @@ if sys.platform != "win32":
     import fcntl
 
 
+_RUNNING: Final = "This import is running already. Wait until it is through, then run it again."
+
+
 class Progress(BaseModel):
     """What another run needs to go on."""
 
@@ -28,6 +35,8 @@ class Progress(BaseModel):
     """All rows up to this one are settled."""
     bad_size: int = 0
     """Bytes of the file of bad rows by then."""
+    bad_file: str = ""
+    """That file."""
     report: Report
 
 
@@ -51,7 +60,10 @@ class ProgressFile:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise ImportSourceError("This import is running already.") from None
+                    raise ImportSourceError(_RUNNING) from None
+                # The other ended since it was opened, and a third may have begun.
+                if os.fstat(file.fileno()).st_nlink == 0:
+                    raise ImportSourceError(_RUNNING)
             try:
                 yield
             finally:

@@ -44,7 +44,8 @@ class SourceRow:
     """One row as its source has it: not redacted, not stored."""
 
     mark: str
-    """Where in the source it is: an import that was broken off goes on after it. Grows in the order of the rows; no text of a user."""
+    """Where in the source it is: an import that was broken off goes on after it. Grows in the order of the rows; no text of
+    a user, but a key where the source is ordered by keys."""
     user_id: str | None
     """Whose it is, as far as the source says."""
     record: MemoryRecord | TurnRecord | StoreItem | ThreadState | ExportRecord

@@ -13,6 +13,7 @@ from langgraph.store.base import InvalidNamespaceError, PutOp
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import DiscreetError
+from discreet.importing.room import Room, room_of
 from discreet.importing.source import StoreItem
 from discreet.importing.tables import Table, found_keys, insert, table_of, write_uses
 from discreet.importing.threads import ThreadWriter
@@ -20,18 +21,12 @@ from discreet.ports import TextRedactor
 from discreet.rights.exporting.format import MemoryRow
 from discreet.state.records import MemoryRecord
 from discreet.storage.database.keys import digest
-from discreet.storage.memories.eviction import UNCOUNTED
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.wiring import Storage
 
 _FOUND: LiteralString = """
 SELECT entry_id FROM discreet.memory WHERE user_key = %(user_key)s AND entry_id = ANY (%(entry_ids)s)
-"""
-
-_COUNTED: LiteralString = """
-SELECT count(*) AS counted FROM discreet.memory
-WHERE user_key = %(user_key)s AND type <> ALL (%(uncounted)s::discreet.memory_type[])
 """
 
 _FOUND_PLACES: LiteralString = """
@@ -100,12 +95,11 @@ class Writer:
                 known or (isinstance(record, MemoryRecord) and record.entry_id not in ready)  # it went a moment ago
                 for record, known in zip(records, there, strict=True)
             ]
-            over = self.over_limit(
-                [record for record, known in zip(records, there, strict=True) if not known],
-                await self._count(unit.cursor, user_key) if memories is not None else 0,
-            )
+            new = [record for record, known in zip(records, there, strict=True) if not known]
+            room = await self._room(unit.cursor, user_key) if memories is not None else None
+            over = [record for record in new if room is not None and not room.takes(record)]
             left_out = {id(record) for record in over}
-            is_new = {id(record) for record, known in zip(records, there, strict=True) if not known} - left_out
+            is_new = {id(record) for record in new} - left_out
             await _save(unit, records, memories, is_new)
             for name, table in tables.items():
                 rows = [redacted for record, redacted in plain[name] if id(record) in is_new]
@@ -118,31 +112,18 @@ class Writer:
         kept = [(record, known) for record, known in zip(records, there, strict=True) if id(record) not in left_out]
         return Written(*_sorted([record for record, _ in kept], [known for _, known in kept]), over)
 
-    def over_limit(self, records: Sequence[Any], counted: int) -> list[Any]:
-        """Return which of some new records a user has no room for, who has `counted` memories."""
-        limit = self._storage.memory_settings.live.max_memories_per_user
-        over: list[Any] = []
-        for record in records:
-            if isinstance(record, MemoryRecord) and record.type not in UNCOUNTED:
-                if counted < limit:
-                    counted += 1
-                else:
-                    over.append(record)
-        return over
-
-    async def counted(self, user_key: UUID) -> int:
-        """Return how many memories a user has that count to the limit.
+    async def room(self, user_key: UUID) -> Room:
+        """Return what room a user has at this moment.
 
         Raises:
             StorageError: The database failed.
         """
         with storage_errors():
             async with self._storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
-                return await self._count(cursor, user_key)
+                return await self._room(cursor, user_key)
 
-    async def _count(self, cursor: Any, user_key: UUID) -> int:
-        rows = await (await cursor.execute(_COUNTED, {"user_key": user_key, "uncounted": list(UNCOUNTED)})).fetchall()
-        return int(rows[0]["counted"])
+    async def _room(self, cursor: Any, user_key: UUID) -> Room:
+        return await room_of(cursor, user_key, limit=self._storage.memory_settings.live.max_memories_per_user)
 
     async def put(self, items: Sequence[StoreItem], *, dry_run: bool = False) -> tuple[Written, dict[int, str]]:
         """Put items of a store there that are not, with their times; return also why each that can't be isn't, by its position.
@@ -218,6 +199,8 @@ def keys_of(record: Any) -> set[Any]:
         if record.type == "turn" and record.place is not None:
             keys.add(("place", digest(record.place[0]), record.place[1]))
         return keys
+    if isinstance(record, StoreItem):
+        return {("store_item", record.namespace, record.key)}
     table = table_of(record)
     return set() if table is None else {(table.kind, *table.key(record))}
 

@@ -62,8 +62,8 @@ def importing(storage, tmp_path):
         importer = Importer(
             storage=into or storage,
             checker=checker,
-            bad_rows=BadRowsFile(tmp_path / "bad.jsonl"),
-            progress=ProgressFile(tmp_path / "progress.json"),
+            bad_rows=options.pop("bad_rows", BadRowsFile(tmp_path / "bad.jsonl")),
+            progress=options.pop("progress", ProgressFile(tmp_path / "progress.json")),
             **options,
         )
         return importer.run(source, resume=resume)

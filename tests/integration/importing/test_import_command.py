@@ -20,6 +20,11 @@ from discreet.storage import open_storage
 
 CSV = '\ufeffmemory;uid;when;tags\n"Likes tea;\nand ann@example.com";ann;2026-01-02;drinks|hot\nPlays chess;bob;2026-01-03 10:00;\n'
 
+ASKED = partial(
+    Asked, kind="csv", location="x.csv", user=None, subject=False, app_name=None, dry_run=False, sample=0, bad_rows=None,
+    resume=True, columns=(), options={}, as_json=False,
+)  # fmt: skip
+
 
 @pytest.fixture
 def command(database, tmp_path, monkeypatch):
@@ -132,16 +137,31 @@ def test_a_table_without_a_text_is_told_once(command, tmp_path):
     assert list((tmp_path).rglob("imports/*")) == []
 
 
+def test_lines_without_a_text_are_told_once(command, tmp_path):
+    lines = "\n".join(json.dumps({"memory": f"Likes tea {n}", "user_id": "ann"}) for n in range(100))
+    (tmp_path / "facts.jsonl").write_text(lines, encoding="utf-8")
+    with pytest.raises(ImportSourceError, match="--map text="):
+        command("jsonl", "facts.jsonl")
+    assert list(tmp_path.glob("discreet-import-bad*")) == []
+    assert command("jsonl", "facts.jsonl", "--map", "text=memory")[0] == 0
+
+
+def test_an_import_is_gone_on_with_in_its_own_folder_only(monkeypatch, tmp_path):
+    identities = load_identities(load_settings())
+    names = set()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        names.add(ASKED(dsn="postgresql://one/a").name(identities, load_settings()))
+    assert len(names) == 2
+
+
 def test_an_import_is_gone_on_with_in_its_own_database_only(monkeypatch):
-    asked = partial(
-        Asked, kind="csv", location="x.csv", user=None, subject=False, app_name=None, dry_run=False, sample=0, bad_rows=None,
-        resume=True, columns=(), options={}, as_json=False,
-    )  # fmt: skip
     identities = load_identities(load_settings())
     names = set()
     for dsn in ("postgresql://one/a", "postgresql://one/b"):
         monkeypatch.setenv("DISCREET_POSTGRES_DSN", dsn)
-        names |= {asked(dsn=None).name(identities, load_settings()), asked(dsn=dsn).name(identities, load_settings())}
+        names |= {ASKED(dsn=None).name(identities, load_settings()), ASKED(dsn=dsn).name(identities, load_settings())}
     assert len(names) == 2
 
 

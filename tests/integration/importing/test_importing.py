@@ -11,6 +11,7 @@ import pytest
 from testkit.conversations import turn
 
 from discreet.errors import ImportSourceError, StorageError
+from discreet.importing.bad_rows import BadRowsFile
 from discreet.importing.importer import CHUNK
 from discreet.importing.progress import ProgressFile
 from discreet.importing.source import BadRow, SourceRow, StoreItem
@@ -28,6 +29,13 @@ def rows(*records, user="ann"):
 def item(key, value, **times):
     given = {"created_at": NOW, "updated_at": NOW + timedelta(days=1), **times}
     return StoreItem(namespace=("notes", "ann"), key=key, value=value, **given)
+
+
+class Unforgetting(ProgressFile):
+    """One that stays when the import is finished, as it does when that is killed."""
+
+    def remove(self):
+        pass
 
 
 @pytest.fixture
@@ -239,6 +247,28 @@ async def test_more_than_one_may_have_are_bad_rows_and_nothing_goes_for_them(
     assert await dump() == before
 
 
+async def test_moments_take_the_room_of_others_as_far_as_others_must_have_some(storage, importing, list_source):
+    await storage.memory_settings.change({"max_memories_per_user": 100}, by="test")
+    facts = [MemoryRecord(text=f"Fact {n}", created_at=NOW) for n in range(11)]
+    moments = [MemoryRecord(text=f"Moment {n}", type="important_moment", created_at=NOW) for n in range(120)]
+    await storage.memories.save("ann", [MemoryRecord(text="Of the application", importance=1)])
+    source = list_source(rows(*facts[:5], *moments, *facts[5:]))
+    dry = await importing(source, dry_run=True)
+    report = await importing(source)
+    assert report.new == dry.new == {"important_moment": 120, "user_fact": 9}
+    assert (report.bad, report.bad.total()) == (dry.bad, 2)
+    assert "Of the application" in {record.text for record in await storage.memories.latest("ann", limit=1000)}
+
+
+async def test_a_dry_run_tells_what_is_refused_each_time_it_is_said(storage, importing, list_source):
+    await storage.memory_settings.change({"max_memories_per_user": 100}, by="test")
+    records = [MemoryRecord(text=f"Fact {n}", created_at=NOW) for n in range(CHUNK)]
+    source = list_source(rows(*records, records[0], records[-1]))
+    dry, report = await importing(source, dry_run=True), await importing(source)
+    assert (dry.new, dry.there, dry.bad) == (report.new, report.there, report.bad)
+    assert report.bad.total() == CHUNK - 100 + 1
+
+
 async def test_a_file_of_bad_rows_takes_no_other_files_place(importing, list_source, tmp_path):
     (tmp_path / "bad.jsonl").write_text("somebody's", encoding="utf-8")
     with pytest.raises(ImportSourceError, match="--bad-rows"):
@@ -261,6 +291,33 @@ async def test_an_import_goes_on_with_its_own_file_of_bad_rows_only(importing, l
     assert not (tmp_path / "bad.jsonl").exists()
 
 
+async def test_an_import_that_is_gone_on_with_cuts_no_other_file(importing, list_source, tmp_path):
+    broken = [BadRow(mark="0", reason="none", raw=b"x"), *rows(*(MemoryRecord(text=f"{n}") for n in range(CHUNK)))]
+
+    async def breaks(number):
+        if number == CHUNK:
+            raise ImportSourceError
+
+    with pytest.raises(ImportSourceError):
+        await importing(list_source(broken, then=breaks))
+    other = tmp_path / "other.txt"
+    other.write_text("somebody's " * 100, encoding="utf-8")
+    with pytest.raises(ImportSourceError, match="--bad-rows"):
+        await importing(list_source(broken), resume=True, bad_rows=BadRowsFile(other))
+    assert other.read_text(encoding="utf-8") == "somebody's " * 100
+
+
+async def test_bad_rows_of_a_chunk_that_was_not_settled_are_there_once(importing, list_source, tmp_path):
+    given = [BadRow(mark="0", reason="none", raw=b"x"), *rows(MemoryRecord(text="a"))]
+    await importing(list_source(given), progress=Unforgetting(tmp_path / "progress.json"))
+    begun = ProgressFile(tmp_path / "progress.json")
+    at = begun.read()
+    at.mark, at.bad_size = None, 0  # as it is while the first rows are written
+    begun.write(at)
+    await importing(list_source(given), resume=True)
+    assert len((tmp_path / "bad.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
 async def test_what_is_refused_can_be_found_and_mended(importing, list_source, tmp_path):
     await importing(list_source(rows(MemoryRecord(text="x", thread_id="ann@example.com"))))
     ((line),) = (tmp_path / "bad.jsonl").read_text(encoding="utf-8").splitlines()
@@ -269,10 +326,10 @@ async def test_what_is_refused_can_be_found_and_mended(importing, list_source, t
 
 
 async def test_a_dry_run_knows_equal_rows_however_far_apart(importing, list_source):
-    record = MemoryRecord(text="Said twice")
+    said = [MemoryRecord(text="Said twice"), item("one", {"a": 1})]
     between = [MemoryRecord(text=f"Fact {n}") for n in range(CHUNK)]
-    report = await importing(list_source(rows(record, *between, record)), dry_run=True)
-    assert (report.new.total(), report.there.total()) == (CHUNK + 1, 1)
+    report = await importing(list_source(rows(*said, *between, *said)), dry_run=True)
+    assert (report.new.total(), report.there) == (CHUNK + 2, {"user_fact": 1, "store_item": 1})
 
 
 def test_an_import_runs_once_at_a_time(tmp_path):

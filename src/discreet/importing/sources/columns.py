@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -23,6 +24,8 @@ DELIMITERS: Final = ",;\t|"
 """Of which the one that is meant is found out."""
 
 _SAMPLE = 65_536
+_FIRST: Final = 100
+"""Lines of which one has a text, or the wrong columns are meant."""
 
 _TEXTS: Final = frozenset({"text", *(name for name, field in RECORD_FIELDS.items() if field == "text")})
 """Columns of which a row needs one."""
@@ -99,15 +102,37 @@ class JsonLinesSource:
         """Yield its rows.
 
         Raises:
-            ImportSourceError: It can't be read.
+            ImportSourceError: It can't be read, or no column has a text.
         """
         number = 0
         with open_text(self._path) as file:
-            async for line in paged(_lines(file)):
+            lines = _lines(file)
+            async for line in paged(self._with_texts(lines) if after is None else lines):
                 number += 1
                 mark = f"{number:012}"
                 if line.strip() and (after is None or mark > after):
                     yield made_row(mark, bytes_of(line), partial(self._row, line))
+
+    def _with_texts(self, lines: Iterator[str]) -> Iterator[str]:
+        """Yield all lines, unless the first of them have no text: of each row that would be said otherwise."""
+        first = list(islice(lines, _FIRST))
+        rows = [row for line in first if (row := self._object(line)) is not None]
+        if len(first) == _FIRST and rows and all(_TEXTS.isdisjoint(row) for row in rows):
+            raise ImportSourceError(
+                f"None of the first {_FIRST} rows has a text. Say which column has it: --map text=COLUMN."
+            )
+        yield from first
+        yield from lines
+
+    def _object(self, line: str) -> dict[str, Any] | None:
+        """Return a row as far as it has values, if it can be read."""
+        try:
+            value = parsed(line, "line")
+        except UnreadableRowError:
+            return None
+        if not isinstance(value, dict):
+            return None
+        return {name: said for name, said in {**value, **_mapped(value, self._columns)}.items() if said is not None}
 
     def _row(self, line: str) -> tuple[str | None, MemoryRecord]:
         if len(line) > MAX_ROW:
