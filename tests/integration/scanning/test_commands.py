@@ -192,7 +192,7 @@ def test_what_is_left_is_told_by_the_exit_code(discreet, empty_database):
     result = discreet("scrub", empty_database, "--yes")
     assert result.returncode == 1
     assert "Still there: 1 EMAIL" in result.stdout
-    assert "1 rows stay as they are" in result.stdout
+    assert "1 rows of store stay" in result.stdout
 
 
 @pytest.mark.parametrize(
