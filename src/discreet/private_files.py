@@ -65,7 +65,7 @@ def replace_private(path: Path, content: bytes) -> None:
     Raises:
         OSError: It can't be written. The one before is there still.
     """
-    new = path.with_name(f".{path.name}.new")
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")  # another process may be writing the same file
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(content)

@@ -27,7 +27,7 @@ def prune_thread(database: PostgresDatabase, checkpoints: Table, thread_id: str,
         rows = [row_of(found) for found in cursor.execute(qualify(statement.sql, schema), statement.params)]
         try:
             gone = Pruning().gone(rows)
-        except NotImplementedError:
+        except NotImplementedError:  # what LangGraph's own prune raises for such a thread, and so ours
             return None
         if gone and not dry_run:
             messages = f"{quoted(schema)}.checkpoint_messages"

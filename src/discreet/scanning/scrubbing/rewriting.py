@@ -307,8 +307,6 @@ class Rewriter:
             made = self.rewrite(None, data, replace(place, channel=name, of_saver=False))
         except ScanError:
             made = self._opaque(data)
-        except Drop:
-            made = b""
         assert isinstance(made, bytes), "of bytes"
         return made if isinstance(value, bytes) else Opaque(made, value.code)
 
