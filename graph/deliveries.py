@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, cast, get_args
+from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -14,8 +15,12 @@ from discreet.metrics import duplicate_deliveries
 from discreet.nodes.media import split_message
 from discreet.nodes.run import Run
 from discreet.nodes.short_term import tolerant
-from discreet.ports import Claim, ShortTermStore, Started, Work
+from discreet.ports import Claim, Done, Running, ShortTermStore, Started, Work, WorkKind
 from discreet.redaction.placeholder_key import keyed_digest
+
+DELIVERY: Final = "delivery"
+"""Key in `response_metadata` of an answer that no run of its own gave; its value is `repeated` or `still_working`. Streams name
+it as the node that such an answer comes from."""
 
 REQUEST_WINDOW = 3.0
 """Seconds from the first arrival. Webhooks repeat within two, and nobody says the same twice on purpose within three."""
@@ -23,6 +28,13 @@ AUDIO_LEASE = 180.0
 """Seconds: three times the worst case of speech recognition, model, speech synthesis and search (55 s)."""
 AUDIO_KEEP = 86_400.0
 """Seconds that the answer to a recording is kept: messengers deliver for a day."""
+QUEUED_KEEP = 3_600.0
+"""Seconds that the answer of a run on a server is kept: a second delivery stands in the server's queue meanwhile."""
+QUEUED_WAIT = 20.0
+"""Seconds for which a second delivery that runs beside the first waits for its answer before it asks for patience."""
+
+AGAIN: Final = "again:"
+"""Begins the name that a delivery gets which is not the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +64,59 @@ class Deliveries:
         delivery = await asyncio.to_thread(delivery_of, run, message, max_media_bytes=self._max_media_bytes)
         if delivery is None:
             return None, None
-        call = self._short_term.claim(delivery.work, lease=delivery.lease)
-        claim: Claim | None = await tolerant("claim", call, otherwise=None)
+        claim = await self._claim(delivery)
         if claim is not None and not isinstance(claim, Started):
             duplicate_deliveries.labels(delivery.work.kind, type(claim).__name__.lower()).inc()
         return delivery, claim
+
+    async def name(self, delivery: Delivery) -> str | None:
+        """Return the name under which all deliveries of a message find its answer, while they still come in.
+
+        That of a delivery which is not the first begins with `AGAIN`. None where nothing can be claimed.
+        """
+        if self._short_term is None:
+            return None
+        for _ in range(3):  # who came first has not said its name yet
+            claim = await self._claim(delivery)
+            if isinstance(claim, Started):
+                name = f"{delivery.work.kind}:{uuid4()}"
+                call = self._short_term.finish(delivery.work, claim.token, name, keep=delivery.keep)
+                return name if await tolerant("finish", call, otherwise=False) else None
+            if isinstance(claim, Done):
+                return AGAIN + claim.answer
+            if claim is None:
+                return None
+            await asyncio.sleep(0.05)
+        return None
+
+    async def claim_named(self, user_id: str, name: str) -> tuple[Delivery | None, Claim | None]:
+        """Return whose turn the deliveries of that `name` are: that of whoever asks first.
+
+        The first delivery that finds another one running was begun before, by a process that ended: it runs (None). Others
+        wait for the answer, for `QUEUED_WAIT`.
+        """
+        kind, _, _ = name.removeprefix(AGAIN).partition(":")
+        if self._short_term is None or kind not in get_args(WorkKind):
+            return None, None
+        work = Work(kind=cast("WorkKind", kind), user_id=user_id, ref=name.removeprefix(AGAIN))
+        delivery = Delivery(work=work, lease=AUDIO_LEASE, keep=AUDIO_KEEP if kind == "audio" else QUEUED_KEEP)
+        claim = await self._claim(delivery)
+        if not name.startswith(AGAIN):
+            return delivery, None if isinstance(claim, Running) else claim
+        deadline = asyncio.get_running_loop().time() + QUEUED_WAIT
+        while isinstance(claim, Running) and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.1)
+            claim = await self._claim(delivery)
+        if claim is not None and not isinstance(claim, Started):
+            duplicate_deliveries.labels(kind, type(claim).__name__.lower()).inc()
+        return delivery, claim
+
+    async def _claim(self, delivery: Delivery) -> Claim | None:
+        assert self._short_term is not None  # who calls has looked
+        claim: Claim | None = await tolerant(
+            "claim", self._short_term.claim(delivery.work, lease=delivery.lease), otherwise=None
+        )
+        return claim
 
     async def finish(self, delivery: Delivery | None, claim: Claim | None, answer: str) -> None:
         """Keep the answer for further deliveries, if the claim still is the caller's."""
@@ -70,11 +130,18 @@ class Deliveries:
             await tolerant("release", self._short_term.release(delivery.work, claim.token), otherwise=False)
 
 
-def delivery_of(run: Run, message: HumanMessage, *, max_media_bytes: int) -> Delivery | None:
+def delivery_of(
+    run: Run,
+    message: HumanMessage,
+    *,
+    max_media_bytes: int,
+    window: float = REQUEST_WINDOW,
+    about: Mapping[str, Any] | None = None,
+) -> Delivery | None:
     """Return what `message` is known by; None if nobody says it, or it can't be taken.
 
-    A recording is known by its SHA-256, in whatever thread; all else by thread, text and media. Each application and agent
-    has answers of its own. No text can be read
+    A recording is known by its SHA-256, in whatever thread; all else by thread, text and media, for `window` seconds. Each
+    application and agent has answers of its own, and so has what differs in `about`, JSON. No text can be read
     from it: it is an HMAC under the placeholder key, which all processes share.
     """
     if run.user_id is None:
@@ -83,13 +150,13 @@ def delivery_of(run: Run, message: HumanMessage, *, max_media_bytes: int) -> Del
         text, media = split_message(message, max_bytes=max_media_bytes)
     except InputError:
         return None  # the graph refuses it with the same error
-    whose = {"user": run.user_id, "app": run.context.app_name, "agent": run.context.agent_id}
+    whose = {"user": run.user_id, "app": run.context.app_name, "agent": run.context.agent_id, **(about or {})}
     hashes = [item.meta.get("sha256") or item.given or "" for item in media]
     if not text.strip() and len(media) == 1 and media[0].modality == "voice" and hashes[0]:
         work = Work(kind="audio", user_id=run.user_id, ref=_ref({**whose, "audio": hashes[0]}))
         return Delivery(work=work, lease=AUDIO_LEASE, keep=AUDIO_KEEP)
     said = {**whose, "thread": run.thread_id, "text": text, "media": hashes}
-    return Delivery(work=Work(kind="request", user_id=run.user_id, ref=_ref(said)), lease=REQUEST_WINDOW, keep=None)
+    return Delivery(work=Work(kind="request", user_id=run.user_id, ref=_ref(said)), lease=window, keep=None)
 
 
 def _ref(what: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from langgraph.types import Command, StateSnapshot, StreamMode
 from discreet.background_loop import wait_for
 from discreet.checkpoint.answers import is_answer
 from discreet.graph.approvals import masked_decisions
-from discreet.graph.deliveries import Deliveries, Delivery
+from discreet.graph.deliveries import DELIVERY, Deliveries, Delivery
 from discreet.graph.node_mask import mask_of
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
@@ -28,10 +28,7 @@ from discreet.nodes.run import Run, run_of
 from discreet.ports import Claim, Done, Running, ShortTermStore, TextRedactor, TurnVault
 from discreet.prompts.still_working import render_still_working
 from discreet.settings import load_settings
-
-DELIVERY = "delivery"
-"""Key in `response_metadata` of an answer that no run of its own gave; its value is `repeated` or `still_working`. Streams name
-it as the node that such an answer comes from."""
+from discreet.spans import under_span
 
 END: Final = object()
 
@@ -116,7 +113,7 @@ class TurnRunner:
         state: dict[str, Any] = {}
         paused: list[Any] = []
         options = {"output_keys": self._graph.output_channels, **options}
-        async with aclosing(self._parts(input, config, context, Shape(["updates", "values"]), options)) as parts:
+        async with aclosing(self._turn(input, config, context, Shape(["updates", "values"]), options)) as parts:
             async for part in parts:
                 if part.mode == "values":
                     state = part.data
@@ -154,7 +151,7 @@ class TurnRunner:
         A message whose stream is given up by who reads it counts as not answered. `input`, `options` and errors: see `ainvoke`.
         """
         shape = Shape(stream_mode or self._graph.stream_mode, subgraphs, version)
-        async with aclosing(self._parts(input, config, context, shape, options)) as parts:
+        async with aclosing(self._turn(input, config, context, shape, options)) as parts:
             async for part in parts:
                 yield shape.shaped(part)
 
@@ -184,6 +181,12 @@ class TurnRunner:
     async def aclose(self) -> None:
         """Wait for the work beside the turns, 20 seconds at most; before the storage is closed."""
         await drain()
+
+    def _turn(
+        self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]
+    ) -> AsyncGenerator[Part]:
+        thread = ((config or {}).get("configurable") or {}).get("thread_id")
+        return under_span(self._parts(given, config, context, shape, options), "turn", thread_id=str(thread or ""))
 
     async def _parts(
         self, given: Any, config: RunnableConfig | None, context: Any, shape: Shape, options: Mapping[str, Any]

@@ -25,6 +25,7 @@ graph = guarded(
         vault=process_storage.vault,
     ).compile(name="discreet"),
     vault=process_storage.vault,
+    short_term=process_storage.short_term,
 )
 
 

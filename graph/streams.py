@@ -80,13 +80,22 @@ class Shape:
 
 
 def reply_parts(
-    messages: Sequence[BaseMessage], reply: BaseMessage, shape: Shape, *, node: str, messages_key: str
+    messages: Sequence[BaseMessage],
+    reply: BaseMessage,
+    shape: Shape,
+    *,
+    node: str,
+    messages_key: str,
+    values: Mapping[str, Any] | None = None,
 ) -> list[Part]:
-    """Return the parts that are asked for of a run that gives `reply` at once, as from a node of that name."""
+    """Return the parts that are asked for of a run that gives `reply` at once, as from a node of that name.
+
+    `values` is the state after it. Default: `messages` and the reply.
+    """
     parts = [
         Part((), "messages", (reply, {"langgraph_node": node})),
         Part((), "updates", {node: {messages_key: [reply]}}),
-        Part((), "values", {messages_key: [*messages, reply]}),
+        Part((), "values", {messages_key: [*messages, reply]} if values is None else dict(values)),
     ]
     return [part for part in parts if part.mode in shape.modes]
 

@@ -14,6 +14,7 @@ from discreet.background_loop import wait_for
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.masking import TurnMask
 from discreet.nodes.requests import beginning_of
+from discreet.spans import span
 
 State = Any
 """A graph's state, whatever its schema: a mapping, a dataclass or a pydantic model. A narrower annotation would make
@@ -65,7 +66,7 @@ class Node(Runnable[State, Update]):
 
     async def _work(self, state: State) -> Update:
         request = None if self._request_key is None else read(state, self._request_key)
-        with begun(beginning_of(request)):
+        with begun(beginning_of(request)), span(f"node.{self.name}"):
             return await self._given(state)
 
     async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name

@@ -11,18 +11,19 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 
 from discreet.errors import ConfigurationError
+from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.guard.callback_events import CallbackEvents
 from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
-from discreet.graph.guard.requests import Call
+from discreet.graph.guard.repeated import AnswerWatch, claim_run, repeated
+from discreet.graph.guard.requests import TASK, Call
 from discreet.graph.guard.run import Guard, GuardedRun
 from discreet.graph.node_mask import mask_of
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.node import Node
-from discreet.ports import TextRedactor, TurnVault
-
-TASK = "__pregel_task_id"
-"""Key of `configurable` that is there when a graph runs as a node of another."""
+from discreet.ports import Claim, Done, Running, ShortTermStore, Started, TextRedactor, TurnVault
+from discreet.settings import load_settings
+from discreet.spans import under_span
 
 
 def guarded(
@@ -30,6 +31,7 @@ def guarded(
     *,
     vault: TurnVault | None = None,
     redactor: TextRedactor | None = None,
+    short_term: ShortTermStore | None = None,
 ) -> GuardedGraph:
     """Return a copy of `graph` for a server: its nodes get what a request said, and whoever looks on gets placeholders.
 
@@ -37,6 +39,9 @@ def guarded(
     every mode and version, is redacted with the redactor of its thread, and the values that went are in the vault under
     the request's name before an event is out. Exceptions lose what they say, unless they are Discreet's own. Without a
     request, input is taken as it is. `print_mode` and `debug`, which print raw values, do nothing.
+
+    A message that is delivered twice, as the ingress marks it, is answered once; `short_term` keeps the answer for the second
+    run. None: both run.
 
     LangGraph's own log lines about errors of nodes lose what the errors say, in the whole process.
 
@@ -50,7 +55,8 @@ def guarded(
     """
     quieten()
     mask = mask_of(graph, vault=vault, redactor=redactor)
-    guard = Guard(vault=mask.vault, redactor=mask.redactor)
+    deliveries = Deliveries(short_term, max_media_bytes=load_settings().max_media_bytes)
+    guard = Guard(vault=mask.vault, redactor=mask.redactor, deliveries=deliveries)
     attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
     return GuardedGraph(guard=guard, **attributes)
 
@@ -69,17 +75,47 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         first = [self.builder.nodes[end].runnable for start, end in self.builder.edges if start == START]
         return first[0].check if len(first) == 1 and isinstance(first[0], Node) else None
 
+    @property
+    def messages_key(self) -> str:
+        """Key of the messages in the graph's state."""
+        return "messages" if self.input_check is None else self.input_check.messages_key
+
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
         """Do what the graph's own `astream` does, under guard."""
         call, shape = self._prepared(input, config, options)
         del input, config, options  # a traceback shows the variables of this frame
         run = self.guard.run(call)
         await run.abegin()
-        source = super().astream(run.call.input, run.call.config, **run.call.options)
-        async with aclosing(run.aevents(cast("Any", source), StreamEvents(run.objects, shape))) as events:
-            async for event in events:
-                yield event
-        run.raise_failure()
+        delivery, claim = await claim_run(self.guard.deliveries, run.call)
+        if isinstance(claim, Done | Running):
+            source, watch = await self._repeated(run, delivery, claim), None
+        else:
+            watch = AnswerWatch(run.call, self.messages_key) if isinstance(claim, Started) else None
+            source = cast("Any", super().astream(run.call.input, run.call.config, **run.call.options))
+        try:
+            traced = under_span(source, "turn", thread_id=run.call.thread_id, run_id=run.call.run_id)
+            async with aclosing(run.aevents(traced, StreamEvents(run.objects, shape))) as events:
+                async for event in events:
+                    if watch is None or watch.passes(event):
+                        yield event
+            run.raise_failure()
+        except BaseException:  # cancelled or failed, the message was not answered: its next delivery is
+            await self.guard.deliveries.release(delivery, claim)
+            raise
+        if watch is not None and delivery is not None:
+            await self._answered(run, delivery, claim, watch.answer)
+
+    async def _repeated(self, run: GuardedRun, delivery: Delivery | None, claim: Done | Running) -> AsyncGenerator[Any]:
+        if delivery is not None:
+            await run.bring_values(delivery.work.ref)
+        return repeated(self, run.call, claim)
+
+    async def _answered(self, run: GuardedRun, delivery: Delivery, claim: Claim | None, answer: str | None) -> None:
+        if answer is None:
+            await self.guard.deliveries.release(delivery, claim)
+            return
+        await run.keep_values(delivery.work.ref, answer)
+        await self.guard.deliveries.finish(delivery, claim, answer)
 
     def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:  # noqa: A002  # as above
         """Do what the graph's own `stream` does, under guard."""

@@ -13,6 +13,7 @@ from langgraph.types import Interrupt
 from pydantic import ValidationError
 
 from discreet.errors import RunFailedError
+from discreet.graph.deliveries import DELIVERY
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.texts import RunTexts
 from discreet.nodes.state_messages import KEPT_METADATA
@@ -117,7 +118,7 @@ class RunObjects:
         if name in ("usage_metadata", "status"):
             return value  # numbers and a word
         if name == "response_metadata":
-            return {key: visit(item, key) for key, item in value.items() if key in KEPT_METADATA}
+            return {key: visit(item, key) for key, item in value.items() if key in KEPT_METADATA or key == DELIVERY}
         if name in ("tool_calls", "invalid_tool_calls"):
             return [self.call(call, visit) for call in value]
         if name in ("content", "additional_kwargs"):

@@ -35,6 +35,10 @@ INTERRUPT_ID: Final = re.compile("[0-9a-f]{32}")
 """As LangGraph makes them: 128 bits of a hash of the place."""
 
 
+TASK: Final = "__pregel_task_id"
+"""Key of `configurable` that is there when a graph runs as a node of another."""
+
+
 class Call:
     """What a graph is called with. It shows nothing of that, as tracebacks show the variables of frames."""
 
@@ -56,6 +60,12 @@ class Call:
         """The name under which the vault has the request; None if it came through no server of ours."""
         ref = self.configurable.get(REQUEST_REF)
         return ref if isinstance(ref, str) and ref else None
+
+    @property
+    def run_id(self) -> str | None:
+        """The run, as a server calls it."""
+        run = (self.config or {}).get("run_id") or self.configurable.get("run_id")
+        return None if run is None else str(run)
 
     @property
     def thread_id(self) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from langchain_core.messages import BaseMessage
 from langgraph.types import Command
 
+from discreet.graph.deliveries import Deliveries
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.objects import RunObjects
 from discreet.graph.guard.requests import Call, resolved
@@ -47,6 +48,7 @@ class Guard:
 
     vault: TurnVault
     redactor: TextRedactor
+    deliveries: Deliveries
     clean: CleanTexts = field(default_factory=CleanTexts, repr=False)
     """Texts in which nothing was found, so that a history is searched once and not in every turn."""
 
@@ -131,6 +133,25 @@ class GuardedRun:
             rest = redacts.rest()
             self._hold()
             yield from rest
+
+    async def bring_values(self, name: str) -> None:
+        """Let the answer to this request show the values that the vault has of an answer of that name."""
+        await self._copy_values(name, values_ref(self._ref or ""), within=None)
+
+    async def keep_values(self, name: str, answer: str) -> None:
+        """Keep the values of `answer` in the vault under a name, for a second delivery of what it answers."""
+        await self._copy_values(values_ref(self._ref or ""), name, within=answer)
+
+    async def _copy_values(self, source: str, target: str, *, within: str | None) -> None:
+        if self._ref is None:
+            return
+        try:
+            values = await self._guard.vault.avalues(source)
+            found = {each: value for each, value in values.items() if within is None or each in within}
+            if found:
+                await self._guard.vault.ahold(target, found)
+        except Exception as error:  # noqa: BLE001  # placeholders stay
+            failed("hold", error)
 
     def raise_failure(self) -> None:
         """Raise what the run ended with, if it failed, with no trace of what it came from."""

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -81,6 +82,11 @@ class Settings(BaseSettings):
     )
     redis_url: SecretStr | None = Field(
         default=None, description="Redis or Valkey to keep sessions, last rounds and claims in instead of PostgreSQL."
+    )
+    short_term_bytes: int = Field(
+        default=1_000_000_000,
+        ge=1_000_000,
+        description="Bytes that short-term memory may take before an alert fires (docs/monitoring.md); Redis' own maxmemory goes before it.",
     )
     data_dir: Path = Field(default=Path(".discreet"), description="Folder of the embedded server's data and keys.")
     postgres_version: int = Field(default=18, description="Major version of the embedded server: 16 or 18.")
@@ -179,6 +185,27 @@ class Settings(BaseSettings):
     tracing: Literal["off", "hidden"] = Field(
         default="off",
         description="What LangSmith may get if its own variables turn tracing on: nothing, or steps and times without any text.",
+    )
+
+    log_format: Literal["json", "text"] | None = Field(
+        default=None, description="Form of log lines: json or text. Default: what the server has set up, else text."
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65_535,
+        description="Port that shows this process's metrics to a scraper, without any credential.",
+    )
+    metrics_host: str = Field(default="127.0.0.1", description="Address that this port is opened on.")
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Bearer token, of 16 characters at least, that may read GET /memory/metrics and nothing else.",
+    )
+
+    otel: bool = Field(
+        default=False,
+        description="Send spans without text by OpenTelemetry's OTLP exporter; its own variables say where. Needs the extra otel.",
     )
 
     chat_model: str | None = Field(
@@ -334,6 +361,12 @@ class Settings(BaseSettings):
     )
     retrieve_timeout: float = Field(default=2.0, gt=0, description="Seconds before a turn goes on without memories.")
     max_input_chars: int = Field(default=20_000, ge=1, description="Longest text message taken.")
+    dedup_seconds: float = Field(
+        default=3.0,
+        ge=0,
+        le=60,
+        description="On a server: the same message of a user in the same thread within so many seconds is one turn; 0: never.",
+    )
     max_media_bytes: int = Field(default=20_000_000, ge=1, description="Largest voice or image message taken.")
     tool_loop_limit: int = Field(default=8, ge=1, le=100, description="Rounds of tool calls in one turn.")
 
@@ -345,11 +378,22 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """Read the settings from the environment.
+    """Read the settings from the environment. Where nothing of it has changed since the last time, they are the same object.
 
     Raises:
         ConfigurationError: A variable has a value that can't be used; it names the variable, never the value.
     """
+    try:
+        status = Path(".env").stat()
+        written = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    except OSError:
+        written = None
+    return _settings_of(frozenset(os.environ.items()), written)
+
+
+@lru_cache(maxsize=1)
+def _settings_of(_environment: frozenset[tuple[str, str]], _file: tuple[int, ...] | None) -> Settings:
+    """Read what the arguments tell apart. It takes 15 ms, and many a part of a process asks."""
     try:
         return Settings()
     except ValidationError as error:
@@ -399,6 +443,12 @@ class Tracing(BaseSettings):
 def load_tracing() -> list[Tracing]:
     """Return what holds for a process that reads `.env` and for one that does not: a server and a script."""
     return [Tracing(), Tracing(_env_file=None)]
+
+
+def metrics_folder() -> Path | None:
+    """Return the folder that processes put their metrics in for each other, as prometheus_client reads it; None if there is none."""
+    named = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    return Path(named) if named else None
 
 
 def child_environment(**values: str) -> dict[str, str]:

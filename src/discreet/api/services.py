@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from discreet.access.caller import Caller
 from discreet.api.actors import Denials
-from discreet.ports import ConversationLog, Memories, SettingsStore, ShortTermStore, TextRedactor
+from discreet.ports import ConversationLog, Memories, SettingsStore, ShortTermStore, TextRedactor, TurnVault
+from discreet.rights.erasure import Elsewhere
 from discreet.settings import Settings
 from discreet.storage.background import Background
+from discreet.storage.background.ages import Waiting
 from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.wiring import Storage
 
@@ -66,5 +68,11 @@ class Services:
     """Whether the database is down and comes back by itself."""
     health: TellsHealth | None = None
     """None: the memories are asked for an entry that nobody has."""
+    vault: TurnVault | None = None
+    """What running turns really said. None: its health is not asked."""
+    waiting: Callable[[], Awaitable[Waiting]] | None = None
+    """How long work waits, and how many workers are alive. None: that is not known."""
     session_key: bytes | None = None
     """32 bytes that sessions of the admin page are signed with, the same in every process. None: they end with this one."""
+    elsewhere: Sequence[Elsewhere] = ()
+    """Places beside the database that have something of users, in a server that is not LangGraph's own."""

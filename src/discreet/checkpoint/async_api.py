@@ -20,6 +20,7 @@ from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError, ThreadDeletedError
+from discreet.spans import span
 
 
 class AsyncApi(TwoTierSaver):
@@ -71,13 +72,14 @@ class AsyncApi(TwoTierSaver):
         new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
-        await self._alook_up(config, updating=metadata.get("source") == "update")
-        with self._late.dropped(config):
-            self._check_late(config)
-            plan = self._tiers.plan_put(config, checkpoint, metadata)
-            await self._astore(config, plan)
-            await self._aspill_pause(config)
         thread_id, parent = locate(config)
+        with span("checkpoint.put", thread_id=thread_id, checkpoint_id=checkpoint["id"], step=metadata.get("step")):
+            await self._alook_up(config, updating=metadata.get("source") == "update")
+            with self._late.dropped(config):
+                self._check_late(config)
+                plan = self._tiers.plan_put(config, checkpoint, metadata)
+                await self._astore(config, plan)
+                await self._aspill_pause(config)
         return bare(thread_id, parent.ns, checkpoint["id"])
 
     async def aput_writes(

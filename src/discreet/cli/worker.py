@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from discreet.errors import DiscreetError
+from discreet.metrics_server import metrics_port
+from discreet.otel import exported_spans
 from discreet.redaction.configured import default_redactor
+from discreet.redaction.logged.formats import log_to_stderr
 from discreet.redaction.logs import redact_logs
 from discreet.rights.erasure import Erasures
 from discreet.settings import load_settings
@@ -30,7 +33,7 @@ def run_worker(dsn: str | None, *, once: bool, as_json: bool) -> int:
         ConfigurationError: A setting can't be used.
     """
     if not once:
-        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+        log_to_stderr(load_settings().log_format)
         redact_logs(default_redactor())
     if once:
         return asyncio.run(_once(dsn, as_json=as_json))
@@ -46,8 +49,10 @@ async def _run(dsn: str | None) -> None:
     settings = load_settings()
     async with open_storage(dsn, settings=settings) as storage, make_worker(storage, settings) as worker:
         logging.getLogger(__name__).info("worker.started")
-        async with maintenance({"erasures": Erasures(storage, settings=settings).resume}):
-            await worker.run(stopping)
+        erasures = Erasures(storage, settings=settings)
+        with metrics_port(settings), exported_spans(settings):
+            async with maintenance({"erasures": erasures.resume}):
+                await worker.run(stopping)
         logging.getLogger(__name__).info("worker.stopped")
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from langchain_core.embeddings import Embeddings
 
+from discreet import outcomes
 from discreet.errors import ConfigurationError, ProviderError
 from discreet.ports import Calibration, EmbeddingProvider
 from discreet.providers.keywords import DIMS as KEYWORDS_DIMS
@@ -125,7 +126,9 @@ class _LangChainEmbeddings:
         try:
             yield
         except Exception as error:  # every client library has errors of its own, and no common base
+            outcomes.embedding.failed()
             raise ProviderError(f"The embedding model {self.name} failed: {type(error).__name__}.") from error
+        outcomes.embedding.worked()
 
 
 def _clean(text: str) -> str:

@@ -22,6 +22,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from discreet import outcomes
 from discreet.errors import MissingDependencyError, ProviderError
 from discreet.ports import Calibration
 from discreet.providers.vectors import VectorCache, embeddable, unit
@@ -81,7 +82,9 @@ class LocalEmbeddings:
         """
         with self._lock:
             if self._engine is None:
+                outcomes.embedding.failed()
                 self._engine = _Engine()
+                outcomes.embedding.worked()
             return self._engine
 
     def embed_query(self, text: str) -> list[float]:

@@ -29,6 +29,7 @@ from discreet.providers.environment_values import environment_values
 from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
+from discreet.storage.background.ages import Ages
 from discreet.storage.background.background import Background
 from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.delegation import PostgresDelegations
@@ -58,6 +59,7 @@ class SharedStorage:
         self.delegations = cast("PostgresDelegations", _Forwarding(lambda: self._serving.delegations))
         self.background = _forwarding_background(lambda find: find(self._serving.background))
         self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
+        self.ages = cast("Ages", _Forwarding(lambda: self._serving.ages))
         self.memory_settings = cast(
             "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
         )

@@ -28,7 +28,9 @@ from discreet.redaction.vault import default_vault
 from discreet.settings import Settings
 from discreet.storage.audit.choice import audit_sealer
 from discreet.storage.audit.log import PostgresAuditLog
+from discreet.storage.background.ages import Ages
 from discreet.storage.background.background import Background
+from discreet.storage.background.status import Watch
 from discreet.storage.conversation.log import PostgresConversationLog
 from discreet.storage.conversation.summaries import PostgresRollingSummaries
 from discreet.storage.database.access import DatabaseAccess
@@ -53,6 +55,7 @@ from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.vector_store import PostgresVectorStore
 from discreet.storage.retention import Retention
 from discreet.storage.retention.kinds import sweepers
+from discreet.storage.sampling import Sampling
 from discreet.storage.settings.postgres_settings import PostgresSettingsStore
 from discreet.storage.short_term.choice import short_term_store
 from discreet.storage.store.postgres_store import DiscreetStore
@@ -103,6 +106,8 @@ class Storage:
     """Who may read what is somebody else's."""
     health: DatabaseHealth
     """Whether the database works, and whether its connections are all in use."""
+    ages: Ages
+    """How long what waits for workers."""
     sealer: FieldSealer = field(repr=False)
     """What opens sealed columns."""
     access: DatabaseAccess = field(repr=False)
@@ -192,6 +197,9 @@ def wire(
     store = DiscreetStore(runner, redactor=redactor)
     sweeping = sweepers(everybody, rules=rules, keys=user_keys, audit=audit, pause_seconds=settings.pause_seconds)
     retention = Retention(everybody, sweeping, memory_settings=memory_settings, audit=audit)
+    short_term, closing = short_term_store(
+        pool, settings, redactor=redactor, sealer=sealer, keys=user_keys, memory_settings=memory_settings
+    )
     jobs: dict[str, Work] = {
         "retention": after(SWEEP_DELAY_SECONDS, retention.keep),
         "token_counts": TokenSums(everybody).keep,
@@ -203,20 +211,30 @@ def wire(
         jobs["reembedding"] = partial(reembed, reembedding, pool=everybody, dsn=access.worker, space=space)
     if settings.large_user_memories:
         jobs["large_users"] = large_users.keep
+    health = DatabaseHealth(pool)
+    ages = Ages(everybody)
+    sampling = Sampling(
+        health=health,
+        watch=Watch(everybody),
+        ages=ages,
+        short_term=short_term,
+        short_term_limit=settings.short_term_bytes,
+        memory_settings=memory_settings,
+    )
+    jobs["waiting"] = after(SWEEP_DELAY_SECONDS, sampling.works)
     if read_only:  # indexes are made elsewhere and used here
         jobs = {"large_users": large_users.load} if settings.large_user_memories else {}
     if works is None:
         jobs = {}
         logger.info("storage.no_maintenance cause=role")
+    jobs["database"] = after(SWEEP_DELAY_SECONDS, sampling.database)
+    jobs["short_term_size"] = after(SWEEP_DELAY_SECONDS, sampling.sizes)
     background = Background.over(
         everybody, memories=memories, redactor=redactor, sealer=sealer, keys=user_keys, audit=audit
     )
     delegations = PostgresDelegations(pool, keys=user_keys, audit=audit)
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners, audit=audit)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
-    short_term, closing = short_term_store(
-        pool, settings, redactor=redactor, sealer=sealer, keys=user_keys, memory_settings=memory_settings
-    )
     summaries = PostgresRollingSummaries(pool, redactor=redactor, sealer=sealer, owners=owners)
     return Wired(
         storage=Storage(
@@ -235,7 +253,8 @@ def wire(
             retention=retention,
             audit=bound_to_loop(audit, loop),
             delegations=bound_to_loop(delegations, loop),
-            health=bound_to_loop(DatabaseHealth(pool), loop),
+            health=bound_to_loop(health, loop),
+            ages=bound_to_loop(ages, loop),
             sealer=sealer,
             access=access,
             dsn=pool.target.dsn,

@@ -20,6 +20,7 @@ from discreet.errors import (
     UserErasedError,
 )
 from discreet.ports import BatchProvider, BatchRequest, BatchResult, TextRedactor
+from discreet.spans import span
 from discreet.state.background import BatchJob, JobState, StoredRequest
 from discreet.storage.background.background import Background
 from discreet.storage.background.results import Outcome
@@ -65,6 +66,10 @@ class Attendant:
             LeaseLostError: Another worker has it.
             StorageError: The database failed; the job is taken up again when the lease ends.
         """
+        with span("extraction.job", job=job.job_key, state=job.state, provider=job.provider):
+            return await self._attend(job, review=review)
+
+    async def _attend(self, job: BatchJob, *, review: bool) -> DiscreetError | None:
         async with held(self.background.jobs, job, seconds=self.lease_seconds):
             provider = None
             try:

@@ -8,14 +8,15 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import get_args
 from uuid import UUID, uuid4
 
 from discreet import metrics
 from discreet.access.actor import WORKER, acting
 from discreet.errors import ConfigurationError, DiscreetError, LeaseLostError, StorageError
 from discreet.ports import LiveSettings, TextRedactor
-from discreet.state.background import BatchJob, JobState, PendingSession, RequestKind, Trigger
+from discreet.spans import span
+from discreet.state.background import BatchJob, PendingSession, RequestKind, Trigger
+from discreet.state.memory_settings import MemorySettings
 from discreet.storage.background.background import Background
 from discreet.storage.background.sessions import Mark
 from discreet.worker.attending import Attendant, Told, provider_waits
@@ -131,6 +132,12 @@ class Worker:
         live = self._settings.live
         if not live.memory_extraction_enabled:
             return 0
+        with span("extraction.take") as noted:
+            fired = await self._fire(live)
+            noted.note(sessions=fired)
+        return fired
+
+    async def _fire(self, live: MemorySettings) -> int:
         kinds: Sequence[RequestKind] = ("extraction", "summary") if live.memory_session_summaries else ("extraction",)
         fired = 0
         async for session, trigger in self.due():
@@ -206,6 +213,7 @@ class Worker:
         try:
             error = await self._attendant.attend(job, review=self._settings.live.memory_extraction_review)
         except LeaseLostError:
+            metrics.leases_lost.inc()
             logger.warning("batch.lease_lost job=%s", job.job_key)
         else:
             self._problem = self._problem if error is None else str(error)
@@ -231,9 +239,6 @@ class Worker:
             pass
         while not stopping.is_set() and await self.attend():
             pass
-        jobs = await self._background.watch.jobs()
-        for state in get_args(JobState):
-            metrics.batch_jobs.labels(state).set(jobs.get(state, 0))
 
     @asynccontextmanager
     async def _heartbeat(self) -> AsyncIterator[None]:

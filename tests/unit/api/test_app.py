@@ -13,7 +13,7 @@ from schemathesis import openapi
 from discreet.api.admin.router import PREFIX
 from discreet.api.app import make_app
 
-OPEN = {"/memory/health"}
+OPEN = {"/memory/health", "/memory/health/live", "/memory/health/ready"}
 CONTRACT = {
     ("POST", "/memory/store"),
     ("GET", "/memory/query"),

@@ -10,8 +10,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from discreet import outcomes
 from discreet.api.app import make_app
 from discreet.errors import ShortTermError, StorageUnavailableError
+from discreet.outcomes import LastOutcome
+from discreet.storage.background.ages import Waiting
 from discreet.testing import InMemoryShortTermStore
 
 MAIL = "ann" + "@" + "example.com"
@@ -291,7 +294,8 @@ async def test_a_session_is_ended_any_number_of_times(client, ann, services, aut
 
 async def test_health_needs_no_credentials_and_tells_no_more_than_what_is_down(client, serve, services):
     answer = await client.get("/memory/health")
-    well = {"status": "ok", "database": "ok", "pool": "ok", "short_term": "ok"}
+    parts = dict.fromkeys(("database", "pool", "short_term", "vault", "embedding"), "ok")
+    well = {"status": "ok", **parts, "worker": "unknown", "queue_seconds": None}
     assert (answer.status_code, answer.json()) == (200, well)
 
     async def down(*_args, **_options):
@@ -309,6 +313,48 @@ async def test_health_needs_no_credentials_and_tells_no_more_than_what_is_down(c
     async with serve(memories=SimpleNamespace(get=down), restarting=lambda: True) as other:
         answer = await other.get("/memory/health")
         assert (answer.status_code, answer.json()["database"]) == (503, "restarting")
+
+
+async def test_a_process_lives_and_is_ready_apart_from_each_other(serve):
+    async def down(*_args, **_options):
+        raise StorageUnavailableError
+
+    async with serve(memories=SimpleNamespace(get=down)) as other:
+        assert (await other.get("/memory/health/live")).json() == {"status": "ok"}
+        answer = await other.get("/memory/health/ready")
+        assert (answer.status_code, answer.json()["database"]) == (503, "down")
+
+
+async def test_the_vault_the_embedding_and_the_worker_are_told_of(serve, monkeypatch):
+    async def no_values(_turn):
+        raise StorageUnavailableError
+
+    async def waiting():
+        return Waiting(leases=0, workers=0, due_job=4_000.0, erasure=0.0, pending_session=0.0)
+
+    embedding = LastOutcome()
+    monkeypatch.setattr(outcomes, "embedding", embedding)
+    embedding.failed()
+    async with serve(vault=SimpleNamespace(avalues=no_values), waiting=waiting) as other:
+        answer = await other.get("/memory/health/ready")
+        assert answer.status_code == 200
+        found = answer.json()
+        assert found["status"] == "degraded"
+        assert (found["vault"], found["embedding"]) == ("down", "down")
+        assert (found["worker"], found["queue_seconds"]) == ("missing", 4_000.0)
+
+
+async def test_many_who_ask_for_health_at_once_cost_one_question(serve, services):
+    asked = []
+
+    async def state(*_args):
+        asked.append(1)
+        await asyncio.sleep(0.05)
+
+    async with serve(short_term=SimpleNamespace(session_state=state)) as other:
+        answers = await asyncio.gather(*(other.get("/memory/health") for _ in range(50)))
+        assert {each.status_code for each in answers} == {200}
+        assert len(asked) == 1
 
 
 async def test_metrics_are_for_administrators(client, ann, authenticator):

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from discreet.api.ingress.dedup import delivery_in
 from discreet.api.ingress.inputs import ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.shapes import check_shape
 from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
+from discreet.graph.deliveries import Delivery
 from discreet.ports import TextRedactor, of_thread
 from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.walker import redact_object
-from discreet.state.request_ref import REQUEST_PARTS, REQUEST_REF, part_key
+from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_PARTS, REQUEST_REF, part_key
 
 UserOf = Callable[[Any], str]
 """From the user_id that was said to the one that is meant."""
@@ -26,6 +28,9 @@ NAMES_OF_ITEMS = ("namespace", "namespace_prefix", "prefix", "suffix", "key")
 
 OUTBOUND = ("feedback_keys", "langsmith_tracer")
 """Parts of a run that make the server call LangSmith, or send it traces, also where tracing is off."""
+
+SERVER_KEYS = (REQUEST_REF, REQUEST_DELIVERY)
+"""Names that the server alone gives."""
 
 MAX_VALUES = 50_000
 """Texts, numbers, lists and objects of one body, names of fields included. Each takes the redactor about 0.2 ms, however
@@ -43,6 +48,12 @@ class Cleaned:
     """By the name of each run's request: what it really said, as JSON."""
     values: dict[str, str] = field(default_factory=dict, repr=False)
     """By tagged placeholder."""
+    delivery: Delivery | None = None
+    """What its message is known by, if it is delivered again."""
+
+    def as_json(self) -> bytes:
+        """Return the body as JSON."""
+        return b"" if self.body is None else json.dumps(self.body).encode()
 
 
 def rewritten(
@@ -54,10 +65,12 @@ def rewritten(
     user: UserOf | None,
     checks: ChecksOf,
     shape: str | None = None,
-) -> tuple[Cleaned, bytes]:
-    """Return what `cleaned` makes of a JSON text, and that as JSON. All of it is work for a thread.
+    dedup_seconds: float = 0,
+) -> Cleaned:
+    """Return what `cleaned` makes of a JSON text. All of it is work for a thread.
 
-    `shape` names the server's schema of it, see `discreet.api.ingress.shapes`.
+    `shape` names the server's schema of it, see `discreet.api.ingress.shapes`. Within `dedup_seconds` the message of a run is
+    taken for one that was delivered again; 0: never.
 
     Raises:
         MalformedRequestError: It is no JSON.
@@ -70,7 +83,8 @@ def rewritten(
     check_input(body, kind, checks, in_thread=thread is not None)
     clean = cleaned(body, kind, thread=thread, redactor=redactor, user=user)
     check_shape(clean.body, shape)
-    return clean, b"" if clean.body is None else json.dumps(clean.body).encode()
+    clean.delivery = delivery_in(body, clean.body, kind, checks, thread=thread, window=dedup_seconds)
+    return clean
 
 
 def check_values(body: Any) -> None:
@@ -225,11 +239,11 @@ def _store_body(body: Any, redactor: TextRedactor) -> Any:
 
 
 def _without_refs(value: Any, depth: int = 0) -> Any:
-    """Return `value` without names of requests, which the server alone gives."""
+    """Return `value` without names of requests and deliveries."""
     if depth > 100:  # noqa: PLR2004  # the redactor stops long before
         return None
     if isinstance(value, dict):
-        return {key: _without_refs(item, depth + 1) for key, item in value.items() if key != REQUEST_REF}
+        return {key: _without_refs(item, depth + 1) for key, item in value.items() if key not in SERVER_KEYS}
     if isinstance(value, list):
         return [_without_refs(item, depth + 1) for item in value]
     return value

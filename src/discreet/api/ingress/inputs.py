@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from discreet.api.ingress.routes import Kind
 from discreet.errors import EmptyInputError, InputError, InvalidContextError, UnsupportedInputError
@@ -16,6 +16,9 @@ from discreet.state.context import Context, check_context
 
 SERVER: Final = "langgraph_api.graph"
 """Where the server has its graphs, by name, and the namespace of the ids of the assistants that it makes of them."""
+
+AEGRA: Final = "aegra_api.services.langgraph_service"
+"""Where Aegra has the same."""
 
 FIELD: Final = "input"
 
@@ -95,14 +98,21 @@ def check_of(assistant: str) -> GraphCheck | None:
     An assistant goes by the name of its graph, or by the id that the server made of it. Those that people made are most
     likely of the graph that takes messages, where there is one only.
     """
-    server = sys.modules.get(SERVER)
-    graphs: Mapping[str, Any] = getattr(server, "GRAPHS", {})
-    namespace = getattr(server, "NAMESPACE_GRAPH", None)
+    graphs, namespace = _graphs()
     for name, graph in graphs.items():
         if assistant == name or (namespace and assistant == str(uuid5(namespace, name))):
             return GraphCheck(graph) if isinstance(graph, GuardedGraph) else None
     talking = [graph for graph in graphs.values() if isinstance(graph, GuardedGraph)]
     return GraphCheck(talking[0], is_certain=len(graphs) == 1) if len(talking) == 1 else None
+
+
+def _graphs() -> tuple[Mapping[str, Any], UUID | None]:
+    """Return the graphs of this process's server, by name, and the namespace of the ids of assistants made of them."""
+    aegra = sys.modules.get(AEGRA)
+    if aegra is not None:
+        return aegra.get_langgraph_service()._base_graph_cache, aegra.ASSISTANT_NAMESPACE_UUID  # noqa: SLF001  # it tells them nowhere else
+    server = sys.modules.get(SERVER)
+    return getattr(server, "GRAPHS", {}), getattr(server, "NAMESPACE_GRAPH", None)
 
 
 def check_input(body: Any, kind: Kind, checks: ChecksOf, *, in_thread: bool) -> None:

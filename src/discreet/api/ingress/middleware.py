@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,6 +16,7 @@ from discreet.api.actors import Denials, actor_of
 from discreet.api.headers import clean_headers, first_headers
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
+from discreet.api.ingress.dedup import mark
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -25,12 +27,16 @@ from discreet.api.ingress.vaulting import hold
 from discreet.api.receiving import Taken, capped, instead, read_body, with_length
 from discreet.api.services import Authenticates
 from discreet.errors import AccessError
+from discreet.graph.deliveries import REQUEST_WINDOW, Deliveries
 from discreet.ports import TextRedactor, TurnVault
+from discreet.redaction.beside import beside_loop
 
 LOOPBACK_ROOT = "/noauth"
 """`root_path` of requests that the server's own code makes by `get_client()`; none from outside can set it."""
 
 LARGE_BYTES = 1_000_000
+INLINE_BYTES = 100_000
+"""JSON of a smaller body is written on the event loop itself, in about 1 ms."""
 LARGE_AT_A_TIME = 2
 """Larger bodies are parsed and redacted two at a time: JSON in RAM may take twenty times what it takes as text."""
 
@@ -51,6 +57,8 @@ class Ingress:
         vault: TurnVault,
         checks: ChecksOf = check_of,
         denials: Denials | None = None,
+        deliveries: Deliveries | None = None,
+        dedup_seconds: float = REQUEST_WINDOW,
         restore: bool = True,
         max_body_bytes: int = 30_000_000,
         studio: bool = False,
@@ -64,6 +72,9 @@ class Ingress:
             vault: Shared with the graphs that run the requests.
             checks: Tells what the graph of an assistant takes.
             denials: Hears who was refused.
+            deliveries: Knows a message that is delivered again, in the store that the guarded graph has too. None: each is a
+                turn of its own.
+            dedup_seconds: For how long after the first arrival the same message in the same thread is taken for it; 0: never.
             restore: Whether answers get the real values.
             max_body_bytes: Of one request, or one message of a WebSocket.
             studio: Whether the server lets in who says to be LangGraph Studio. Else they need credentials as all do.
@@ -74,6 +85,8 @@ class Ingress:
         self._vault = vault
         self._checks = checks
         self._denials = denials or Denials()
+        self._deliveries = deliveries or Deliveries(None, max_media_bytes=0)
+        self._dedup_seconds = dedup_seconds if deliveries else 0
         self._restore = restore
         self._max_body_bytes = max_body_bytes
         self._studio = studio
@@ -99,7 +112,8 @@ class Ingress:
         path = path_of(scope)
         kind = kind_of(scope["method"], path) if scope["type"] == "http" else Kind.PLAIN
         items = NAMES_OF_ITEMS if kind is Kind.STORE else ()
-        scope["query_string"] = await asyncio.to_thread(checked_line, path, query, self._redactor, items)
+        check = partial(checked_line, path, query, self._redactor, items)
+        scope["query_string"] = await beside_loop(len(path) + len(query), check)
         if is_own(path):
             await self._app({**scope, RAW_QUERY: query}, receive, send)
             return
@@ -133,7 +147,7 @@ class Ingress:
             return scope, instead(b"", receive), send
         path = path_of(scope)
         async with self._large if len(raw) > LARGE_BYTES else nullcontext():
-            clean, written = await asyncio.to_thread(
+            clean = await asyncio.to_thread(
                 rewritten,
                 raw,
                 kind,
@@ -142,7 +156,10 @@ class Ingress:
                 user=user,
                 checks=self._checks,
                 shape=shape_of(scope["method"], path),
+                dedup_seconds=self._dedup_seconds,
             )
+            await mark(self._deliveries, clean.body, clean.delivery)
+            written = await asyncio.to_thread(clean.as_json) if len(raw) > INLINE_BYTES else clean.as_json()
         await hold(self._vault, clean)
         if self._restore and is_live(scope["method"], path):
             send = LiveAnswer(send, Restoring(self._vault, list(clean.parts), clean.values))
@@ -173,6 +190,8 @@ class Ingress:
             receive,
             send,
             denials=self._denials,
+            deliveries=self._deliveries,
+            dedup_seconds=self._dedup_seconds,
             thread=thread_of(path),
             user=user,
             redactor=self._redactor,

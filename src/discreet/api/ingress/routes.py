@@ -16,7 +16,9 @@ _CRON_CHANGE = re.compile(rf"/runs/crons/(?!search$|count$){_ID}")
 _ASSISTANT = re.compile(rf"/assistants(?:/(?!search$|count$){_ID})?")
 _THREAD = re.compile(rf"/threads/(?P<thread>{_ID})(?:/.*)?")
 
-OPEN_PATHS = frozenset({"/", "/ok", "/info", "/metrics", "/docs", "/openapi.json"})
+OPEN_PATHS = frozenset(
+    {"/", "/ok", "/info", "/metrics", "/docs", "/openapi.json", "/health", "/ready", "/live"}  # the last three: Aegra
+)
 """Paths that the server answers to anybody; they tell nothing of anybody."""
 
 OWN_PREFIX = "/memory"

@@ -11,11 +11,13 @@ from discreet.access.actor import current_actor
 from discreet.api.actors import Denials
 from discreet.api.ingress.answers import Restoring
 from discreet.api.ingress.bodies import UserOf, rewritten
+from discreet.api.ingress.dedup import mark
 from discreet.api.ingress.inputs import ChecksOf
 from discreet.api.ingress.refusals import REFUSALS, Refusal
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.vaulting import hold
 from discreet.errors import AccessError, BodyTooLargeError
+from discreet.graph.deliveries import Deliveries
 from discreet.ports import TextRedactor, TurnVault
 
 
@@ -28,6 +30,8 @@ class CommandSocket:
         send: Send,
         *,
         denials: Denials,
+        deliveries: Deliveries,
+        dedup_seconds: float,
         thread: str | None,
         user: UserOf | None,
         redactor: TextRedactor,
@@ -39,6 +43,8 @@ class CommandSocket:
         self._receive = receive
         self._send = send
         self._denials = denials
+        self._deliveries = deliveries
+        self._dedup_seconds = dedup_seconds
         self._thread = thread
         self._user = user
         self._redactor = redactor
@@ -71,7 +77,7 @@ class CommandSocket:
     async def _rewritten(self, raw: str | bytes) -> bytes:
         if len(raw) > self._max_bytes:
             raise BodyTooLargeError(self._max_bytes)
-        clean, written = await asyncio.to_thread(
+        clean = await asyncio.to_thread(
             rewritten,
             raw,
             Kind.COMMAND,
@@ -79,11 +85,13 @@ class CommandSocket:
             redactor=self._redactor,
             user=self._user,
             checks=self._checks,
+            dedup_seconds=self._dedup_seconds,
         )
+        await mark(self._deliveries, clean.body, clean.delivery)
         await hold(self._vault, clean)
         if self._restoring is not None:
             self._restoring.knows(clean.parts, clean.values)
-        return written
+        return await asyncio.to_thread(clean.as_json)
 
     async def _refuse(self, refusal: Refusal) -> None:
         if isinstance(refusal, AccessError):

@@ -12,11 +12,13 @@ from pgvector import HalfVector, SparseVector
 from psycopg import Rollback
 
 from discreet.driver_errors import storage_errors
-from discreet.metrics import memories_saved
+from discreet.metrics import memories_saved, search_database_seconds, search_seconds
 from discreet.ports import AuditLog, EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
-from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record
+from discreet.redaction.beside import beside_loop
+from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record, text_chars
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import DIMS, read_question
+from discreet.spans import span
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
 from discreet.state.text import storable
@@ -113,9 +115,12 @@ class PostgresMemories:
         user_key = self._key_of(user_id)
         with storage_errors():
             epoch = await begins_under(self._pool, user_key, epoch)
-        prepared = await self.prepare(records)
-        async with self.unit_of_work(user_key, epoch=epoch) as unit:
-            return (await unit.save(prepared, dedup=dedup)).stored
+        with span("memory.save", user_key=user_key, given=len(records)) as noted:
+            prepared = await self.prepare(records)
+            async with self.unit_of_work(user_key, epoch=epoch) as unit:
+                stored = (await unit.save(prepared, dedup=dedup)).stored
+            noted.note(stored=len({record.entry_id for record in stored}))
+            return stored
 
     async def prepare(self, records: Sequence[MemoryRecord]) -> Prepared:
         """Redact and embed `records`, for `UnitOfWork.save`.
@@ -123,7 +128,8 @@ class PostgresMemories:
         Raises:
             ProviderError: The embedding model failed.
         """
-        redacted = await asyncio.to_thread(lambda: [redacted_record(record, self._redactor) for record in records])
+        chars = sum(map(text_chars, records))
+        redacted = await beside_loop(chars, lambda: [redacted_record(record, self._redactor) for record in records])
         vectors = await self._embeddings.aembed_documents([record.text for record in redacted]) if redacted else []
         return Prepared(redacted, self._rules.space.checked(vectors))
 
@@ -172,10 +178,12 @@ class PostgresMemories:
         query = self._redactor.redact(storable(query[:MAX_QUERY_CHARS]))
         if not query.strip() or limit < 1:
             return []
-        vector = await self._embeddings.aembed_query(query)
-        search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
-        with storage_errors():
-            rows = await self._reader.fetch(search.statement, search.parameters)
+        with search_seconds.time(), span("memory.search", user_key=self._key_of(user_id), limit=limit) as noted:
+            vector = await self._embeddings.aembed_query(query)
+            search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
+            with search_database_seconds.time(), storage_errors():
+                rows = await self._reader.fetch(search.statement, search.parameters)
+            noted.note(found=len(rows))
         self._usage.add((row["user_key"], row["entry_id"]) for row in rows)
         if self._want is not None and any(row["cosine"] is None for row in rows):
             self._want(rows[0]["user_key"])

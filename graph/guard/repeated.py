@@ -1,0 +1,125 @@
+"""Answer a second delivery of a message with what the first one's run gave: a server has a run for each."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.types import StateSnapshot
+
+from discreet.checkpoint.answers import is_answer
+from discreet.errors import DiscreetError
+from discreet.graph.deliveries import DELIVERY, Deliveries, Delivery
+from discreet.graph.guard.requests import TASK, Call
+from discreet.graph.streams import Part, Shape, reply_parts
+from discreet.nodes.input_check import messages_of
+from discreet.nodes.run import run_of
+from discreet.ports import Claim, Done, Running
+from discreet.prompts.still_working import render_still_working
+from discreet.state.request_ref import REQUEST_DELIVERY
+
+if TYPE_CHECKING:
+    from discreet.graph.guard.graph import GuardedGraph
+
+
+async def claim_run(deliveries: Deliveries, call: Call) -> tuple[Delivery | None, Claim | None]:
+    """Return whose turn a run's message is; None where its request has no name for it."""
+    name = call.configurable.get(REQUEST_DELIVERY)
+    if not isinstance(name, str) or TASK in call.configurable:
+        return None, None
+    try:
+        user = run_of(call.configurable, call.options.get("context")).user_id
+    except DiscreetError:
+        return None, None  # the graph refuses it with the same error
+    return (None, None) if user is None else await deliveries.claim_named(user, name)
+
+
+class AnswerWatch:
+    """Sees how the turn of a run ends: its state goes by with the events, whether it was asked for or not."""
+
+    def __init__(self, call: Call, key: str) -> None:
+        """Have `call` yield its state too."""
+        modes = call.options["stream_mode"]
+        self._asked = isinstance(modes, str) or "values" in modes
+        self._key = key
+        if not self._asked:
+            call.options["stream_mode"] = [*modes, "values"]
+        self._v2 = call.options.get("version") == "v2"
+        self._alone = isinstance(modes, str)
+        self._subgraphs = bool(call.options.get("subgraphs"))
+        self.answer: str | None = None
+        """The redacted answer that the last state ends with; empty if it ends otherwise. None: no state was seen."""
+
+    def passes(self, event: Any) -> bool:
+        """Look at an event; return whether whoever called asked for it."""
+        place, mode, data = self._opened(event)
+        if mode != "values":
+            return True
+        if not place:
+            messages = _messages(data, self._key)
+            self.answer = str(messages[-1].text) if messages and is_answer(messages[-1]) else ""
+        return self._asked
+
+    def _opened(self, event: Any) -> tuple[Any, Any, Any]:
+        if self._v2:
+            return event["ns"], event["type"], event["data"]
+        if self._alone:
+            return None, None, None
+        return event if self._subgraphs else (None, *event)
+
+
+async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> AsyncGenerator[Any]:
+    """Yield what a run gives whose message another run has answered; nothing is run or stored.
+
+    It is the state of the thread and the answer, or a request for patience.
+    """
+    key, options = graph.messages_key, call.options
+    shape = Shape(options["stream_mode"], bool(options.get("subgraphs")), options.get("version") or "v1")
+    said = messages_of(call.input.get(key)) if isinstance(call.input, Mapping) else []
+    if isinstance(claim, Running):
+        text = render_still_working(str(said[-1].text) if said else "")
+        reply = AIMessage(text, response_metadata={DELIVERY: "still_working"})
+        parts = reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
+    elif claim.answer:
+        parts = _answered(said, claim.answer, await _state(graph, call), shape, key)
+    else:
+        parts = _paused(said, await _state(graph, call), shape, key)
+    for part in parts:
+        yield shape.shaped(part)
+
+
+def _answered(
+    said: Sequence[BaseMessage], answer: str, state: StateSnapshot | None, shape: Shape, key: str
+) -> list[Part]:
+    known = [] if state is None else _messages(state.values, key)
+    first = next((each for each in reversed(known) if is_answer(each) and str(each.text) == answer), None)
+    if state is None or first is None:  # a run without a thread, a recording in another one
+        reply: BaseMessage = AIMessage(answer, response_metadata={DELIVERY: "repeated"})
+        return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
+    reply = first.model_copy(update={"response_metadata": {**first.response_metadata, DELIVERY: "repeated"}})
+    values = {**state.values, key: [reply if each is first else each for each in known]}
+    return reply_parts(known, reply, shape, node=DELIVERY, messages_key=key, values=values)
+
+
+def _paused(said: Sequence[BaseMessage], state: StateSnapshot | None, shape: Shape, key: str) -> list[Part]:
+    """Return what a turn gives that waits for a person, or had nothing to say."""
+    values, interrupts = ({key: list(said)}, ()) if state is None else (state.values, state.interrupts)
+    parts = [Part((), "values", values, tuple(interrupts))]
+    if interrupts:
+        parts.insert(0, Part((), "updates", {"__interrupt__": tuple(interrupts)}))
+    return [part for part in parts if part.mode in shape.modes]
+
+
+async def _state(graph: GuardedGraph, call: Call) -> StateSnapshot | None:
+    if call.thread_id is None:
+        return None
+    try:
+        return await graph.aget_state(call.config)
+    except ValueError:  # LangGraph's way to say that the graph has no checkpointer
+        return None
+
+
+def _messages(values: Any, key: str) -> list[BaseMessage]:
+    found = values.get(key) if isinstance(values, Mapping) else None
+    return [each for each in found if isinstance(each, BaseMessage)] if isinstance(found, list) else []

@@ -1,0 +1,47 @@
+"""Send spans to an OpenTelemetry collector, where the settings say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Final
+
+from discreet.errors import MissingDependencyError
+from discreet.settings import Settings
+
+EXPORTER: Final = "opentelemetry.exporter.otlp.proto.http"
+
+
+@contextmanager
+def exported_spans(settings: Settings) -> Iterator[None]:
+    """Send the spans of the block by OTLP over HTTP if `DISCREET_OTEL` is on, the last of them at its end.
+
+    Where to, how often and under which service name is said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`,
+    `OTEL_SERVICE_NAME`, …). A provider that the process has already is left in place: its owner exports.
+
+    Raises:
+        MissingDependencyError: The extra `otel` is not installed.
+    """
+    if not settings.otel:
+        yield
+        return
+    if find_spec("opentelemetry") is None or find_spec(EXPORTER) is None:
+        raise MissingDependencyError("DISCREET_OTEL needs the extra otel: pip install 'discreet[otel]'")
+    from opentelemetry import trace  # noqa: PLC0415  # an extra
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # as above
+    from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource  # noqa: PLC0415  # as above
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  # as above
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # as above
+
+    if isinstance(trace.get_tracer_provider(), TracerProvider):
+        yield
+        return
+    resource = Resource({SERVICE_NAME: "discreet"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    try:
+        yield
+    finally:
+        provider.shutdown()

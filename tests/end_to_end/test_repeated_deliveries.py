@@ -1,0 +1,118 @@
+"""A message that reaches the server twice is one turn with one answer, however it is sent."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+from testkit.clients import local_sdk
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def client(dev_server):
+    """The client of somebody whom nobody else is."""
+    async with local_sdk(dev_server.url, dev_server.headers(f"twice-{uuid4().hex}")) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def thread(client):
+    """A thread of theirs."""
+    return (await client.threads.create())["thread_id"]
+
+
+def said(text):
+    """Return an input that says it."""
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+async def texts(client, thread):
+    """Return what the thread has, by type and text."""
+    state = await client.threads.get_state(thread)
+    return [(each["type"], each["content"]) for each in state["values"].get("messages", [])]
+
+
+async def test_two_waiting_requests_get_one_answer_of_one_turn(client, thread):
+    first, second = await asyncio.gather(
+        *(client.runs.wait(thread, "agent", input=said("I keep two parrots.")) for _ in range(2))
+    )
+    assert first["messages"][-1]["content"] == second["messages"][-1]["content"]
+    assert {each["messages"][-1]["response_metadata"].get("delivery") for each in (first, second)} == {None, "repeated"}
+    assert len(first["messages"]) == len(second["messages"]) == 2
+    assert [kind for kind, _ in await texts(client, thread)] == ["human", "ai"]
+
+
+async def test_the_real_values_are_in_both_answers(client, thread):
+    mail = f"{uuid4().hex[:8]}@example.com"
+    answers = [await client.runs.wait(thread, "agent", input=said(f"Write to {mail}.")) for _ in range(2)]
+    assert [mail in str(each["messages"]) for each in answers] == [True, True]
+    assert len(await texts(client, thread)) == 2
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "messages", "messages-tuple"])
+async def test_a_stream_of_each_mode_brings_the_answer_again(client, thread, mode):
+    async def stream():
+        events = client.runs.stream(thread, "agent", input=said("Which birds do I keep?"), stream_mode=mode)
+        return [each async for each in events]
+
+    first, second = await stream(), await stream()
+    [_, (_, answer)] = await texts(client, thread)
+    assert not [each for each in (*first, *second) if each.event == "error"]
+    assert answer in str([each.data for each in second])
+
+
+async def test_a_second_request_that_would_interrupt_the_first_does_not(client, thread):
+    first = await client.runs.create(thread, "agent", input=said("I live in Hue."))
+    second = await client.runs.create(thread, "agent", input=said("I live in Hue."), multitask_strategy="interrupt")
+    for run in (first, second):
+        await client.runs.join(thread, run["run_id"])
+        assert (await client.runs.get(thread, run["run_id"]))["status"] == "success"
+    assert [kind for kind, _ in await texts(client, thread)] == ["human", "ai"]
+
+
+async def test_runs_without_a_thread_get_one_answer_too(client):
+    answers = await asyncio.gather(
+        *(client.runs.wait(None, "agent", input=said(f"I have {n} cats.")) for n in (3, 3, 4))
+    )
+    one, two, other = (each["messages"][-1] for each in answers)
+    assert one["content"] == two["content"]
+    assert {one["response_metadata"].get("delivery"), two["response_metadata"].get("delivery")} == {None, "repeated"}
+    assert other["response_metadata"].get("delivery") is None
+
+
+async def test_another_text_another_thread_and_another_user_are_turns_of_their_own(client, thread, dev_server):
+    other = (await client.threads.create())["thread_id"]
+    await client.runs.wait(thread, "agent", input=said("Yes."))
+    await client.runs.wait(thread, "agent", input=said("Yes!"))
+    await client.runs.wait(other, "agent", input=said("Yes."))
+    assert (len(await texts(client, thread)), len(await texts(client, other))) == (4, 2)
+    async with local_sdk(dev_server.url, dev_server.headers(f"other-{uuid4().hex}")) as somebody:
+        own = (await somebody.threads.create())["thread_id"]
+        await somebody.runs.wait(own, "agent", input=said("Yes."))
+        assert len(await texts(somebody, own)) == 2
+
+
+async def test_the_same_text_after_the_window_is_a_turn_of_its_own(client, thread):
+    await client.runs.wait(thread, "agent", input=said("And then?"))
+    await asyncio.sleep(3.2)
+    await client.runs.wait(thread, "agent", input=said("And then?"))
+    assert len(await texts(client, thread)) == 4
+
+
+async def test_a_fork_with_the_same_text_is_a_turn_of_its_own(client, thread):
+    await client.runs.wait(thread, "agent", input=said("First."))
+    before = (await client.threads.get_state(thread))["checkpoint"]
+    one = await client.runs.wait(thread, "agent", input=said("Second."))
+    again = await client.runs.wait(thread, "agent", input=said("Second."), checkpoint=before)
+    assert "delivery" not in again["messages"][-1]["response_metadata"]
+    assert len(one["messages"]) == len(again["messages"]) == 4
+
+
+async def test_a_message_whose_first_request_was_refused_is_answered(client):
+    missing = str(uuid4())
+    with pytest.raises(Exception, match="404"):
+        await client.runs.wait(missing, "agent", input=said("Hello there."))
+    state = await client.runs.wait(missing, "agent", input=said("Hello there."), if_not_exists="create")
+    assert "delivery" not in state["messages"][-1]["response_metadata"]
