@@ -34,6 +34,12 @@ async def test_the_checkpointer_page(empty_database):
     assert policy["policy"].channels == {"locale": KEEP, "topic": REDACT}
 
 
+def test_the_logging_page(caplog):
+    (page,) = snippets("logging.md")
+    assert caplog.messages == ["mail to <EMAIL> of run_id=0d2c5b1e-7a44-4f0b-9b7a-3f2f6f0c9e11"]
+    assert page["redaction"]
+
+
 async def test_the_access_page():
     client, program = snippets("access.md")  # the client needs a server: tests/end_to_end/ownership
     caller, same = await program["main"]("s" * 32)

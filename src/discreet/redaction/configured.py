@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from discreet.errors import ConfigurationError
 from discreet.named_objects import named_object
 from discreet.redaction.apart import read_apart
 from discreet.redaction.engine import Redactor
 from discreet.redaction.placeholder_key import load_placeholder_key
-from discreet.redaction.recognisers import DEFAULT, InternalIdRecogniser, PhoneRecogniser, Recogniser
 from discreet.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from discreet.redaction.recognisers import Recogniser
 
 SHORT_NAMES = {
     "kingfisher": "discreet.redaction.recognisers.kingfisher:KingfisherRecogniser",
@@ -33,10 +36,15 @@ def default_redactor() -> Redactor:
 def redactor_from(settings: Settings) -> Redactor:
     """Return a redactor with the recognisers and the placeholder key of `settings`.
 
+    Recognisers that the settings say nothing of are loaded with the first text.
+
     Raises:
         ConfigurationError: A recogniser can't be imported or is none, a type is unknown, or the key can't be used.
         MissingDependencyError: A recogniser needs an optional package.
     """
+    key = load_placeholder_key(settings)
+    if not (settings.recognisers or settings.unmasked_types or settings.phone_regions or settings.internal_id_patterns):
+        return Redactor(placeholder_key=key)
     recognisers = (*_built_in(settings), *map(_imported, settings.recognisers))
     unknown = set(settings.unmasked_types) - {each.type for each in recognisers}
     if unknown:
@@ -44,10 +52,16 @@ def redactor_from(settings: Settings) -> Redactor:
             f"DISCREET_UNMASKED_TYPES names types that no recogniser has: {', '.join(sorted(unknown))}."
         )
     kept = [each for each in recognisers if each.type not in settings.unmasked_types]
-    return Redactor(recognisers=kept, placeholder_key=load_placeholder_key(settings))
+    return Redactor(recognisers=kept, placeholder_key=key)
 
 
 def _built_in(settings: Settings) -> Iterator[Recogniser]:
+    from discreet.redaction.recognisers import (  # noqa: PLC0415  # compiles hundreds of patterns
+        DEFAULT,
+        InternalIdRecogniser,
+        PhoneRecogniser,
+    )
+
     for recogniser in DEFAULT:
         if isinstance(recogniser, PhoneRecogniser) and settings.phone_regions:
             yield PhoneRecogniser(regions=settings.phone_regions)

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import threading
-import traceback
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, Self
+from collections.abc import Iterator
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from discreet.ports import TextRedactor
 from discreet.redaction.configured import default_redactor
-from discreet.redaction.placeholders import UNKNOWN, issue
-from discreet.redaction.walker import redact_object
+from discreet.redaction.logged.attributes import SAID
+from discreet.redaction.logged.later import Later
+from discreet.redaction.logged.lines import LineRedactor, TakesLong
+from discreet.redaction.logged.records import RecordRedactor
+from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, written
 
-STANDARD = frozenset({*vars(logging.makeLogRecord({})), "asctime"})
-"""Attributes that every record has. Those that hold text of callers are treated one by one; the rest says where and when."""
-
-_done: WeakKeyDictionary[logging.LogRecord, dict[str, Any]] = WeakKeyDictionary()
-"""By record: what its attributes are since they were redacted. One that has changed since is redacted again. It does not stand
-on the record, where structlog's ExtraAdder would write it into every line."""
-
-SOURCES = {"msg": ("msg", "args"), "exc_text": ("exc_text", "exc_info")}
-"""What an attribute is made from, where that is more than itself."""
+SEARCHED_AT_ONCE = 500
+"""Characters that a line may have which were not seen before, and still be redacted where an event loop runs: 0.5 ms or so."""
 
 
 class RedactingFilter(logging.Filter):
     """Redacts each record that passes: message with its arguments, exception, stack and extra attributes.
 
-    The traceback becomes text, notes and causes included. Arguments stay, redacted, where message and arguments give the
-    redacted text (formatters of servers read them); else they are dropped. Of extra attributes, what is no text, number
+    Time stamps, ids and durations stay (`discreet.redaction.logged.kept`), and so does where an exception was raised: file,
+    line, function and line of code. Arguments stay, redacted, where message and arguments give the redacted text
+    (formatters of servers read them); else they are dropped. Of extra attributes, what is no text, number
     or container of such becomes `<UNKNOWN>`. Never raises and drops no record: what can't be redacted becomes `<UNKNOWN>`,
-    and so does what is logged by `redactor` itself. A record that passes again costs nothing.
+    and so does what is logged by `redactor` itself. A record that passes again costs nothing. Nothing of it is counted.
 
     A filter of a logger sees that logger's own records only, so put it on handlers, or call `redact_logs` for all.
 
@@ -43,112 +39,51 @@ class RedactingFilter(logging.Filter):
 
     def __init__(self, redactor: TextRedactor | None = None) -> None:
         super().__init__()
-        self._redactor: TextRedactor = redactor or default_redactor()
-        self._running = threading.local()
+        self.lines = LineRedactor(redactor or default_redactor())
+        self.records = RecordRedactor(self.lines)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact `record` in place; let it pass."""
-        inside = getattr(self._running, "now", False)
-        self._running.now = True
-        try:
-            self._redact(record, given_up=inside)
-        finally:
-            self._running.now = inside
+        self.records.redact(record)
         return True
 
-    def _redact(self, record: logging.LogRecord, *, given_up: bool) -> None:
-        done = _done.get(record, {})
-        self._rename(record, given_up=given_up)
-        redactions = {
-            "msg": self._message,
-            "exc_text": self._exception,
-            "stack_info": self._stack,
-            **{name: self._extra(name) for name in vars(record) if name not in STANDARD},
-        }
-        for name, redacted in redactions.items():
-            values = {each: vars(record).get(each) for each in SOURCES.get(name, (name,))}
-            if name != "msg" and all(value is None for value in values.values()):
-                continue
-            if not all(each in done and value is done[each] for each, value in values.items()):
-                self._replace(record, name, _refused if given_up else redacted)
-        _done[record] = {name: vars(record).get(name) for name in (*redactions, "args", "exc_info")}
 
-    def _rename(self, record: logging.LogRecord, *, given_up: bool) -> None:
-        """Redact the names of extra attributes, which formatters write out too; what programs are written in names no value."""
-        for name in [each for each in vars(record) if not str(each).isidentifier()]:
-            try:
-                redacted = issue(UNKNOWN) if given_up else self._redactor.redact(str(name))
-            except Exception:  # noqa: BLE001 - a foreign redactor may raise anything, and logging must not
-                redacted = issue(UNKNOWN)
-            if redacted != name:
-                vars(record)[redacted] = vars(record).pop(name)
+class LogRedaction(logging.Filter):
+    """What `redact_logs` has put in place. `undo` takes it away again, and so does the end of a `with` block.
 
-    def _replace(self, record: logging.LogRecord, name: str, redacted: Callable[[logging.LogRecord], Any]) -> None:
-        try:
-            value = redacted(record)
-        except Exception:  # noqa: BLE001 - what is logged may raise anything when it is written out, and logging must not
-            value = issue(UNKNOWN)
-            if name == "msg":
-                record.args = None
-        setattr(record, name, value)
-        if name == "exc_text":
-            record.exc_info = None
-
-    def _message(self, record: logging.LogRecord) -> Any:
-        """Return what `msg` becomes. Arguments that still fit it then are replaced by redacted ones, others dropped."""
-        msg, args = record.msg, record.args
-        record.args = None
-        try:
-            text = str(msg) % args if args else str(msg)
-        except (TypeError, ValueError, KeyError):  # arguments that don't fit, which handlers would complain about
-            return self._redactor.redact(f"{msg} {args}")
-        whole = self._redactor.redact(text)
-        kept = redact_object(args, self._redactor) if args else None
-        if isinstance(msg, str) and not args:
-            return whole
-        template = str(msg) if isinstance(msg, str) else redact_object(msg, self._redactor)
-        if not _fits(template, kept, whole) or self._names_something(template):
-            return whole
-        record.args = kept
-        return template
-
-    def _names_something(self, template: Any) -> bool:
-        """Tell whether a name in the template, which the text does not show, is a value."""
-        return "%(" in str(template) and self._redactor.redact(str(template)) != str(template)
-
-    def _exception(self, record: logging.LogRecord) -> str | None:
-        if record.exc_info and record.exc_info[1] is not None:
-            return self._redactor.redact("".join(traceback.format_exception(record.exc_info[1])).rstrip("\n"))
-        return _each(record.exc_text, self._redactor.redact)
-
-    def _stack(self, record: logging.LogRecord) -> str | None:
-        return _each(record.stack_info, self._redactor.redact)
-
-    def _extra(self, name: str) -> Callable[[logging.LogRecord], Any]:
-        return lambda record: redact_object(getattr(record, name), self._redactor)
-
-
-class LogRedaction:
-    """What `redact_logs` has put in place. `undo` takes it away again, and so does the end of a `with` block."""
+    It is the filter of the loggers. A record that takes long to redact, logged where an event loop runs, goes on in
+    another thread, and those that come after it wait behind it, so that lines keep their order.
+    """
 
     def __init__(self, redactor: TextRedactor | None = None) -> None:
-        self._filter = RedactingFilter(redactor)
+        super().__init__()
+        self._of_handlers = RedactingFilter(redactor)
+        self._lines, self._records = self._of_handlers.lines, self._of_handlers.records
+        self._later = Later(self._prepare)
+        self._aside: WeakKeyDictionary[logging.LogRecord, dict[str, Any]] = WeakKeyDictionary()
+        """By record: what it says, where that is not redacted yet. The record says `<UNKNOWN>` meanwhile."""
         self._previous = logging.getLogRecordFactory()
-        self._filtered: list[logging.Filterer] = []
+        self._filtered: list[tuple[logging.Filterer, logging.Filter]] = []
         self._active = True
         for logger in _loggers():
-            for each in (logger, *logger.handlers):
-                self._cover(each)
+            self._cover(logger, self)
+            for handler in logger.handlers:
+                self._cover(handler, self._of_handlers)
         logging.setLogRecordFactory(self._make)
 
     def undo(self) -> None:
         """Take away the filters and the factory. A factory that was put over it since stays and passes records on as they are."""
+        self._later.flush()
         self._active = False
         if logging.getLogRecordFactory() == self._make:
             logging.setLogRecordFactory(self._previous)
-        for each in self._filtered:
-            each.removeFilter(self._filter)
+        for each, put in self._filtered:
+            each.removeFilter(put)
         self._filtered.clear()
+
+    def flush(self) -> None:
+        """Wait for the lines that are redacted in another thread, some seconds at most."""
+        self._later.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -156,19 +91,64 @@ class LogRedaction:
     def __exit__(self, *_error: object) -> None:
         self.undo()
 
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Redact a record that its logger is about to handle; False if it is to go on later."""
+        if self._later.is_handing_on or not self._active:
+            self._records.redact(record)
+            return True
+        is_redacted = record not in self._aside and self._at_once(record)
+        if is_redacted and not self._later.is_busy:
+            return True
+        logger = _logger_named(record.name)
+        if logger is None:  # nothing that another thread could hand it to
+            self._prepare(record)
+            return True
+        if not is_redacted and self._later.is_full:
+            self._aside.pop(record, None)
+            record.msg, record.args = written(OVERSIZE), None
+        self._later.add(logger, record)
+        return False
+
     def _make(self, name: str, *args: Any, **kwargs: Any) -> logging.LogRecord:
         record = self._previous(name, *args, **kwargs)
         if self._active:
-            self._filter.filter(record)
-            logger = logging.root.manager.loggerDict.get(name)
-            if isinstance(logger, logging.Logger):  # it may be new, and `extra` comes into the record after this
-                self._cover(logger)
+            logger = _logger_named(name)
+            if logger is not None:  # it may be new, and `extra` comes into the record after this
+                self._cover(logger, self)
+            if not self._at_once(record):
+                self._put_aside(record)
         return record
 
-    def _cover(self, each: logging.Filterer) -> None:
-        if self._filter not in each.filters:
-            each.addFilter(self._filter)
-            self._filtered.append(each)
+    def _at_once(self, record: logging.LogRecord) -> bool:
+        """Redact a record if that is done at once, or if nobody else could wait for it; tell whether it is redacted."""
+        if self._later.is_handing_on or asyncio._get_running_loop() is None:  # noqa: SLF001 - the public one raises, which costs as much as the rest
+            self._records.redact(record)
+            return True
+        if record.exc_info:
+            return False  # the lines of its traceback are read from files
+        try:
+            with self._lines.within(SEARCHED_AT_ONCE):
+                self._records.redact(record)
+        except TakesLong:
+            return False
+        return True
+
+    def _put_aside(self, record: logging.LogRecord) -> None:
+        said = self._records.snapshot(record)
+        if said is None:
+            self._records.redact(record)
+            return
+        self._aside[record] = said
+        vars(record).update(dict.fromkeys(SAID), msg=written(UNKNOWN))
+
+    def _prepare(self, record: logging.LogRecord) -> None:
+        vars(record).update(self._aside.pop(record, {}))
+        self._records.redact(record)
+
+    def _cover(self, each: logging.Filterer, put: logging.Filter) -> None:
+        if put not in each.filters:
+            each.filters.insert(0, put)
+            self._filtered.append((each, put))
 
 
 def redact_logs(redactor: TextRedactor | None = None) -> LogRedaction:
@@ -187,23 +167,13 @@ def redact_logs(redactor: TextRedactor | None = None) -> LogRedaction:
     return LogRedaction(redactor)
 
 
+def _logger_named(name: str) -> logging.Logger | None:
+    if name == logging.root.name:
+        return logging.root
+    found = logging.root.manager.loggerDict.get(name)
+    return found if isinstance(found, logging.Logger) else None
+
+
 def _loggers() -> Iterator[logging.Logger]:
     yield logging.root
     yield from (each for each in logging.root.manager.loggerDict.values() if isinstance(each, logging.Logger))
-
-
-def _fits(template: Any, args: Any, text: str) -> bool:
-    """Tell whether handlers that format the message get `text`."""
-    try:
-        return (str(template) % args if args else str(template)) == text
-    except (TypeError, ValueError, KeyError):  # a placeholder where a number was
-        return False
-
-
-def _refused(_record: logging.LogRecord) -> NoReturn:
-    """Stand in for redacting what the redactor logs while it redacts, which would not end."""
-    raise RecursionError
-
-
-def _each(text: str | None, redact: Callable[[str], str]) -> str | None:
-    return None if text is None else redact(text)

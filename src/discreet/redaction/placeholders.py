@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from discreet.state.secret_ids import SECRET_ID_CHARS
 
@@ -33,12 +35,26 @@ UNFINISHED = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}(?::[A-Z2-7]{{0,{TAG_CHARS}}})
 """What may be the beginning of a placeholder at the end of a piece of text."""
 
 
+_uncounted: ContextVar[bool] = ContextVar("discreet_uncounted", default=False)
+
+
 def issue(kind: str, tag: str | None = None) -> str:
     """Return the placeholder for one value of type `kind`, and count it. Nothing else counts redactions."""
     from discreet import metrics  # noqa: PLC0415 - the client library takes longer to import than all of this room
 
-    metrics.redactions.labels(type=kind).inc()
+    if not _uncounted.get():
+        metrics.redactions.labels(type=kind).inc()
     return written(kind, tag)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Issue placeholders without counting them: what a process logs is no text of a user's that passed through it."""
+    token = _uncounted.set(True)
+    try:
+        yield
+    finally:
+        _uncounted.reset(token)
 
 
 def written(kind: str, tag: str | None = None) -> str:

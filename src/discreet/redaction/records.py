@@ -25,6 +25,12 @@ def redacted_record(record: MemoryRecord, redactor: TextRedactor) -> MemoryRecor
     )
 
 
+def text_chars(record: MemoryRecord) -> int:
+    """Return how many characters `redacted_record` looks at."""
+    said = [record.text, record.reasoning or "", *record.tags]
+    return sum(map(len, said)) + len(str(record.feedback or ""))
+
+
 def redacted_feedback(feedback: Mapping[str, Any], redactor: TextRedactor) -> dict[str, Any]:
     """Return one entry of feedback redacted.
 
@@ -55,6 +61,11 @@ def redacted_turn(turn: TurnRecord, redactor: TextRedactor) -> TurnRecord:
             "media": [_redacted_media(media, redactor) for media in turn.media],
         }
     )
+
+
+def turn_chars(turn: TurnRecord) -> int:
+    """Return how many characters `redacted_turn` looks at."""
+    return sum(map(len, [turn.input_text, turn.output_text, turn.intent or "", *map(str, turn.media)]))
 
 
 def redacted_summary(summary: SessionSummary, redactor: TextRedactor) -> SessionSummary:
