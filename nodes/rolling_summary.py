@@ -14,7 +14,7 @@ from weakref import WeakSet
 from langchain_core.messages import BaseMessage
 
 from discreet.erased import Erased, on_erasure
-from discreet.metrics import conversation_rounds
+from discreet.metrics import conversation_rounds, unsummarised_rounds
 from discreet.nodes.background_tasks import DRAIN_SECONDS, BackgroundTasks, drain
 from discreet.nodes.rounds import KEEP, ThreadRound, belongs, rounds_of, window
 from discreet.nodes.summary_steps import (
@@ -199,6 +199,7 @@ class RollingSummariser:
         if shown is not None and shown.answer_id == rounds[-1].answer_id is not None and belongs(shown.summary, rounds):
             return shown.summary
         stored = await self._read((user_id, thread_id), len(rounds))
+        unsummarised_rounds.observe(len(rounds) if stored is None else due(stored, rounds))
         if stored is None or not belongs(stored, rounds):
             return RollingSummary()
         self._show((user_id, thread_id), _Shown(rounds[-1].answer_id, stored))

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent import futures
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, finalize, ref
 
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
@@ -33,6 +33,8 @@ class _Queue(Generic[Waiter]):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = ref(pool)  # queues are kept by their pool, which must not be kept by them
+        metrics.pool_limit.inc(pool.max_size)
+        finalize(self, metrics.pool_limit.dec, pool.max_size).atexit = False
         self._limit = load_settings().max_waiting
         self._inside = 0
         self._moved_at = time.monotonic()
@@ -48,6 +50,7 @@ class _Queue(Generic[Waiter]):
         with self._lock:
             if not self._waiting and self._has_room():
                 self._inside += 1
+                metrics.pool_in_use.inc()
                 return None
             if len(self._waiting) >= self._limit:
                 raise self._refusal()
@@ -59,11 +62,13 @@ class _Queue(Generic[Waiter]):
         """Give a place back, to who waits longest."""
         with self._lock:
             self._inside -= 1
+            metrics.pool_in_use.dec()
             self._moved_at = time.monotonic()
             while self._waiting and self._has_room():
                 waiter, _ = self._waiting.popitem(last=False)
                 if not waiter.cancelled():
                     self._inside += 1
+                    metrics.pool_in_use.inc()
                     waiter.set_result(None)
 
     def _give_up(self, waiter: Waiter) -> None:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from discreet.access.actor import WORKER, acting
 from discreet.errors import DiscreetError
+from discreet.metrics import maintenance_failures
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +57,10 @@ async def _repeat(name: str, work: Work, period: float, delay: float) -> None:
             with acting(WORKER):
                 await work()
         except DiscreetError as error:
+            maintenance_failures.labels(name, error.code).inc()
             logger.warning("memory.maintenance_failed work=%s cause=%s", name, error.code)
         except Exception as error:  # noqa: BLE001  # the edge of a task that nobody awaits: it must not end unseen
+            maintenance_failures.labels(name, type(error).__name__).inc()
             logger.warning("memory.maintenance_failed work=%s cause=%s", name, type(error).__name__)
         await asyncio.sleep(period * random.uniform(1.0, 1.2))  # noqa: S311  # guards nothing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from discreet.access.user_keys import UserKeys
-from discreet.ports import LiveSettings, ShortTermStore, TextRedactor
+from discreet.ports import LiveSettings, TextRedactor
 from discreet.settings import Settings
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.sealing import FieldSealer
@@ -24,7 +24,7 @@ def short_term_store(
     sealer: FieldSealer,
     keys: UserKeys,
     memory_settings: LiveSettings,
-) -> tuple[ShortTermStore, list[Close]]:
+) -> tuple[PostgresShortTermStore | RedisShortTermStore, list[Close]]:
     """Return the store at `settings.redis_url`, else the one in the database, and what is to be done at its end.
 
     Nothing is connected to: a Redis that is down costs turns their short-term memory, not the process its start.

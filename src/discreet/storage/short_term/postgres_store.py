@@ -27,6 +27,7 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.users import change_for_user, write_for_user
+from discreet.storage.short_term.size import Size, size_of_tables
 from discreet.storage.short_term.sql import (
     APPEND,
     CLAIM,
@@ -139,6 +140,10 @@ class PostgresShortTermStore:
             row = await self._change(FORGET_SESSION, self._session(user_id, thread_id))
         entries: int = row["entries"]
         return entries
+
+    async def size(self) -> Size:
+        """Return how much the tables take, of all users."""
+        return await size_of_tables(self._pool)
 
     @property
     def _life(self) -> dict[str, Any]:

@@ -1,5 +1,12 @@
 """What must happen at once in Redis, in Lua. Times are the server's, in milliseconds."""
 
+TOUCH = """
+redis.call('SET', KEYS[1], 'ACTIVE', 'PX', ARGV[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
+redis.call('PEXPIRE', KEYS[3], ARGV[2])
+"""
+"""KEYS: state, history, requests. ARGV: ms of the session, ms of the history."""
+
 APPEND = """
 redis.call('SET', KEYS[1], 'ACTIVE', 'PX', ARGV[3])
 local new = redis.call('SADD', KEYS[3], ARGV[1])

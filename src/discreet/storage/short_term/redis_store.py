@@ -19,20 +19,21 @@ from discreet.ports import (
     TextRedactor,
     Work,
 )
-from discreet.storage.database.redis_client import RedisClient
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.epochs import Epochs
+from discreet.storage.redis import RedisClient
 from discreet.storage.short_term.postgres_store import GRACE_SECONDS
 from discreet.storage.short_term.redis_keys import session_keys, user_pattern, user_prefixes, work_keys
 from discreet.storage.short_term.redis_rounds import dump_answer, dump_round, load_answer, load_round
-from discreet.storage.short_term.redis_scripts import APPEND, CLAIM, FINISH, FORGET, RELEASE
+from discreet.storage.short_term.redis_scripts import APPEND, CLAIM, FINISH, FORGET, RELEASE, TOUCH
+from discreet.storage.short_term.size import Size, size_of_redis
 from discreet.storage.short_term.texts import ShortTermTexts
 
 logger = logging.getLogger(__name__)
 
 
 class RedisShortTermStore:
-    """The `ShortTermStore` port over one Redis or Valkey server: one round trip a method, but `forget` of a user."""
+    """The `ShortTermStore` port over Redis or Valkey, one server or a cluster: one round trip a method, but `forget` of a user."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class RedisShortTermStore:
         epochs: Epochs | None = None,
         memory_settings: LiveSettings | None = None,
     ) -> None:
-        """Use the server at `url` from the first call on; `close` when done. `epochs` know of users who were erased.
+        """Use the servers at `url` from the first call on; `close` when done. `epochs` know of users who were erased.
 
         `memory_settings` say how long sessions live.
 
@@ -59,11 +60,8 @@ class RedisShortTermStore:
     async def touch(self, user_id: str, thread_id: str) -> None:
         """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
         keys, live = session_keys(user_id, thread_id), self._settings.live
-        await self._client.together(
-            ("SET", keys.state, "ACTIVE", "PX", _ms(live.session_seconds)),
-            ("PEXPIRE", keys.history, _ms(live.history_seconds)),
-            ("PEXPIRE", keys.requests, _ms(live.history_seconds)),
-        )
+        session = keys.state, keys.history, keys.requests
+        await self._client.run(TOUCH, session, _ms(live.session_seconds), _ms(live.history_seconds))
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
         """Return the state of a session; None if it is over."""
@@ -120,7 +118,7 @@ class RedisShortTermStore:
     async def forget(self, user_id: str, thread_id: str | None = None) -> int:
         """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired.
 
-        Answers to recordings belong to the user, not to a session. For a whole user all keys of the server are looked
+        Answers to recordings belong to the user, not to a session. For a whole user all keys of all servers are looked
         through, a thousand at a time, which makes nobody wait.
         """
         if thread_id is not None:
@@ -131,6 +129,10 @@ class RedisShortTermStore:
             if theirs := [key for key in found if key.startswith(prefixes)]:
                 entries += int(await self._client.run(FORGET, theirs))
         return entries
+
+    async def size(self) -> Size:
+        """Return how much memory of the servers is taken, whoever else uses them."""
+        return size_of_redis(await self._client.memory())
 
     async def _check(self, user_id: str, thread_id: str) -> None:
         """Take back what was just kept of a session if its user was erased since the turn began.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from discreet.driver_errors import storage_errors
 from discreet.errors import EncryptionError, ShortTermError, StorageError, UserErasedError
 from discreet.ports import Round, TextRedactor, Work, of_thread
+from discreet.redaction.beside import beside_loop
 from discreet.state.text import storable
 from discreet.storage.database.keys import digest
 from discreet.storage.database.sealed_columns import ROUND_INPUT, ROUND_OUTPUT, WORK_ANSWER
@@ -56,11 +56,12 @@ class ShortTermTexts:
                 output_text=storable(redact(said.output_text)),
             )
 
-        return await asyncio.to_thread(redacted)
+        return await beside_loop(len(said.input_text) + len(said.output_text), redacted)
 
     async def redacted_answer(self, work: Work, answer: str) -> str:
         """Return `answer` redacted and storable."""
-        return storable(await asyncio.to_thread(of_thread(self.redactor, work.ref).redact, answer))
+        redact = of_thread(self.redactor, work.ref).redact
+        return storable(await beside_loop(len(answer), lambda: redact(answer)))
 
     def split_round(self, user_id: str, thread_id: str, said: Round) -> tuple[Columns, Columns]:
         """Return what is stored of a redacted round: of what was said and of the answer."""

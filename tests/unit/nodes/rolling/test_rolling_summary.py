@@ -7,7 +7,7 @@ from langgraph.graph import END, START, StateGraph
 
 from discreet.background_loop import wait_for
 from discreet.errors import StorageUnavailableError
-from discreet.metrics import conversation_rounds, summaries, summary_failures
+from discreet.metrics import conversation_rounds, summaries, summary_failures, unsummarised_rounds
 from discreet.nodes.node import Node
 from discreet.nodes.rolling_summary import remember_summary
 from discreet.ports import RollingSummary
@@ -332,6 +332,26 @@ async def test_rounds_are_counted_where_turns_end(build):
     grown = [b.get() - old for b, old in zip(conversation_rounds._buckets, before, strict=True)]
     assert bounds == [1, 5, 10, 20, 50, 100, float("inf")]
     assert grown == [1, 0, 1, 0, 0, 0, 0]  # and the turn that nothing came of
+
+
+async def test_rounds_that_no_summary_has_are_counted_where_turns_read_it(build):
+    rig = build()
+
+    def seen():
+        return [bucket.get() for bucket in unsummarised_rounds._buckets]
+
+    async def counted(rounds):
+        before = seen()
+        await rig.summariser.current("ann", "t", build.talk(rounds))
+        return [now - old for now, old in zip(seen(), before, strict=True)]
+
+    assert unsummarised_rounds._upper_bounds == [5, 10, 20, 50, 100, 200, float("inf")]
+    assert await counted(103) == [0, 0, 0, 0, 0, 1, 0]
+    assert await counted(103) == [0] * 7  # the same turn reads it once
+    await rig.after(build.talk(7))
+    assert await counted(7) == [1, 0, 0, 0, 0, 0, 0]  # two rounds are left
+    rig.summaries.is_down = True
+    assert await counted(203) == [0, 0, 0, 0, 0, 0, 1]  # who can't read it has none of them
 
 
 async def test_a_hook_hears_of_each_commit_and_its_failure_costs_only_itself(build, caplog):
