@@ -2,7 +2,8 @@
 
 DiscreetError
 ├── ConfigurationError            settings that can't work together, or a name nobody knows
-│   └── MissingDependencyError    an optional package is needed and not installed
+│   ├── MissingDependencyError    an optional package is needed and not installed
+│   └── UntestedServerError       a server whose inside is wired runs in a release that nobody tried
 ├── InputError                    the caller's message is refused; nothing of it is kept
 │   ├── EmptyInputError
 │   ├── InputTooLargeError
@@ -22,6 +23,7 @@ DiscreetError
 │   ├── NotFoundError
 │   ├── KeyReusedError
 │   ├── StillWorkingError
+│   ├── ThreadBusyError
 │   ├── BodyTooLargeError
 │   └── MediaTypeError
 ├── RunFailedError                a graph failed; of its own error only the class is told
@@ -63,6 +65,8 @@ DiscreetError
 │   │   ├── UpgradeNeededError    its data is of an older major version
 │   │   └── ServerInUseError      other processes use it, and must not now
 │   └── ShortTermError            sessions, last rounds and claims can't be reached
+│       ├── RedisRefusedError     Redis knows nobody by that name and password, or they may not do that
+│       ├── RedisClusterError     a cluster is not whole, or DISCREET_REDIS_URL takes one for the other
 │       └── UnverifiedRedisError  the certificate of Redis can't be verified
 ├── InvalidFilterError            a search of the store has a filter that can't be understood
 ├── InvalidVectorError            a vector is none of the store's: its length, or a number of it
@@ -111,6 +115,12 @@ class MissingDependencyError(ConfigurationError):
     """An optional package is needed here and is not installed."""
 
     code = "missing_dependency"
+
+
+class UntestedServerError(ConfigurationError):
+    """This release of the server was not tried: whether it takes our checkpointer and store is not known."""
+
+    code = "untested_server"
 
 
 class InputError(DiscreetError):
@@ -275,6 +285,12 @@ class StillWorkingError(RequestError):
     """The first request with this Idempotency-Key is still under way. Ask again in a moment."""
 
     code = "idempotency_running"
+
+
+class ThreadBusyError(RequestError):
+    """The thread has a run that is not over, and this request was not to wait for it."""
+
+    code = "thread_busy"
 
 
 class BodyTooLargeError(RequestError):
@@ -603,6 +619,18 @@ class ShortTermError(StorageError):
     """The short-term store can't be reached, or refused. Turns go on without it."""
 
     code = "short_term"
+
+
+class RedisRefusedError(ShortTermError):
+    """Redis refused (NOAUTH, WRONGPASS or NOPERM): give DISCREET_REDIS_URL the user, the password and, on the server, the rights of docs/short_term.md; `discreet doctor` looks again."""
+
+    code = "short_term_refused"
+
+
+class RedisClusterError(ShortTermError):
+    """The cluster of Redis does not serve all slots (CLUSTERDOWN): it was not made whole, or a server is gone and none has taken over. `CLUSTER INFO` tells; turns go on without it."""
+
+    code = "short_term_cluster"
 
 
 class UnverifiedRedisError(ShortTermError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, Literal, LiteralString
-from urllib.parse import urlsplit
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
@@ -12,7 +11,7 @@ from discreet.access.loopback import is_loopback_name
 from discreet.checkpoint.migrating import pending_checkpoint_tables
 from discreet.cli.checks import Check, transport_check
 from discreet.driver_errors import storage_errors
-from discreet.errors import DiscreetError, ShortTermError, UnverifiedRedisError
+from discreet.errors import DiscreetError, ShortTermError
 from discreet.leases import is_pooled
 from discreet.settings import Settings
 from discreet.storage import resolve_dsn
@@ -21,8 +20,10 @@ from discreet.storage.database.connecting.connection import StorageConnection, c
 from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import Target, connection_string, target_of
 from discreet.storage.database.migrating.migrations import migration_state
-from discreet.storage.database.redis_client import RedisClient
 from discreet.storage.database.roles import foreign_to, is_application, is_as_applied
+from discreet.storage.redis import RedisClient
+from discreet.storage.redis.connecting import hosts, is_tls
+from discreet.storage.short_term.redis_keys import session_keys
 
 _PGVECTOR: LiteralString = (
     "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -73,17 +74,18 @@ async def redis_check(settings: Settings) -> Check:
     try:
         client = RedisClient(settings.redis_url.get_secret_value())
         try:
-            await client.command("PING")
+            await client.ping()
+            await client.command(
+                "GET", session_keys("discreet-doctor", "-").state
+            )  # whoever may not read sessions is told
         finally:
             await client.close()
-    except UnverifiedRedisError as error:
-        return Check("redis", "fail", str(error))
-    except ShortTermError:
-        return Check("redis", "fail", "It can't be reached: check DISCREET_REDIS_URL, or unset it to use PostgreSQL.")
     except DiscreetError as error:
-        return Check("redis", "fail", str(error))
-    where = urlsplit(settings.redis_url.get_secret_value())
-    if where.scheme == "redis" and not is_loopback_name(where.hostname):
+        if type(error) is not ShortTermError:
+            return Check("redis", "fail", str(error))
+        return Check("redis", "fail", "It can't be reached: check DISCREET_REDIS_URL, or unset it to use PostgreSQL.")
+    url = settings.redis_url.get_secret_value()
+    if not is_tls(url) and not all(map(is_loopback_name, hosts(url))):
         say = "It answers, without TLS: who is between here and there can read along. Name it by rediss:// (docs/keys.md)."
         return Check("redis", "warn", say)
     return Check("redis", "ok", "It answers.")

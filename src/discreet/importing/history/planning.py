@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from discreet.importing.history.listing import listed
 from discreet.importing.history.v1 import PAGE, V1History
 from discreet.importing.history.writing import RoundWriter
+from discreet.state.described import describe_fields
 from discreet.state.memory_settings import HistoryMigration
 
 STEPS: Final = (
@@ -27,7 +28,7 @@ STEPS: Final = (
 class Plan(BaseModel):
     """What there is, in numbers."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=describe_fields)
 
     phase: HistoryMigration
     """How far the migration is."""

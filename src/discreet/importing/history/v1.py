@@ -12,7 +12,7 @@ from discreet.errors import ConfigurationError, ImportSourceError, MissingDepend
 from discreet.importing.history.keys import NO_LIST, PATTERN, BadKey, history_key, problem_of, user_of
 from discreet.importing.history.rounds import parsed
 from discreet.importing.source import BadRow
-from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.redis import RedisClient
 
 ANSWER_SECONDS: Final = 10.0
 TOTAL_SECONDS: Final = 30.0

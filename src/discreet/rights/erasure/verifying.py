@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, LiteralString
-from urllib.parse import quote
 
 from psycopg.sql import SQL, Identifier
 
@@ -19,8 +18,9 @@ from discreet.driver_errors import storage_errors
 from discreet.errors import ReceiptError
 from discreet.rights.erasure.receipts import Receipt
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.database.redis_client import RedisClient
 from discreet.storage.database.users.users import Cursor
+from discreet.storage.redis import RedisClient
+from discreet.storage.short_term.redis_keys import user_tag
 
 PSEUDONYMS: Final[Mapping[str, str]] = {
     "users": "the epoch that refuses late writes",
@@ -121,7 +121,7 @@ async def verify(
         async with works.connection() as conn, conn.cursor(binary=True) as cursor:
             await looks.in_tables(report, cursor)
     if redis_url is not None:
-        await _look_in_redis(report, redis_url, names + ([f":{quote(user_id, safe='')}"] if user_id else []), canaries)
+        await _look_in_redis(report, redis_url, names + ([user_tag(user_id)] if user_id else []), canaries)
     for path in files:
         for file in _files(path):
             report.looked["files"] += 1

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.state.described import describe_fields
+
 FORMAT: Final = "discreet.export"
 VERSION: Final = 1
 
@@ -23,7 +25,7 @@ NOT_INCLUDED: Final = ("turns_under_way", "paused_turns", "cached_answers", "sea
 class ExportRecord(BaseModel):
     """One row of an export. Texts are redacted, as they are stored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, json_schema_extra=describe_fields)
 
 
 class MemoryRow(ExportRecord):

@@ -1,4 +1,4 @@
-"""Reach the database: the pool, migrations, keys, sealing, leases, batching; and the client of Redis."""
+"""Reach the database: the pool, migrations, keys, sealing, leases, batching."""
 
 from discreet.storage.database.connecting.connection import connect
 from discreet.storage.database.connecting.pool import Pool, make_pool

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from discreet.errors import ShortTermError, StorageUnavailableError
 from discreet.ports import KeyProvider
-from discreet.storage.database.redis_client import RedisClient
+from discreet.storage.redis import RedisClient
 from discreet.storage.vault.shared import Rows, SharedTurnVault
 from discreet.storage.vault.values import MAX_TURN_BYTES, TTL_SECONDS
 
@@ -40,7 +40,7 @@ _NAME_BYTES = 16
 
 
 class RedisTurnVault(SharedTurnVault):
-    """Keeps the values of running turns sealed in one Redis or Valkey server: one round trip a method.
+    """Keeps the values of running turns sealed in Redis or Valkey, one server or a cluster: one round trip a method.
 
     A turn is gone `ttl` seconds after it was last added to, or as many as it was then given, and holds at most `max_bytes`, sealed. What the server sees
     and stores are digests and ciphertext.
@@ -86,7 +86,8 @@ def _key(turn_key: UUID) -> str:
 def _vault_errors() -> Iterator[None]:
     try:
         yield
-    except ShortTermError:
+    except ShortTermError as error:
+        what_to_do = "Check DISCREET_REDIS_URL." if type(error) is ShortTermError else str(error)
         raise StorageUnavailableError(
-            "The turn vault can't be reached, or refused: check DISCREET_REDIS_URL. Turns go on with placeholders."
+            f"The turn vault can't be reached, or refused. Turns go on with placeholders. {what_to_do}"
         ) from None

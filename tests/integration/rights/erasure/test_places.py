@@ -91,10 +91,10 @@ async def test_redis_is_looked_through(database, redis_url):
         await house.say("My zebrafinch", thread="gone")
         await house.say("My nightingale", user="bob", thread="stays")
         with redis.Redis.from_url(redis_url) as client:
-            assert any(b":ann:" in key for key in list(client.scan_iter()))
+            assert any(b"{ann}:" in key for key in list(client.scan_iter()))
             receipt = await house.erasures.erase("ann", Scope.everything())
-            assert not any(b":ann:" in key for key in list(client.scan_iter()))
-            assert any(b":bob:" in key for key in list(client.scan_iter()))
+            assert not any(b"{ann}:" in key for key in list(client.scan_iter()))
+            assert any(b"{bob}:" in key for key in list(client.scan_iter()))
         assert receipt.counts["redis"]["entries"] >= 2
 
 

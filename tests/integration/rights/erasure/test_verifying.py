@@ -102,7 +102,7 @@ async def test_files_and_redis_are_looked_through(database, redis_url, tmp_path)
     async with a_house(database, settings=Settings(**PLAIN, redis_url=redis_url)) as house:
         receipt = await house.erasures.erase("ann", Scope.everything())
         with redis.Redis.from_url(redis_url) as client:
-            client.set("session:ann:t:state", "ACTIVE")
+            client.set("session:{ann}:t:state", "ACTIVE")
             client.rpush("list", "a zebrafinch")
             client.hset("hash", "field", "a zebrafinch")
         left = await look(

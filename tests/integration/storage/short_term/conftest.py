@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-import redis
+from testkit.redis_clusters import RedisPlace, redis_place
 
 from discreet.ports import ShortTermStore
 from discreet.redaction import Redactor
@@ -22,6 +22,20 @@ from discreet.testing import InMemoryKeys, InMemoryShortTermStore, StubEmbedding
 def _moved(*columns: str) -> str:
     """Take `by` from times, by functions that a cluster lets an UPDATE use: they depend on nothing but what they are given."""
     return ", ".join(f"{each} = ({each} AT TIME ZONE 'UTC' - %(by)s) AT TIME ZONE 'UTC'" for each in columns)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a store is to be opened."""
+
+    name: str
+    dsn: str
+    redis: RedisPlace | None = None
+
+    @property
+    def url(self) -> str:
+        """Of Redis; empty where there is none."""
+        return self.redis.url if self.redis else ""
 
 
 MOVE_SESSIONS = f"UPDATE discreet.short_term_session SET {_moved('active_until', 'expires_at', 'purge_at')}"
@@ -43,7 +57,7 @@ class Kept:
 
 
 @asynccontextmanager
-async def in_memory(_dsn: str, _url: str, _keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+async def in_memory(_place: Place, _keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
     now = [1_000_000.0]
     store = InMemoryShortTermStore(clock=lambda: now[0])
 
@@ -54,7 +68,9 @@ async def in_memory(_dsn: str, _url: str, _keys: InMemoryKeys | None) -> AsyncIt
 
 
 @asynccontextmanager
-async def in_postgres(dsn: str, _url: str, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+async def in_postgres(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+    dsn = place.dsn
+
     def advance(seconds):
         with psycopg.connect(dsn) as connection:
             for move in (MOVE_SESSIONS, MOVE_WORKS):
@@ -72,8 +88,8 @@ async def in_postgres(dsn: str, _url: str, keys: InMemoryKeys | None) -> AsyncIt
 
 
 @asynccontextmanager
-async def in_redis(dsn: str, url: str, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
-    client = redis.Redis.from_url(url, decode_responses=True)
+async def in_redis(place: Place, keys: InMemoryKeys | None) -> AsyncIterator[Kept]:
+    client = place.redis.tester(decode_responses=True)
 
     def advance(seconds):
         for key in client.scan_iter():
@@ -88,36 +104,29 @@ async def in_redis(dsn: str, url: str, keys: InMemoryKeys | None) -> AsyncIterat
         found = {key: reads[client.type(key)](key) for key in client.scan_iter()}
         return json.dumps(found, default=sorted, ensure_ascii=False).encode()
 
-    settings = Settings(redis_url=url)
-    opened = open_storage(dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys)
+    settings = Settings(redis_url=place.url)
+    opened = open_storage(
+        place.dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Redactor(), keys=keys
+    )
     async with opened as storage:
         yield Kept(storage.short_term, advance, stored)
     client.close()
 
 
-STORES = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis}
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a store is to be opened."""
-
-    name: str
-    dsn: str
-    url: str
+STORES = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis, "redis_cluster": in_redis}
 
 
 @pytest.fixture(params=STORES)
 def place(request: pytest.FixtureRequest) -> Place:
     """Return a place for each of the stores in turn, empty. A test for some of them names them by indirect parameters."""
     dsn = "" if request.param == "memory" else request.getfixturevalue("database")
-    return Place(request.param, dsn, request.getfixturevalue("redis_url") if request.param == "redis" else "")
+    return Place(request.param, dsn, redis_place(request))
 
 
 @pytest.fixture
 async def kept(place: Place) -> AsyncIterator[Kept]:
     """Return a store without a key."""
-    async with STORES[place.name](place.dsn, place.url, None) as kept:
+    async with STORES[place.name](place, None) as kept:
         yield kept
 
 
@@ -131,6 +140,6 @@ def store(kept: Kept) -> ShortTermStore:
 async def sealed(place: Place) -> AsyncIterator[Kept]:
     """Return a store with a key."""
     keys = InMemoryKeys()
-    async with STORES[place.name](place.dsn, place.url, keys) as kept:
+    async with STORES[place.name](place, keys) as kept:
         kept.keys = keys
         yield kept

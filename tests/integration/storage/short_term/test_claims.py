@@ -11,7 +11,7 @@ from testkit.scripts import ScriptProcess
 from discreet.ports import Done, Running, Started, Work
 
 AUDIO = Work(kind="audio", user_id="ann", ref="a" * 32)
-SERVERS = ["postgres", "redis"]
+SERVERS = ["postgres", "redis", "redis_cluster"]
 LEASE, KEEP = 180.0, 86_400.0
 SLACK = 20.0
 """Seconds that a busy machine may take between two calls, since servers have clocks that go on."""

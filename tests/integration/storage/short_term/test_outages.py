@@ -16,9 +16,8 @@ from discreet.errors import ConfigurationError, MissingDependencyError, ShortTer
 from discreet.ports import Round, Work
 from discreet.settings import Settings
 from discreet.storage import open_storage
-from discreet.storage.database import redis_client
-from discreet.storage.database.redis_client import RedisClient
 from discreet.storage.database.sealing import FieldSealer
+from discreet.storage.redis import RedisClient, connecting
 from discreet.storage.short_term.redis_keys import session_keys, work_keys
 from discreet.storage.short_term.redis_store import RedisShortTermStore
 from discreet.testing import StubEmbeddings
@@ -132,7 +131,7 @@ async def test_scripts_that_the_server_has_forgotten_are_sent_again(redis_url):
 
 
 async def test_more_callers_than_connections_wait_for_one(redis_url, monkeypatch):
-    monkeypatch.setattr(redis_client, "CONNECT_SECONDS", 60.0)  # that they wait is shown, and not how long
+    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 60.0)  # that they wait is shown, and not how long
     client = RedisClient(redis_url, answer=60.0, total=60.0)
     counts = await asyncio.gather(*(client.command("INCR", "calls") for _ in range(200)))
     await client.close()
@@ -182,7 +181,7 @@ async def test_histories_have_the_names_of_version_1(redis_url):
     async with redis_store(redis_url) as store:
         await store.append_round("ann", "1", SAID)
         with redis.Redis.from_url(redis_url) as other:
-            [item] = other.lrange("session:ann:1:history", 0, -1)
+            [item] = other.lrange("session:{ann}:1:history", 0, -1)
     assert json.loads(item) == {
         "input": "hi",
         "output": "hello",
@@ -192,7 +191,7 @@ async def test_histories_have_the_names_of_version_1(redis_url):
     }
 
 
-@pytest.mark.parametrize("place", ["postgres", "redis"], indirect=True)
+@pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
 async def test_nothing_is_stored_when_the_redactor_fails(place):
     settings = Settings(redis_url=place.url or None)
     opened = open_storage(place.dsn, settings=settings, embeddings=StubEmbeddings(dims=16), redactor=Broken())
@@ -212,9 +211,15 @@ def test_redis_py_is_imported_by_those_only_who_use_it():
 
 
 def test_without_redis_py_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "redis.asyncio", None)
+    monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(MissingDependencyError, match=r"discreet\[redis\]"):
         RedisShortTermStore("redis://127.0.0.1", redactor=Unchanged(), sealer=FieldSealer(None))
+
+
+def test_a_cluster_needs_a_redis_py_whose_calls_go_on_after_a_failover(monkeypatch):
+    monkeypatch.setattr(redis, "__version__", "8.0.1")
+    with pytest.raises(MissingDependencyError, match=r"redis>=8\.1"):
+        RedisShortTermStore("redis+cluster://127.0.0.1:1", redactor=Unchanged(), sealer=FieldSealer(None))
 
 
 @pytest.mark.parametrize(
@@ -224,6 +229,12 @@ def test_without_redis_py_it_says_what_to_install(monkeypatch):
         f"redis://ann:{PASSWORD}@127.0.0.1:port/0",
         f"rediss://ann:{PASSWORD}@127.0.0.1/0?ssl_cert_reqs=none",
         f"rediss://ann:{PASSWORD}@127.0.0.1/0?ssl_check_hostname=false",
+        f"rediss+cluster://ann:{PASSWORD}@127.0.0.1,127.0.0.2?ssl_cert_reqs=none",
+        f"rediss+cluster://ann:{PASSWORD}@127.0.0.1?ssl_check_hostname=false",
+        f"redis+cluster://ann:{PASSWORD}@127.0.0.1:6379/1",
+        f"redis+cluster://ann:{PASSWORD}@127.0.0.1:6379,127.0.0.1:port",
+        f"redis+cluster://ann:{PASSWORD}@127.0.0.1:6379?words=1",
+        f"redis+cluster://ann:{PASSWORD}@",
     ],
 )
 def test_a_url_that_cannot_be_used_is_refused_without_its_password(url):

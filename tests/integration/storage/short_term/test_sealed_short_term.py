@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import ShortTermError
 from discreet.ports import Done, Round, Work
 
-pytestmark = pytest.mark.parametrize("place", ["postgres", "redis"], indirect=True)
+pytestmark = pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
 
 AUDIO = Work(kind="audio", user_id="ann", ref="a" * 32)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
-import redis
+from testkit.redis_clusters import RedisPlace, redis_place
 
 from discreet.ports import TurnVault
 from discreet.redaction import InMemoryTurnVault
@@ -21,7 +21,7 @@ MOVE = """
 UPDATE discreet.vault_turn SET expires_at = (expires_at AT TIME ZONE 'UTC' - make_interval(secs => %s)) AT TIME ZONE 'UTC'
 """
 """By functions that a cluster lets an UPDATE use: they depend on nothing but what they are given."""
-SHARED = ["postgres", "redis"]
+SHARED = ["postgres", "redis", "redis_cluster"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Place:
 
     name: str
     dsn: str
-    url: str
+    redis: RedisPlace | None
     keys: InMemoryKeys
 
 
@@ -77,7 +77,7 @@ async def in_postgres(place: Place, **bounds: int) -> AsyncIterator[Kept]:
 
 @asynccontextmanager
 async def in_redis(place: Place, **bounds: int) -> AsyncIterator[Kept]:
-    client = redis.Redis.from_url(place.url)
+    client = place.redis.tester()
 
     def advance(seconds):
         for key in client.scan_iter():
@@ -87,22 +87,21 @@ async def in_redis(place: Place, **bounds: int) -> AsyncIterator[Kept]:
     def stored():
         return b"".join(key + client.dump(key) for key in client.scan_iter())
 
-    vaults = [RedisTurnVault(place.url, keys=place.keys, **bounds) for _ in range(2)]
+    vaults = [RedisTurnVault(place.redis.url, keys=place.keys, **bounds) for _ in range(2)]
     yield Kept(*vaults, advance, stored)
     for vault in vaults:
         await vault.close()
     client.close()
 
 
-VAULTS = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis}
+VAULTS = {"memory": in_memory, "postgres": in_postgres, "redis": in_redis, "redis_cluster": in_redis}
 
 
 @pytest.fixture(params=VAULTS)
 def place(request: pytest.FixtureRequest) -> Place:
     """Return a place for each of the vaults in turn, empty. A test for some of them names them by indirect parameters."""
     dsn = request.getfixturevalue("database") if request.param == "postgres" else ""
-    url = request.getfixturevalue("redis_url") if request.param == "redis" else ""
-    return Place(request.param, dsn, url, InMemoryKeys())
+    return Place(request.param, dsn, redis_place(request), InMemoryKeys())
 
 
 @pytest.fixture

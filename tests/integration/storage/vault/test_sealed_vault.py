@@ -7,7 +7,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import redis
 
 from discreet.cli.planted import search_folder
 from discreet.errors import ConfigurationError, StorageError, StorageUnavailableError
@@ -20,7 +19,7 @@ from discreet.storage.vault.postgres_vault import PostgresTurnVault
 from discreet.storage.vault.redis_vault import RedisTurnVault
 from discreet.testing import InMemoryKeys
 
-shared = pytest.mark.parametrize("place", ["postgres", "redis"], indirect=True)
+shared = pytest.mark.parametrize("place", ["postgres", "redis", "redis_cluster"], indirect=True)
 MARK = "<EMAIL:7K2QX3MD>"
 
 
@@ -111,11 +110,11 @@ async def test_what_is_added_at_once_is_one_transaction(place, kept):
         assert len(connection.execute(query).fetchall()) == 1
 
 
-@pytest.mark.parametrize("place", ["redis"], indirect=True)
+@pytest.mark.parametrize("place", ["redis", "redis_cluster"], indirect=True)
 async def test_redis_forgets_a_turn_by_itself(place, kept):
     await kept.vault.ahold("1", {MARK: "ann"})
-    with redis.Redis.from_url(place.url) as client:
-        [key] = client.keys()
+    with place.redis.tester() as client:
+        [key] = client.scan_iter()
         assert key.startswith(b"vault:")
         assert 3_590_000 < client.pttl(key) <= 3_600_000
 
