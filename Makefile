@@ -25,7 +25,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles lint format check bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra lint format check bench lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -81,6 +81,20 @@ test-roles: $(READY)  ## Run the tests of storage, graph and worker as the roles
 	$(IN_SCRATCH) $(PYTEST) -p testkit.as_app tests/integration/checkpoint tests/integration/storage tests/integration/exporting tests/integration/rights tests/integration/graph \
 		tests/integration/worker --ignore tests/integration/worker/test_killed_workers.py --ignore tests/integration/worker/test_interrupted_steps.py $(ARGS)
 
+# Aegra needs Python >= 3.12, and so an environment of its own; AEGRA_PYTHON=/path/to/python3.12 names one.
+AEGRA_VENV := .venv-aegra
+AEGRA_PYTHON ?= $(shell for p in python3.13 python3.12 $$HOME/.pyenv/versions/3.1[23].*/bin/python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && command -v $$p && break; done)
+$(AEGRA_VENV)/.ready: $(READY) tests/aegra/requirements.txt pyproject.toml setup.py
+	@test -n "$(AEGRA_PYTHON)" || { echo "Aegra needs Python >= 3.12, and none was found. Name one: make test-aegra AEGRA_PYTHON=/path/to/python"; exit 1; }
+	@echo "== Building $(AEGRA_VENV) with $$($(AEGRA_PYTHON) --version)"
+	@test -x $(AEGRA_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(AEGRA_PYTHON) $(AEGRA_VENV)
+	@$(BIN)/uv pip install --quiet --python $(AEGRA_VENV)/bin/python -r tests/aegra/requirements.txt -e .
+	@touch $@
+
+test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aegra, in an environment of its own
+	$(IN_SCRATCH) $(AEGRA_VENV)/bin/python -m pytest -m "slow or not slow" tests/aegra $(ARGS)
+
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py
 	$(BIN)/ruff format --check .
@@ -99,4 +113,4 @@ lock: $(READY)  ## Resolve requirements.lock anew
 		--group dev --extra langchain pyproject.toml -o requirements.lock
 
 clean:  ## Remove what the targets made (the database in .discreet stays)
-	rm -rf $(VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(AEGRA_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

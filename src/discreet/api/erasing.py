@@ -16,5 +16,5 @@ def erasures_of(services: Services) -> Erasures:
     """
     if services.storage is None:
         raise StorageUnavailableError
-    elsewhere: list[Elsewhere] = [ServerRows()] if ServerRows.are_there() else []
+    elsewhere: list[Elsewhere] = [ServerRows()] if ServerRows.are_there() else list(services.elsewhere)
     return Erasures(services.storage(), settings=services.settings, elsewhere=elsewhere)

@@ -31,8 +31,10 @@ from discreet.errors import (
     SettingRefusedError,
     StillWorkingError,
     StorageError,
+    ThreadBusyError,
     UnauthorisedError,
 )
+from discreet.state.described import describe_fields
 from discreet.state.problems import problem_of
 
 RETRY_SECONDS = 5
@@ -45,6 +47,7 @@ _STATUS: Final[Sequence[tuple[type[DiscreetError], int]]] = (
     (NotFoundError, 404),
     (KeyReusedError, 409),
     (StillWorkingError, 409),
+    (ThreadBusyError, 409),
     (EntryExistsError, 409),
     (FeedbackLimitError, 409),
     (BodyTooLargeError, 413),
@@ -68,7 +71,7 @@ ANSWERED: Final[tuple[type[Exception], ...]] = (RequestValidationError, *(kind f
 class FieldProblem(BaseModel):
     """What is wrong with one field."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     field: str
     """Its name; `tags.3` is the fourth of `tags`."""
@@ -79,7 +82,7 @@ class FieldProblem(BaseModel):
 class Problem(BaseModel):
     """What went wrong."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     code: str
     """Stable: what a program may look at."""

@@ -26,13 +26,16 @@ from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.receiving import Taken, capped, instead, read_body, with_length
 from discreet.api.services import Authenticates
-from discreet.errors import AccessError
+from discreet.errors import AccessError, RequestError
 from discreet.graph.deliveries import REQUEST_WINDOW, Deliveries
 from discreet.ports import TextRedactor, TurnVault
 from discreet.redaction.beside import beside_loop
 
 LOOPBACK_ROOT = "/noauth"
 """`root_path` of requests that the server's own code makes by `get_client()`; none from outside can set it."""
+
+REFUSED_PATH = "/-"
+"""What is logged in the place of a path that may not be."""
 
 LARGE_BYTES = 1_000_000
 INLINE_BYTES = 100_000
@@ -113,7 +116,11 @@ class Ingress:
         kind = kind_of(scope["method"], path) if scope["type"] == "http" else Kind.PLAIN
         items = NAMES_OF_ITEMS if kind is Kind.STORE else ()
         check = partial(checked_line, path, query, self._redactor, items)
-        scope["query_string"] = await beside_loop(len(path) + len(query), check)
+        try:
+            scope["query_string"] = await beside_loop(len(path) + len(query), check)
+        except RequestError:  # as above: a redactor of log lines sees the path as it was sent, escaped
+            scope["path"], scope["raw_path"] = REFUSED_PATH, REFUSED_PATH.encode()
+            raise
         if is_own(path):
             await self._app({**scope, RAW_QUERY: query}, receive, send)
             return

@@ -1,0 +1,51 @@
+"""Graphs as Aegra runs them: under guard, one run of a thread at a time, over our checkpointer or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Final
+
+from discreet.api.aegra.database import persistence
+from discreet.checkpoint import RedactingSaver
+from discreet.errors import ConfigurationError
+from discreet.graph.guard import GuardedGraph
+
+NESTED: Final = "__pregel_task_id"
+"""Key of `configurable` that is there when a graph runs as a node of another."""
+
+NOT_OURS: Final = (
+    "The server would run this graph over another checkpointer, which would store what people say. Name "
+    "discreet.api.aegra.server:app as http.app in aegra.json."
+)
+
+
+def served(graph: GuardedGraph) -> ServedGraph:
+    """Return `graph` for `graphs` of aegra.json."""
+    attributes = {name: item for name, item in vars(graph).items() if name != "__orig_class__"}
+    return ServedGraph(**attributes)
+
+
+class ServedGraph(GuardedGraph):
+    """A guarded graph whose runs wait for each other, by thread. `copy` and what is made by it do so too."""
+
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
+        """Do what a guarded graph does, when it is this run's turn in its thread.
+
+        Raises:
+            ConfigurationError: The checkpointer is none of ours.
+        """
+        configurable = (config or {}).get("configurable") or {}
+        source = super().astream(input, config, **options)
+        del input, config, options  # a traceback shows the variables of this frame
+        if NESTED in configurable:  # a node of another graph, which has the turn
+            async with aclosing(source) as events:
+                async for event in events:
+                    yield event
+            return
+        if not isinstance(self.checkpointer, RedactingSaver):
+            await source.aclose()
+            raise ConfigurationError(NOT_OURS)
+        async with persistence().turns().turn(str(configurable["thread_id"])), aclosing(source) as events:
+            async for event in events:
+                yield event

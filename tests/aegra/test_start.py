@@ -1,0 +1,93 @@
+"""When it starts and when it does not, and that nothing raw is stored if Aegra keeps its own checkpointer after all."""
+
+import json
+import shutil
+from pathlib import Path
+
+import httpx
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from testkit.aegra import aegra
+
+from discreet.api.aegra import database
+from discreet.api.aegra.database import Persistence, check_release, persistence
+from discreet.api.aegra.serving import served
+from discreet.errors import ConfigurationError, UntestedServerError
+from discreet.graph.guard import guarded
+
+HERE = Path(__file__).parent
+
+UNDONE = """
+from aegra_api.core.database import DatabaseManager, db_manager
+
+from discreet.api.aegra.server import app
+
+__all__ = ["app"]
+
+# As a release of Aegra would that takes its checkpointer from elsewhere.
+own = DatabaseManager.get_checkpointer
+db_manager.get_checkpointer = own.__get__(db_manager)
+"""
+
+
+@pytest.mark.parametrize("release", ["0.10.9", "0.11.1", "0.12.0"])
+def test_a_release_that_nobody_tried_is_refused(release):
+    with pytest.raises(UntestedServerError, match=release):
+        check_release(release)
+
+
+def test_workers_elsewhere_need_a_vault_that_they_see(monkeypatch):
+    monkeypatch.setattr(database.settings.redis, "REDIS_BROKER_ENABLED", True)
+    with pytest.raises(ConfigurationError, match="DISCREET_TURN_VAULT"):
+        persistence.__wrapped__()
+
+
+def test_before_the_start_there_is_no_checkpointer():
+    class Manager:
+        async def initialize(self):
+            """Open its own."""
+
+        async def close(self):
+            """Close them."""
+
+    manager = Manager()
+    Persistence(manager)
+    with pytest.raises(ConfigurationError):
+        manager.get_checkpointer()
+    with pytest.raises(ConfigurationError):
+        manager.get_store()
+
+
+async def test_a_served_graph_does_not_run_over_another_checkpointer():
+    builder = StateGraph(MessagesState)
+    builder.add_node("never", lambda _: pytest.fail("it ran"))
+    builder.add_edge(START, "never")
+    builder.add_edge("never", END)
+    graph = served(guarded(builder.compile()))
+    for saver in (InMemorySaver(), None):
+        copy = graph.copy(update={"checkpointer": saver})
+        with pytest.raises(ConfigurationError, match="checkpointer"):
+            await copy.ainvoke({"messages": []}, {"configurable": {"thread_id": "1"}})
+
+
+def test_if_aegra_keeps_its_checkpointer_runs_fail_and_nothing_raw_is_stored(
+    tmp_path, make_database, redis_server, token
+):
+    planted = f"{token}@example.com"
+    shutil.copy(HERE.parents[1] / "deploy" / "aegra" / "graphs.py", tmp_path)
+    (tmp_path / "undone.py").write_text(UNDONE)
+    config = {
+        "graphs": {"agent": "./graphs.py:agent"},
+        "auth": {"path": "discreet.api.aegra.server:auth"},
+        "http": {"app": "./undone.py:app"},
+    }
+    (tmp_path / "aegra.json").write_text(json.dumps(config))
+    with aegra(tmp_path, make_database, redis_server, config="aegra.json", apis=1, workers=0) as server:
+        headers = server.headers("ann@example.com")
+        with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
+            message = {"messages": [{"role": "user", "content": f"Write to {planted}."}]}
+            run = client.post("/runs/wait", json={"assistant_id": "agent", "input": message, "on_completion": "keep"})
+        assert "__error__" in run.json()
+        assert "checkpointer" in run.text
+        assert [place for place, data in server.everything() if planted.encode() in data] == []
