@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -66,8 +67,8 @@ class Prompting:
     """By digest, what was quoted of long conversations without a summary."""
 
     def __post_init__(self) -> None:
-        """Load the tokenizer now: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
-        count_tokens("")
+        """Load the tokenizer beside what goes on: it takes 70 ms of whoever asks first, and an event loop has none to spare."""
+        threading.Thread(target=count_tokens, args=("",), name="discreet-tokenizer", daemon=True).start()
 
     async def prompt(
         self,

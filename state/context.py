@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import InvalidContextError, InvalidUserError
+from discreet.state.described import describe_fields
 from discreet.state.memory_settings import WindowSize
 from discreet.state.problems import problem_of
 
@@ -44,7 +45,7 @@ class Context:
         InvalidContextError: Another field has a value of the wrong type or size; `fields` says which.
     """
 
-    __pydantic_config__: ClassVar[Any] = ConfigDict(use_attribute_docstrings=True)
+    __pydantic_config__: ClassVar[Any] = ConfigDict(json_schema_extra=describe_fields)
 
     user_id: str | None = None
     """Whose memories these are. Without one the assistant answers, and neither recalls nor keeps anything."""

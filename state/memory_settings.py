@@ -18,6 +18,8 @@ from pydantic import (
     model_validator,
 )
 
+from discreet.state.described import describe_fields
+
 ExtractionProvider = Literal["openai", "anthropic", "google", "immediate", "offline"]
 HistoryMigration = Literal["off", "dual_write", "switched", "finished"]
 EXTRACTION_MODELS: Final[Mapping[ExtractionProvider, str]] = {
@@ -71,7 +73,7 @@ _APPS: TypeAdapter[dict[str, Triggers]] = TypeAdapter(dict[_AppName, Triggers])
 class MemorySettings(BaseModel):
     """One value for each setting. What the database doesn't say comes from the environment, else is the default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe_fields)
 
     memory_extraction_enabled: bool = True
     """Whether facts are extracted from conversations in the background."""

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4, uuid5
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from discreet.errors import InvalidRecordError
+from discreet.state.described import describe_fields
 from discreet.state.media import MediaMeta, Modality
 from discreet.state.text import storable
 
@@ -93,7 +94,7 @@ Tag = Annotated[Text, Field(min_length=1, max_length=100)]
 class Record(BaseModel):
     """Base of all records: immutable, closed, and refusing bad input with a typed error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe_fields)
 
     def __init__(self, **values: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Two projects for `langgraph dev`: the template's own, and the same graph without any layer over stock classes."""
+"""Projects for `langgraph dev`: the template's own, the same graph without any layer over stock classes, and one without us."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ async def checkpointer():
         yield saver
 """
 
+BARE = """
+from langchain_core.messages import AIMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+
+def answer(state: MessagesState) -> dict[str, list[AIMessage]]:
+    return {"messages": [AIMessage("Hello!")]}
+
+
+builder = StateGraph(MessagesState).add_node(answer).add_edge(START, "answer").add_edge("answer", END)
+graph = builder.compile(name="bare")
+"""
+
 
 def ours(folder: Path) -> Path:
     """Write the template's project; return its folder."""
@@ -46,5 +59,14 @@ def stock(folder: Path) -> Path:
         "graphs": {"agent": {"path": "./wiring.py:graph"}},
         "checkpointer": {"path": "./wiring.py:checkpointer"},
     }
+    (folder / "langgraph.json").write_text(json.dumps(config))
+    return folder
+
+
+def bare(folder: Path) -> Path:
+    """Write a project with a graph of one node and the server's own storage; return its folder."""
+    folder.mkdir(parents=True)
+    (folder / "wiring.py").write_text(BARE)
+    config = {"dependencies": ["."], "graphs": {"agent": {"path": "./wiring.py:graph"}}}
     (folder / "langgraph.json").write_text(json.dumps(config))
     return folder

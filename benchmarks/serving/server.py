@@ -25,9 +25,7 @@ def served(
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the address of the server, which has more `settings`, and the headers that `user` sends."""
     secret = secrets.token_urlsafe(32)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {
         **os.environ,
         "DISCREET_JWT_SECRET": secret,
@@ -49,6 +47,14 @@ def served(
     finally:
         process.terminate()
         process.wait(60)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

@@ -169,6 +169,10 @@ class Settings(BaseSettings):
     admins: Texts = Field(
         default=(), description="Subjects who may change settings and see the admin page, as a JSON list."
     )
+    trusted_proxies: Texts = Field(
+        default=(),
+        description="Proxies whose X-Forwarded-For is believed where attempts to sign in are counted: addresses and networks, as a JSON list.",
+    )
     allow_anonymous: bool = Field(
         default=False, description="Take requests from this machine without a token. Refused from anywhere else."
     )

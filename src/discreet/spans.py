@@ -1,6 +1,6 @@
 """OpenTelemetry spans: what ran, when, for how long, under which ids and with how many of what. Never a text.
 
-They go to whatever tracer provider the process has. Without one, or without the package opentelemetry-api, nothing happens.
+They go to whatever tracer provider the process has. Without one nothing happens.
 """
 
 from __future__ import annotations
@@ -9,19 +9,12 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import UUID
 
 from langgraph.errors import GraphBubbleUp
-
-try:
-    from opentelemetry import context, trace
-    from opentelemetry.trace import Status, StatusCode
-except ImportError:  # the extra `otel` is not installed
-    trace = None  # type: ignore[assignment]  # what is not there has no type
-
-if TYPE_CHECKING:
-    from opentelemetry.trace import Span
+from opentelemetry import context, trace
+from opentelemetry.trace import Span, Status, StatusCode
 
 NAMESPACE: Final = "discreet"
 WORD: Final = re.compile("[a-z][a-z_]{0,39}")
@@ -32,14 +25,14 @@ NO_FAILURES: Final = (GraphBubbleUp, asyncio.CancelledError, GeneratorExit)
 
 
 class Noted:
-    """A span under way, which may be none."""
+    """A span under way."""
 
-    def __init__(self, span: Span | None) -> None:
+    def __init__(self, span: Span) -> None:
         self._span = span
 
     def note(self, **attributes: float | str | UUID | None) -> None:
         """Add ids, counts and words. A string that is neither a UUID nor a word of the code is left out."""
-        if self._span is None or not self._span.is_recording():
+        if not self._span.is_recording():
             return
         for name, value in attributes.items():
             if (told := _told(value)) is not None:
@@ -47,7 +40,7 @@ class Noted:
 
     def failed(self, error: BaseException) -> None:
         """Say which class of error it was, and nothing that it says."""
-        if self._span is not None and not isinstance(error, NO_FAILURES):
+        if not isinstance(error, NO_FAILURES):
             self._span.set_attribute("error.type", type(error).__name__)
             self._span.set_status(Status(StatusCode.ERROR))
 
@@ -60,9 +53,6 @@ def span(name: str, **attributes: float | str | UUID | None) -> Iterator[Noted]:
         name: Of the operation, such as `memory.search`; the span is called `discreet.memory.search`.
         attributes: See `Noted.note`.
     """
-    if trace is None:
-        yield Noted(None)
-        return
     tracer = trace.get_tracer(NAMESPACE)
     # What an exception says may be a user's: it is not recorded.
     with tracer.start_as_current_span(
@@ -84,11 +74,6 @@ async def under_span(
 
     A generator may be resumed in another context than it was begun in, so no `with` block can have the span.
     """
-    if trace is None:
-        async with aclosing(source) as events:
-            async for event in events:
-                yield event
-        return
     current = trace.get_tracer(NAMESPACE).start_span(f"{NAMESPACE}.{name}")
     noted, inside = Noted(current), trace.set_span_in_context(current)
     noted.note(**attributes)

@@ -1,7 +1,6 @@
 """A server as `make dev` starts it, in a project folder of its own."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,9 +19,6 @@ from discreet.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
 
-TOKEN = re.compile(r"^Token of (\S+?), who is one user:\n(\S+)$", re.MULTILINE)
-"""As the command prints them."""
-
 
 @dataclass(frozen=True)
 class DevServer:
@@ -32,7 +28,7 @@ class DevServer:
     project: Path
     pid: int
     tokens: dict[str, str]
-    """Those that it printed, of ann and bob."""
+    """As `discreet token` makes them, of ann and bob."""
     start_seconds: float
     """From the start of the process to the first `/ok`."""
     answer_seconds: float
@@ -46,8 +42,11 @@ class DevServer:
 
     def headers(self, subject):
         """Return the headers of anybody, with a token as `discreet token` makes it."""
-        settings = Settings(_env_file=None, data_dir=self.data_dir)
-        return {"authorization": f"Bearer {token_for(settings, subject)}"}
+        return {"authorization": f"Bearer {_token(self.data_dir, subject)}"}
+
+
+def _token(data_dir, subject):
+    return token_for(Settings(_env_file=None, data_dir=data_dir), subject)
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +101,7 @@ def dev_server(project, discreet_command, clean_environment, wait_until_ready):
     try:
         wait_until_ready(process, url, log)
         started = time.monotonic()
-        tokens = dict(TOKEN.findall(log.read_text()))
+        tokens = {subject: _token(project / ".discreet", subject) for subject in ("ann", "bob")}
         answer = _first_answer(url, tokens["bob"])
         answered = time.monotonic()
         yield DevServer(url, project, process.pid, tokens, started - began, answered - started, answer)

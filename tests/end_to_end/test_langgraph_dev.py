@@ -77,7 +77,7 @@ async def test_start_to_first_answer(dev_server, record_property):
     record_property("figure", f"start {dev_server.start_seconds:.1f} s, first answer {first:.1f} s")
 
 
-async def test_tokens_that_the_command_prints_are_of_two_people(dev_server, client_of):
+async def test_the_tokens_of_two_people_are_of_two_people(dev_server, client_of):
     owners = []
     for subject in ("ann", "bob"):
         headers = {"Authorization": f"Bearer {dev_server.tokens[subject]}"}
@@ -391,3 +391,28 @@ async def test_the_server_talks_to_loopback_only(client, dev_server):
         with suppress(psutil.NoSuchProcess):  # PostgreSQL has one for each connection: they come and go
             remote |= {connection.raddr.ip for connection in process.net_connections("inet") if connection.raddr}
     assert remote <= {"127.0.0.1", "::1"}
+
+
+@pytest.mark.parametrize("with_token", [True, False])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/mcp/"),
+        ("POST", "/mcp"),
+        ("GET", "/mcp/"),
+        ("DELETE", "/mcp/"),
+        ("POST", "/a2a/agent"),
+        ("POST", "/a2a/11111111-1111-1111-1111-111111111111"),
+        ("GET", "/.well-known/agent-card.json"),
+        ("GET", "/.well-known/agent-card.json?assistant_id=agent"),
+    ],
+)
+async def test_protocols_whose_messages_the_ingress_does_not_know_are_off(dev_server, method, path, with_token):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = dev_server.headers("ann") if with_token else {}
+    headers |= {"accept": "application/json, text/event-stream"}
+    async with local_client(dev_server.url, headers) as client:
+        answer = await client.request(method, path, json=call if method == "POST" else None)
+        document = (await client.get("/openapi.json")).json()
+    assert answer.status_code == (404 if with_token else 401)
+    assert not [each for each in document["paths"] if "mcp" in each or "a2a" in each or "agent-card" in each]

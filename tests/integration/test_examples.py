@@ -4,6 +4,7 @@ import difflib
 import inspect
 import os
 import runpy
+import secrets
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ SHOWS = {
     "deliveries": "once",
     "envelope_keys": "the second data key: Keeps two African Grey parrots",
     "existing_react_graph": "African Grey parrots",
+    "fastapi_app": "African Grey parrots",
     "media_input": "doctor",
 }
 
@@ -30,6 +32,7 @@ def test_every_example_is_run():
 @pytest.mark.parametrize("name", SHOWS)
 def test_an_example_runs(name, database, tmp_path):
     environment = {**os.environ, "DISCREET_POSTGRES_DSN": database, "DISCREET_DATA_DIR": str(tmp_path / "data")}
+    environment["DISCREET_JWT_SECRET"] = secrets.token_hex(32)
     done = run_script(EXAMPLES / f"{name}.py", environment=environment)
     assert done.returncode == 0, done.stderr
     assert SHOWS[name] in done.stdout.splitlines()[-1]

@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "citus"
@@ -38,3 +39,12 @@ def test_errors_are_logged_without_statements_and_their_values():
 
 def test_the_script_is_one():
     subprocess.run(["sh", "-n", FOLDER / "cluster.sh"], check=True)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_service_has_rights_that_it_does_not_need(name):
+    service = SERVICES[name]
+    assert (service["user"], service["cap_drop"], service["read_only"]) == ("postgres", ["ALL"], True)
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert "/tmp" in service["tmpfs"]
+    assert "cap_add" not in service

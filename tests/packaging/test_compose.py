@@ -70,11 +70,29 @@ def test_every_service_restarts_and_tells_its_health(name):
     service = SERVICES[name]
     assert service["restart"] == "unless-stopped"
     assert service["healthcheck"]["test"]
-    assert "no-new-privileges:true" in service["security_opt"]
 
 
-def test_databases_do_not_run_as_root_and_agent_server_has_one_of_its_own():
-    assert {SERVICES[name]["user"] for name in ("postgres", "redis")} == {"postgres", "redis"}
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_service_has_rights_that_it_does_not_need(name):
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["read_only"] is True
+    assert "/tmp" in service["tmpfs"]
+    assert service["user"].partition(":")[0] not in ("", "0", "root")
+    assert not {"cap_add", "privileged", "devices", "pid", "ipc", "network_mode", "userns_mode"} & set(service)
+
+
+def test_what_a_service_writes_is_a_volume_or_in_memory():
+    written = {"server": set(), "postgres": {"/var/lib/postgresql/data", "/var/run/postgresql"}, "redis": {"/data"}}
+    for name, service in SERVICES.items():
+        volumes = [volume.split(":") for volume in service.get("volumes", ())]
+        assert written[name] == ({*service["tmpfs"]} - {"/tmp"}) | {
+            place[1] for place in volumes if place[2:] != ["ro"]
+        }
+
+
+def test_agent_server_has_a_database_of_its_own():
     environment = SERVICES["server"]["environment"]
     names = [re.search(r"/(\w+)(\?|$)", environment[name])[1] for name in ("DATABASE_URI", "DISCREET_POSTGRES_DSN")]
     assert names == ["agent_server", "discreet"]

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import jwt
-
-from discreet.access.subjects import check_subject
-from discreet.access.tokens import ADMIN, SYMMETRIC
 from discreet.errors import ConfigurationError
 from discreet.redaction.key_file import KeyFile
 from discreet.settings import Settings
@@ -32,6 +28,11 @@ def make_token(
     Raises:
         UnauthorisedError: The subject can't be used.
     """
+    import jwt  # noqa: PLC0415  # with the first token: a server is started before
+
+    from discreet.access.subjects import check_subject  # noqa: PLC0415  # as above
+    from discreet.access.tokens import ADMIN, SYMMETRIC  # noqa: PLC0415  # as above
+
     now = datetime.now(UTC)
     claims: dict[str, object] = {"sub": check_subject(subject), "iat": now, "exp": now + ttl}
     optional = {"scope": ADMIN if admin else None, "iss": issuer, "aud": audience}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from starlette.types import Scope
 
@@ -39,9 +40,17 @@ def actor_by(scope: Scope, kind: ActorKind, identity: str | None, redactor: Text
         kind=kind,
         identity=identity,
         request_id=headers.get("x-request-id"),
-        ip_address=client[0] if client else None,
+        ip_address=_address(client[0]) if client else None,
         user_agent=None if agent is None else redactor.redact(storable(agent[:MAX_AGENT_CHARS])),
     )
+
+
+def _address(host: str) -> str | None:
+    """Return an IP address, None for anything else: servers that believe proxies take whatever `X-Forwarded-For` says."""
+    try:
+        return str(ip_address(host.strip().partition("%")[0]))  # a zone may be any text
+    except ValueError:
+        return None
 
 
 class Denials:

@@ -13,6 +13,7 @@ from starlette.types import Lifespan
 from discreet.api.actors import actor_of
 from discreet.api.admin import make_admin_router
 from discreet.api.dependencies import known_caller
+from discreet.api.documentation import add_documentation
 from discreet.api.errors import access_handler, answer_to
 from discreet.api.routes.delegations import make_delegations_router
 from discreet.api.routes.entries import make_entries_router
@@ -53,11 +54,11 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
 """What the application is made of, one subject each."""
 
 
-def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None) -> FastAPI:
+def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None, documented: bool = False) -> FastAPI:
     """Return the application over `services`, whose owner closes them after it.
 
     It can be the `http.app` of a LangGraph server: that one serves /docs and /openapi.json, and answers the errors of
-    its own routes.
+    its own routes. Alone it has these pages itself if it is to be `documented`.
     """
     app = FastAPI(title=TITLE, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     # FastAPI's own handler would answer for the LangGraph server's routes too.
@@ -65,6 +66,8 @@ def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None) -
     app.add_exception_handler(AccessError, _denying(services))
     app.add_exception_handler(RequestValidationError, access_handler)
     include(app, _routers(services))
+    if documented:
+        add_documentation(app)
     return app
 
 

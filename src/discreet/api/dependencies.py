@@ -2,6 +2,7 @@
 
 # Annotations are evaluated here: FastAPI would look for what they name among the module's names.
 
+import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated
@@ -32,6 +33,8 @@ class Dependencies:
     """Dependency: who calls; 401 if that is not known."""
     admin: Callable[..., Awaitable[Caller]]
     """Dependency: an administrator who calls; 403 for others."""
+    scraper: Callable[..., Awaitable[None]]
+    """Dependency: who has DISCREET_METRICS_TOKEN, or an administrator; 403 for others."""
 
 
 def known_caller(request: Request) -> Caller | None:
@@ -76,4 +79,24 @@ def make_dependencies(services: Services) -> Dependencies:
     async def admin(request: Request, _caller: Annotated[Caller, Depends(caller)]) -> Caller:
         return await authenticate_admin(request)
 
-    return Dependencies(authenticate=authenticate, authenticate_admin=authenticate_admin, caller=caller, admin=admin)
+    async def scraper(
+        request: Request,
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+        _key: Annotated[str | None, Security(_api_key)],
+    ) -> None:
+        token = services.settings.metrics_token
+        if token is None or bearer is None or not _same(bearer.credentials, token.get_secret_value()):
+            await authenticate_admin(request)
+
+    return Dependencies(
+        authenticate=authenticate,
+        authenticate_admin=authenticate_admin,
+        caller=caller,
+        admin=admin,
+        scraper=scraper,
+    )
+
+
+def _same(said: str, token: str) -> bool:
+    """Return whether two tokens are one, in a time that doesn't tell how much of them is."""
+    return hmac.compare_digest(said.encode(), token.encode())

@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, model_serializer
 
+from discreet.api.ids import check_ids
 from discreet.api.users import User
 from discreet.api.values import MAX_COMMENT_CHARS, Id, Label, Labels, Moment, Said, Words
-from discreet.errors import InvalidRequestError
 from discreet.ports import TextRedactor
 from discreet.state import records
+from discreet.state.described import describe_fields
 from discreet.state.entries import feedback_of_entry, record_fields, type_of_entry
 from discreet.state.records import MAX_FEEDBACK, MAX_MEMORY_CHARS, MAX_REASONING_CHARS, MemoryRecord, MemoryType
 
@@ -28,12 +29,9 @@ EntryType = Literal[
 ]
 """What a caller may store. Turns of conversations come from the graph alone."""
 
-SENSITIVE_ID = "holds a sensitive value; use ids of your own"
-"""Placeholders would make one of two ids."""
-
 
 class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
 
 class Provenance(_Form):
@@ -112,6 +110,11 @@ class NewEntry(_Form):
         """Whether it may be merged with what is known already."""
         return self.entry_id is None and self.type is not None and self.reasoning is None
 
+    @property
+    def chars(self) -> int:
+        """How many characters it has, which `record` looks at."""
+        return len(self.model_dump_json())
+
     def record(self, redactor: TextRedactor, entry_id: UUID | None = None) -> MemoryRecord:
         """Return what is to be stored; of what the storage doesn't redact, redacted. May take long.
 
@@ -119,9 +122,7 @@ class NewEntry(_Form):
             InvalidRequestError: An id holds a sensitive value.
         """
         names = ("request_id", "session_id", "agent_id", "app_name")
-        ids: dict[str, str] = {name: value for name in names if (value := getattr(self, name)) is not None}
-        if sensitive := [name for name, value in ids.items() if redactor.redact(value) != value]:
-            raise InvalidRequestError([(name, SENSITIVE_ID) for name in sensitive])
+        check_ids({name: getattr(self, name) for name in names}, redactor)
         feedback: list[FeedbackItem] = feedback_of_entry(self.user_feedback)
         provenance: dict[str, Any] = {
             name: redactor.redact(text) for name, text in self.provenance.model_dump().items()
@@ -143,7 +144,7 @@ class NewEntry(_Form):
 class Entry(BaseModel):
     """An entry as it is stored."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     entry_id: UUID
     """Unique id."""

@@ -17,6 +17,8 @@ TRACE_FORM = re.compile(rb"\d{8}T\d{12}Z[0-9a-f-]{36}(?:\.\d{8}T\d{12}Z[0-9a-f-]
 REQUEST_ID = b"x-request-id"
 REQUEST_ID_FORM = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 """What gateways send: an id, in some alphabet."""
+RANDOM_ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+"""Nothing but chance (RFC 9562, section 5.4). Each request has one, of `discreet.api.request_log` if of nobody else."""
 
 
 def clean_headers(headers: Headers, redactor: TextRedactor) -> list[tuple[bytes, bytes]]:
@@ -38,7 +40,7 @@ def first_headers(headers: Headers) -> dict[str, str]:
 def _may_stay(name: bytes, value: bytes, redactor: TextRedactor) -> bool:
     if name == TRACE:
         return TRACE_FORM.fullmatch(value) is not None
-    if name == REQUEST_ID:
+    if name == REQUEST_ID and RANDOM_ID.fullmatch(value) is None:
         said = value.decode("latin-1")
         return REQUEST_ID_FORM.fullmatch(value) is not None and redactor.redact(said) == said
     return name not in DROPPED

@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict
 
 from discreet.api.prices import cost
 from discreet.state.background import BatchJob, JobState
+from discreet.state.described import describe_fields
 
 
 class Job(BaseModel):
     """A batch of prompts at a provider."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     job_key: UUID
     """Unique id."""

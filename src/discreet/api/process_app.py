@@ -19,7 +19,7 @@ from discreet.api.ingress import Ingress
 from discreet.api.readiness import Readiness
 from discreet.api.services import Services
 from discreet.api.tracing import require_hidden_text
-from discreet.api.warming import warm
+from discreet.api.warming import FirstAnswer, warm_later
 from discreet.graph.deliveries import Deliveries
 from discreet.metrics_server import metrics_port
 from discreet.otel import exported_spans
@@ -34,9 +34,6 @@ from discreet.settings import Settings, load_settings
 from discreet.storage.maintenance import PERIOD_SECONDS, maintenance
 from discreet.storage.shared import process_storage
 from discreet.worker import worker_beside
-
-WARMED_AFTER_SECONDS = 0.3
-"""From when the server takes requests on: what is loaded then would keep it from answering those who wait for it to start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +67,6 @@ def prepare_process(*, hold_logs: bool = False) -> Process:
     return Process(
         settings=settings, authenticator=default_authenticator(), redactor=redactor, denials=denials, logs=logs
     )
-
-
-async def _warm(process: Process) -> None:
-    await asyncio.sleep(WARMED_AFTER_SECONDS)
-    await asyncio.to_thread(warm, process.redactor, process.logs)
 
 
 def services_of(process: Process, *, elsewhere: Sequence[Elsewhere] = ()) -> Services:
@@ -111,7 +103,7 @@ def make_process_app(
         documented: Whether it has /openapi.json and /docs of its own. A LangGraph server has them for all of its routes.
         elsewhere: Places beside the database that have something of users.
     """
-    services = services_of(process, elsewhere=elsewhere)
+    services, answered = services_of(process, elsewhere=elsewhere), asyncio.Event()
 
     @asynccontextmanager
     async def open_storage(_app: FastAPI) -> AsyncIterator[None]:
@@ -122,12 +114,12 @@ def make_process_app(
         async with process_storage.lease() as storage, AsyncExitStack() as beside:
             beside.enter_context(metrics_port(process.settings))
             beside.enter_context(exported_spans(process.settings))
-            warming = asyncio.create_task(_warm(process))
             erasures = erasures_of(services)
             await beside.enter_async_context(maintenance({"erasures": erasures.resume}, delay=PERIOD_SECONDS))
             if process.settings.worker:
                 await beside.enter_async_context(worker_beside(storage, process.settings))
             started()
+            warming = asyncio.create_task(warm_later(answered, process.redactor, process.logs))
             yield
             await warming
 
@@ -145,4 +137,5 @@ def make_process_app(
         studio=studio,
     )
     app.add_middleware(Readiness, is_ready=HealthChecks(services).is_ready)
+    app.add_middleware(FirstAnswer, answered=answered)
     return app

@@ -19,27 +19,38 @@ from discreet.api.errors import ANSWERED, answer_to, answers
 from discreet.api.ingress.queries import as_sent
 from discreet.api.limits import with_form, with_json
 from discreet.api.services import Services
+from discreet.api.timing import timed
 from discreet.errors import AccessError
 
 Authenticate = Callable[[Request], Awaitable[Caller]]
 
 
+class KnownRouter(APIRouter):
+    """A router whose routes take callers that are known alone."""
+
+    caller: Callable[..., Awaitable[Caller]]
+    """Dependency: who calls. It is the router's own, which is solved once a request."""
+
+
 def make_router(
     services: Services, *, prefix: str = "", tags: Sequence[str | Enum] = (), admin: bool = False
-) -> APIRouter:
+) -> KnownRouter:
     """Return a router whose routes take callers that are known alone; with `admin`, administrators alone.
 
     Who calls, and whether they may, is settled before a byte of the body is read.
     """
     dependencies = make_dependencies(services)
     authenticate = dependencies.authenticate_admin if admin else dependencies.authenticate
-    return APIRouter(
+    caller = dependencies.admin if admin else dependencies.caller
+    router = KnownRouter(
         prefix=prefix,
         tags=list(tags),
-        dependencies=[Depends(dependencies.admin if admin else dependencies.caller)],
+        dependencies=[Depends(caller)],
         route_class=_route_class(services, authenticate),
         responses=answers(401, 403, 503) if admin else answers(401, 503),
     )
+    router.caller = caller
+    return router
 
 
 def make_open_router(services: Services, *, prefix: str = "", tags: Sequence[str | Enum] = ()) -> APIRouter:
@@ -55,8 +66,8 @@ def _route_class(services: Services, authenticate: Authenticate | None) -> type[
 
     class Route(APIRoute):
         async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-            with acting(current_actor()):
-                await super().handle(scope, receive, send)
+            with acting(current_actor()), timed(self.path_format, self.methods or (), scope, send) as noting:
+                await super().handle(scope, receive, noting)
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handle = super().get_route_handler()

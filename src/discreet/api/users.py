@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from discreet.access import Caller, run_user
 from discreet.access.actor import read_as_delegate
+from discreet.access.caller import Caller
 from discreet.access.identity import is_identity
+from discreet.access.run_user import run_user
 from discreet.api.services import Services
 from discreet.state.context import check_user_id
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -13,8 +13,9 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
 from discreet.checkpoint.durable_form import UNFINISHED
-from discreet.checkpoint.late_writes import NO_DELETION, began_after
+from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import AsyncPostgresTier
+from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import Spilled, SpillStore
@@ -32,8 +33,8 @@ class AsyncApi(TwoTierSaver):
         found = self._reader.held(config)
         if found is None:
             stored = await self._durable.aget_tuple(strip(config))
-            since = max(since, await self._alast_deletion(config, stored))
-            at = began_after(since, stored)
+            deleted, at = await self._alast_deletion(config, stored)
+            since = max(since, deleted)
             await self._arejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 await self._atake_history(config)
@@ -150,21 +151,27 @@ class AsyncApi(TwoTierSaver):
         if deletes and (spill := self._aspill):
             await spill.drop(threads)
 
-    async def _alast_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> datetime:
-        """Return when the thread was last deleted, now that `stored` was read. It costs a query for new threads only."""
+    async def _alast_deletion(
+        self, config: RunnableConfig, stored: CheckpointTuple | None
+    ) -> tuple[datetime, datetime]:
+        """Return when the thread was last deleted, now that `stored` was read, and when that was asked.
+
+        It costs a query for new threads only. The second time is the database's, which a run had not begun before.
+        """
         thread_id, place = locate(config)
         if isinstance(stored, Loaded):
             self._late.observe({thread_id: stored.deleted_at})
-            return stored.deleted_at or NO_DELETION
-        return await self._aobserve(self._late.names(config)) if place.ns == "" else NO_DELETION
+            return stored.deleted_at or NO_DELETION, stored.read_at or datetime.now(UTC)
+        found = await self._aobserve(self._late.names(config) if place.ns == "" else [])
+        return found.last or NO_DELETION, found.read_at or datetime.now(UTC)
 
-    async def _aobserve(self, thread_ids: Sequence[str]) -> datetime:
-        """Take note of when these threads were deleted, and return the last time."""
+    async def _aobserve(self, thread_ids: Sequence[str]) -> Deletions:
+        """Take note of when these threads were deleted, and return that."""
         if not isinstance(self._durable, AsyncPostgresTier):
-            return NO_DELETION
+            return Deletions()
         found = await self._durable.alast_deletions(thread_ids)
-        self._late.observe(found)
-        return max(found.values(), default=NO_DELETION)
+        self._late.observe(found.times)
+        return found
 
     async def _alook_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):

@@ -128,9 +128,9 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
             elif isinstance(tier, AsyncPostgresTier):
                 asked = asyncio.run_coroutine_threadsafe(tier.alast_deletions([thread_id]), tier.loop)
                 deleted = await asyncio.wrap_future(asked)
-                self._late.observe({**deleted})
+                self._late.observe(deleted.times)
             elif isinstance(tier, PostgresTier):
-                self._late.observe(await asyncio.to_thread(tier.last_deletions, [thread_id]))
+                self._late.observe((await asyncio.to_thread(tier.last_deletions, [thread_id])).times)
             else:
                 self._late.delete([thread_id])
 

@@ -17,15 +17,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
 
 from discreet import metrics
 from discreet.access.epochs import note_run
 from discreet.access.user_keys import default_user_keys
 from discreet.checkpoint.checkpoint_ref import RUNTIME, locate, user_of
 from discreet.checkpoint.filter import find_run_id
-from discreet.checkpoint.postgres.puts import OWNER, SINCE, Loaded
-from discreet.checkpoint.postgres.threads import ALWAYS, LIFE, NEVER, mark_of
+from discreet.checkpoint.postgres.puts import OWNER, SINCE
+from discreet.checkpoint.postgres.threads import ALWAYS, NEVER, mark_of
 from discreet.checkpoint.scratch import Scratch
 from discreet.checkpoint.write_plan import DurablePut
 from discreet.errors import ThreadDeletedError
@@ -114,7 +113,7 @@ class LateWrites:
                 _remember(self._deleted_runs, run_id, None)
 
     def begin(self, config: RunnableConfig, since: datetime, at: datetime | None = None) -> None:
-        """Take note of a run that has read the newest state of its thread. `since`: the last deletion before; `at`: see `began_after`.
+        """Take note of a run that has read the newest state of its thread. `since`: the last deletion before; `at`: when that was asked.
 
         By default it was in RAM.
         """
@@ -211,13 +210,6 @@ class LateWrites:
             if key is not None and run is not None:
                 self._runs.move_to_end(key)
             return run, self._deleted.get(thread_id, NO_DELETION)
-
-
-def began_after(since: datetime, stored: CheckpointTuple | None) -> datetime:
-    """Return a time by the database's clock before which a run had not begun, and after which no erasure came that it knows of."""
-    if isinstance(stored, Loaded) and stored.read_at is not None:
-        return stored.read_at
-    return since if since > NO_DELETION else datetime.now(UTC) - LIFE / 2  # else its user's mark would have been there
 
 
 def _control(config: RunnableConfig) -> Any:

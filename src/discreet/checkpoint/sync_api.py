@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -13,8 +13,9 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from discreet.checkpoint.base import TwoTierSaver
 from discreet.checkpoint.checkpoint_ref import bare, in_run, locate, strip
 from discreet.checkpoint.durable_form import UNFINISHED
-from discreet.checkpoint.late_writes import NO_DELETION, began_after
+from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
@@ -31,8 +32,8 @@ class SyncApi(TwoTierSaver):
         found = self._reader.held(config)
         if found is None:
             stored = self._durable.get_tuple(strip(config))
-            since = max(since, self._last_deletion(config, stored))
-            at = began_after(since, stored)
+            deleted, at = self._last_deletion(config, stored)
+            since = max(since, deleted)
             self._rejoin(config, stored)
             if (stored is None or UNFINISHED in stored.metadata) and self._interrupts.missing_ended(config):
                 self._take_history(config)
@@ -146,21 +147,25 @@ class SyncApi(TwoTierSaver):
         if deletes and (spill := self._spill):
             spill.drop(threads)
 
-    def _last_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> datetime:
-        """Return when the thread was last deleted, now that `stored` was read. It costs a query for new threads only."""
+    def _last_deletion(self, config: RunnableConfig, stored: CheckpointTuple | None) -> tuple[datetime, datetime]:
+        """Return when the thread was last deleted, now that `stored` was read, and when that was asked.
+
+        It costs a query for new threads only. The second time is the database's, which a run had not begun before.
+        """
         thread_id, place = locate(config)
         if isinstance(stored, Loaded):
             self._late.observe({thread_id: stored.deleted_at})
-            return stored.deleted_at or NO_DELETION
-        return self._observe(self._late.names(config)) if place.ns == "" else NO_DELETION
+            return stored.deleted_at or NO_DELETION, stored.read_at or datetime.now(UTC)
+        found = self._observe(self._late.names(config) if place.ns == "" else [])
+        return found.last or NO_DELETION, found.read_at or datetime.now(UTC)
 
-    def _observe(self, thread_ids: Sequence[str]) -> datetime:
-        """Take note of when these threads were deleted, and return the last time."""
+    def _observe(self, thread_ids: Sequence[str]) -> Deletions:
+        """Take note of when these threads were deleted, and return that."""
         if not isinstance(self._durable, (AsyncPostgresTier, PostgresTier)):
-            return NO_DELETION
+            return Deletions()
         found = self._durable.last_deletions(thread_ids)
-        self._late.observe(found)
-        return max(found.values(), default=NO_DELETION)
+        self._late.observe(found.times)
+        return found
 
     def _look_up(self, config: RunnableConfig, *, updating: bool = False) -> None:
         if where := self._tiers.unknown(config, updating=updating):

@@ -57,14 +57,16 @@ def dev(
     token_for: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SUBJECT", help="Print a token for SUBJECT; may be given for several. Default: developer."
+            metavar="SUBJECT",
+            help="Show a token for SUBJECT on the terminal; may be given for several. Default: developer.",
         ),
     ] = None,
+    jobs: Annotated[int, typer.Option(help="Turns that run at the same time.", min=1, max=1000)] = 10,
 ) -> None:
     """Start the embedded database and `langgraph dev`, without any outbound call."""
     from discreet.cli.dev import run_dev
 
-    raise typer.Exit(run_dev(port=port, subjects=token_for or ()))
+    raise typer.Exit(run_dev(port=port, jobs=jobs, subjects=token_for or ()))
 
 
 @app.command()
@@ -217,6 +219,24 @@ def roles(
     from discreet.cli.roles import run_roles
 
     run_roles(dsn, prefix=prefix, apply=apply, as_json=as_json)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 is all of this machine's.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8080,
+    workers: Annotated[int, typer.Option(help="Processes that share the port.", min=1, max=256)] = 1,
+    token_for: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SUBJECT", help="Print a token for SUBJECT; may be given for several. Default: developer."
+        ),
+    ] = None,
+) -> None:
+    """Serve the REST API and the admin page, without a LangGraph server. SIGTERM or Ctrl-C ends it in order."""
+    from discreet.cli.serve import run_serve
+
+    raise typer.Exit(run_serve(host=host, port=port, workers=workers, subjects=token_for or ()))
 
 
 @app.command()

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet.cli.agent import compiled_graph
+from discreet.cli.folders import check_data_folder
 from discreet.cli.planted import search_folder
 from discreet.cli.tables import readable_tables
 from discreet.errors import ConfigurationError
@@ -45,6 +46,7 @@ def run_demo() -> int:
             "embedding_model": "local",
         }
     )
+    check_data_folder(settings)
     _empty(settings.data_dir)
     planted = {
         "email": f"ann.{secrets.token_hex(4)}@example.com",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 
-from discreet.access.development import configured, development_secret, token_for
+from discreet import quick_start
+from discreet.cli.folders import check_data_folder, check_writable
+from discreet.cli.tokens_shown import access_environment, show_access
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.private_files import make_private
-from discreet.settings import child_environment, load_settings
+from discreet.settings import Settings, child_environment, load_settings
 
 CONFIG = Path("langgraph.json")
 HOST = "127.0.0.1"
@@ -25,9 +26,6 @@ DEFAULT_PORT = 2024
 
 SERVER_FILES = Path(".langgraph_api")
 """Where the server keeps threads and runs, in the folder that it was started in."""
-
-STOP_SECONDS = 20
-"""The server finishes running turns before it ends."""
 
 KEEP_CLOSED = 20
 """Turns of a thread that the Studio can fork, unless the settings say how many."""
@@ -39,18 +37,19 @@ QUIET = {
     "LANGSMITH_TRACING": "false",
 }
 
-DEVELOPER = "developer"
-"""Who a token is made for if nobody says for whom."""
+DEFAULT_JOBS = 10
+"""Turns that run at the same time, as in LangGraph's own deployments. `langgraph dev` has one after the other unless told."""
 
 
-def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
+def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[str] = ()) -> int:
     """Run `langgraph dev` on 127.0.0.1 until it ends; return its exit code.
 
     The server opens the database. If it ends by an error, the database is tried here. Without `port` it is the first free one from 2024 on. Unless the settings say
-    how callers are known, or that they need not be, tokens for `subjects` are printed that it takes.
+    how callers are known, or that they need not be, tokens for `subjects` are shown on the terminal that it takes. `jobs` turns run at a time.
 
     Raises:
-        ConfigurationError: There is no langgraph.json here, the port is taken, or others may enter .langgraph_api.
+        ConfigurationError: There is no langgraph.json here, the port is taken, a folder can't be written to, or others may
+            enter .langgraph_api.
         MissingDependencyError: langgraph-cli[inmem] is not installed.
         StorageError: The database can't be used.
     """
@@ -58,26 +57,62 @@ def run_dev(*, port: int | None, subjects: Sequence[str] = ()) -> int:
         raise ConfigurationError("There is no langgraph.json here. Run this in the folder that holds yours.")
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
         raise MissingDependencyError("`discreet dev` needs the LangGraph server: pip install 'langgraph-cli[inmem]'")
-    console = Console(stderr=True)
-    port = _chosen_port(port)
-    console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
-    access = _access(port, subjects, console)
     settings = load_settings()
-    if "keep_closed" not in settings.model_fields_set:
-        access |= {"DISCREET_KEEP_CLOSED": str(KEEP_CLOSED)}
-    if "worker" not in settings.model_fields_set:
-        access |= {"DISCREET_WORKER": "true"}
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--config", str(CONFIG), "--no-browser"]
-    command += ["--no-reload", "--host", HOST, "--port", str(port)]
+    check_data_folder(settings)
+    check_writable(SERVER_FILES, step="The server keeps its threads there: run this in a folder that can be.")
+    port = _chosen_port(port)
+    os.environ.update(child_environment(**QUIET, **access_environment(settings, subjects), **_defaults(settings)))
+    os.umask(0o077)
     make_private(SERVER_FILES, only=())
-    try:
-        with _running(command, child_environment(**QUIET, **access)) as server:
-            code = server.wait()
-    except KeyboardInterrupt:
-        return 0
+    console = Console(stderr=True)
+    _tell(port, settings, subjects, console)
+    code = _serve(["--config", str(CONFIG), "--host", HOST, "--port", str(port), "--n-jobs-per-worker", str(jobs)])
     if code:
         _tell_what_is_wrong(console)
     return code
+
+
+def _serve(options: Sequence[str]) -> int:
+    """Run `langgraph dev` in this process: to start another one would take 0.3 s. SIGTERM ends it as Ctrl-C does."""
+    quick_start.begin()
+    import click  # noqa: PLC0415  # comes with the server
+    from langgraph_cli.cli import cli  # noqa: PLC0415  # as above
+
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.path.insert(0, "")  # as `python -m langgraph_cli` has it
+    try:
+        cli.main(["dev", "--no-browser", "--no-reload", *options], prog_name="langgraph", standalone_mode=False)
+    except (KeyboardInterrupt, click.Abort):
+        return 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        quick_start.started()
+    return 0
+
+
+def _defaults(settings: Settings) -> dict[str, str]:
+    """Return settings that are others here than elsewhere, where nobody set them."""
+    defaults = {"keep_closed": str(KEEP_CLOSED), "worker": "true"}
+    return {
+        f"DISCREET_{name.upper()}": value for name, value in defaults.items() if name not in settings.model_fields_set
+    }
+
+
+def _tell(port: int, settings: Settings, subjects: Sequence[str], console: Console) -> None:
+    """Say where the server is and who may call it."""
+    console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
+    if show_access(settings, subjects, console):
+        url = f"http://{HOST}:{port}"
+        console.print(f"Use one: curl -H 'Authorization: Bearer …' {url}/threads/search -d '{{}}'", markup=False)
+        console.print(
+            f'   get_client(url="{url}", headers={{"Authorization": "Bearer …"}}, api_key=None)', markup=False
+        )
+        console.print("More users: discreet token SUBJECT. The Studio needs no token, and is a user of its own.")
 
 
 def _tell_what_is_wrong(console: Console) -> None:
@@ -90,29 +125,6 @@ def _tell_what_is_wrong(console: Console) -> None:
 
     with opened_storage(console):
         pass
-
-
-def _access(port: int, subjects: Sequence[str], console: Console) -> dict[str, str]:
-    """Return what tells the server who may call. Tokens are printed here, and so are in no log of the server."""
-    settings = load_settings()
-    if settings.allow_anonymous and not subjects:
-        console.print("Requests from this machine need no token (DISCREET_ALLOW_ANONYMOUS).")
-        return {}
-    if configured(settings) and not subjects:
-        console.print("Requests need a token or an API key, as your settings say.")
-        return {}
-    for subject in subjects or (DEVELOPER,):
-        console.print(f"Token of {subject}, who is one user:", markup=False)
-        print(token_for(settings, subject, admin=subject == DEVELOPER), flush=True)  # a file would get it at the end
-    console.print(
-        f"Use one: curl -H 'Authorization: Bearer …' http://{HOST}:{port}/threads/search -d '{{}}'", markup=False
-    )
-    console.print(
-        f'   get_client(url="http://{HOST}:{port}", headers={{"Authorization": "Bearer …"}}, api_key=None)',
-        markup=False,
-    )
-    console.print("More users: discreet token SUBJECT. The Studio needs no token, and is a user of its own.")
-    return {} if configured(settings) else {"DISCREET_JWT_SECRET": development_secret(settings)}
 
 
 def _chosen_port(port: int | None) -> int:
@@ -131,26 +143,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-@contextmanager
-def _running(command: Sequence[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the server for as long as the block lasts; SIGTERM ends the block as Ctrl-C does."""
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with subprocess.Popen(command, env=environment, umask=0o077) as server:  # noqa: S603  # our own arguments
-            try:
-                yield server
-            finally:
-                _stop(server)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    """Stop the server in an orderly way, if it runs still."""
-    server.terminate()
-    try:
-        server.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        server.kill()

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from discreet.access.actor import Actor
 from discreet.access.identity import load_identities
+from discreet.cli.folders import check_data_folder
 from discreet.settings import Settings, load_settings
 from discreet.storage import Storage, open_storage
 
@@ -29,9 +30,11 @@ def opened_storage(console: Console) -> Iterator[Session]:
     """Open the storage, with a note on the console while that takes its time.
 
     Raises:
+        ConfigurationError: The data folder can't be written to.
         StorageError: The database can't be used.
     """
     settings = load_settings()
+    check_data_folder(settings)
     where = "your PostgreSQL" if settings.postgres_dsn else f"the embedded database in {settings.data_dir}"
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()

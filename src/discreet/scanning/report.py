@@ -8,6 +8,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.state.described import describe_fields
+
 ANYTHING: Final = "any"
 """Of `fails`: sensitive values of any type."""
 MAX_ERRORS: Final = 200
@@ -17,7 +19,7 @@ MAX_ERRORS: Final = 200
 class Part(BaseModel):
     """Base of the parts of a report."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
 
 class TypeCount(Part):

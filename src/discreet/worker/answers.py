@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -61,8 +62,12 @@ _NAMED = re.compile(
     rf"\W{{0,3}}{_PLACEHOLDER.pattern}",
     re.IGNORECASE,
 )
-_OF_FRAMES: Final = frozenset(chain.from_iterable(map(tokens, ("the user's", "người dùng", "пользователь", "用户"))))
-"""Words that an item may say of its own: whom it is about."""
+
+
+@cache
+def _of_frames() -> frozenset[str]:
+    """Return the words that an item may say of its own: whom it is about."""
+    return frozenset(chain.from_iterable(map(tokens, ("the user's", "người dùng", "пользователь", "用户"))))
 
 
 class _Item(BaseModel):
@@ -215,7 +220,7 @@ def _invents_a_value(text: str, said: Sequence[str]) -> bool:
 
 def _content(text: str) -> frozenset[str]:
     """Return the words of `text` that say something, by their stems."""
-    return frozenset(token for token in tokens(_PLACEHOLDER.sub(" ", text)) if " " not in token) - _OF_FRAMES
+    return frozenset(token for token in tokens(_PLACEHOLDER.sub(" ", text)) if " " not in token) - _of_frames()
 
 
 def _record(item: _Item, sources: Sequence[TurnRecord], origin: Provenance, redactor: TextRedactor) -> MemoryRecord:

@@ -5,19 +5,15 @@ import secrets
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from ownership_battery.things import Untouched, make_things
+from testkit.api_servers import ApiServer
 from testkit.clients import local_client, local_sdk
 from testkit.ports import free_port
-
-from discreet.access.development import make_token
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from ownership_battery.things import Untouched, make_things
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -38,30 +34,10 @@ CONFIG = {
 }
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running server."""
-
-    url: str
-    project: Path
-    secret: str
-
-    def headers(self, subject):
-        """Return the headers that `subject` sends."""
-        return {"authorization": f"Bearer {make_token(self.secret, subject)}"}
-
-    def events(self, thread_id):
-        """Return where the websocket of a thread is."""
-        return f"ws{self.url.removeprefix('http')}/threads/{thread_id}/stream/events"
-
-    def rows(self):
-        """Return what the server has written of its own rows; it moves a file to its name when it is whole."""
-        paths = (self.project / ".langgraph_api").rglob("*")
-        return b"".join(path.read_bytes() for path in paths if path.is_file() and path.suffix != ".tmp")
-
-    def client(self, subject):
-        """Return a client with a token of `subject`."""
-        return local_client(self.url, self.headers(subject))
+def rows_of(project):
+    """Return what the server has written of its own rows; it moves a file to its name when it is whole."""
+    paths = (project / ".langgraph_api").rglob("*")
+    return b"".join(path.read_bytes() for path in paths if path.is_file() and path.suffix != ".tmp")
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +65,8 @@ def ownership_server(tmp_path_factory, clean_environment, wait_until_ready):
         )
     try:
         wait_until_ready(process, f"http://127.0.0.1:{port}", project / "server.log")
-        yield Server(f"http://127.0.0.1:{port}", project, secret)
+        urls = (f"http://127.0.0.1:{port}",)
+        yield ApiServer(urls=urls, folder=project, secret=secret, own_rows=partial(rows_of, project))
     finally:
         process.terminate()
         process.wait(60)

@@ -5,7 +5,6 @@ They are one file, because the server that all of them need takes longer to star
 
 import asyncio
 import json
-import re
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -13,6 +12,16 @@ import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
+from ownership_battery.checks import (
+    check_administrators_only,
+    check_open_tells_nothing,
+    check_others_get_nothing,
+    check_owner_gets_it,
+    check_stranger_is_refused,
+    filled,
+    named,
+    operations_of,
+)
 from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
 from ownership_battery.sdk_calls import CALLS, ENDS
 from ownership_battery.things import begin_to_ask, end_a_run, looks_at, make_things, part_of, post
@@ -26,47 +35,19 @@ ROOT = Path(__file__).resolve().parents[3]
 # Every operation of the API
 
 TABLE = {attempt.operation for attempt in ATTEMPTS} | ADMINISTRATORS
-RENAMED = {
-    "{asking_id}": "{thread_id}",
-    "{namespace_of_subgraph}": "{namespace}",
-    "{identity}": "{user}",
-    "session/{thread_id}": "session/{session_id}",
-}
 UNDOCUMENTED = "/memory/admin"
 """Pages are not in the OpenAPI, nor is what is no HTTP."""
 
 
-def named(operation):
-    """Return an operation as the server has it."""
-    method, path = operation
-    for ours, theirs in RENAMED.items():
-        path = path.replace(ours, theirs)
-    return method, path
-
-
-def filled(path, things):
-    return re.sub(r"\{(\w+)\}", lambda name: getattr(things, name[1], name[1]), path)
-
-
-async def send(client, attempt, things):
-    """Make the attempt; return the answer, and what was sent."""
-    path, body, query = filled(attempt.path, things), attempt.body(things), attempt.query(things)
-    content = None if body is None else json.dumps(body)
-    headers = {"content-type": "application/json"} if content else None
-    response = await client.request(attempt.method, path, content=content, headers=headers, params=query)
-    return response, f"{path} {content} {query}"
-
-
 async def test_every_route_of_the_server_is_in_the_table(ownership_server):
-    routes = {tuple(route) for route in json.loads((ownership_server.project / "routes.json").read_text())}
+    routes = {tuple(route) for route in json.loads((ownership_server.folder / "routes.json").read_text())}
     known = {named(operation) for operation in TABLE} | STREAMS | OPEN | CLOSED | FILES
     assert routes - known == set(), "These are not tested: put them into ownership_battery/operations.py"
     assert known - routes == set(), "The server has these no longer"
 
 
 async def test_every_operation_of_the_openapi_is_in_the_table(nobody):
-    paths = (await nobody.get("/openapi.json")).json()["paths"]
-    documented = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    documented = operations_of((await nobody.get("/openapi.json")).json())
     known = {named(operation) for operation in TABLE} | STREAMS | OPEN | CLOSED | FILES
     assert documented - known == set(), "These are not tested: put them into ownership_battery/operations.py"
     ours = {named(operation) for operation in TABLE} | STREAMS
@@ -76,13 +57,7 @@ async def test_every_operation_of_the_openapi_is_in_the_table(nobody):
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)
 async def test_nobody_gets_at_what_is_somebody_elses(carol, things, untouched, attempt):
-    response, sent = await send(carol, attempt, things)
-    assert response.status_code in attempt.told, response.text
-    assert {secret for secret in things.secrets() if secret in response.text and secret not in sent} == set()
-    if attempt.counts:
-        assert response.json() == 0
-    if not attempt.only_looks:
-        await untouched.check(attempt.part)
+    await check_others_get_nothing(carol, things, untouched, attempt)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +73,7 @@ async def test_their_owner_does(ann, carol, things, attempt):
     owner = ann
     if not attempt.only_looks:
         owner, things = carol, await make_things(carol)
-    response, _ = await send(owner, attempt, things)
-    assert response.status_code in attempt.owner, response.text
-    if attempt.counts:
-        assert response.json() > 0
+    await check_owner_gets_it(owner, things, attempt)
 
 
 async def test_an_export_is_whole_and_has_things_of_each_kind(ann, things):
@@ -127,16 +99,12 @@ async def test_an_erasure_leaves_nothing_of_hers_and_all_of_others(carol, untouc
 
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=str)
 async def test_without_a_token_nothing_is_done(nobody, things, untouched, attempt):
-    response, sent = await send(nobody, attempt, things)
-    assert response.status_code == 401
-    assert {secret for secret in things.secrets() if secret in response.text and secret not in sent} == set()
+    await check_stranger_is_refused(nobody, things, attempt)
 
 
 @pytest.mark.parametrize("operation", sorted(OPEN), ids=str)
 async def test_what_is_open_tells_nothing_of_anybody(nobody, things, operation):
-    response = await nobody.get(operation[1])
-    assert response.is_success, f"{response.status_code} {response.text}"
-    assert not any(secret in response.text for secret in things.secrets())
+    await check_open_tells_nothing(nobody, things, operation)
 
 
 @pytest.mark.parametrize("operation", sorted(CLOSED), ids=str)
@@ -151,13 +119,8 @@ async def test_what_is_closed_is_closed_to_everybody(strangers, ann, things, unt
 
 @pytest.mark.parametrize("operation", sorted(ADMINISTRATORS), ids=str)
 async def test_what_takes_an_administrator_takes_no_other(strangers, bob, things, untouched, operation):
-    method, path = operation
-    body = {"json": {}} if method == "PATCH" else {}
-    for who, client in {**strangers, "bob": bob}.items():
-        response = await client.request(method, filled(path, things), **body)
-        assert response.status_code in {303, 307, 401, 403, 415, 422}, f"{who}: {response.text}"
-        assert things.word not in response.text
-    if method != "GET":
+    await check_administrators_only({**strangers, "bob": bob}, things, operation)
+    if operation[0] != "GET":
         await untouched.check("memory")
 
 
@@ -482,7 +445,7 @@ async def test_neither_rows_nor_logs_have_a_name(ownership_server, things):
         while things.identity.encode() not in rows:  # they are written every ten seconds
             await asyncio.sleep(0.1)
             rows = ownership_server.rows()
-    log = (ownership_server.project / "server.log").read_bytes()
+    log = (ownership_server.folder / "server.log").read_bytes()
     for text in (log, rows):
         assert b"ann@example.com" not in text
         assert b"bob@example.com" not in text

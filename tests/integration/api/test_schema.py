@@ -61,6 +61,8 @@ OPERATIONS = [
     "GET /memory/extraction/status",
     "POST /memory/session/{session_id}/end",
     "GET /memory/health",
+    "GET /memory/health/live",
+    "GET /memory/health/ready",
     "GET /memory/metrics",
 ]
 

@@ -1,4 +1,7 @@
-"""Servers beside the tests' own, which nobody watches: copies that stand alone, and hot standbys that stream from it."""
+"""Database servers beside the tests' own, which nobody watches: copies that stand alone, and hot standbys that stream from it.
+
+Servers with an HTTP API are in `testkit.api_servers`.
+"""
 
 from __future__ import annotations
 

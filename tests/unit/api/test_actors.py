@@ -12,11 +12,12 @@ from fastapi.responses import StreamingResponse
 from discreet.access.actor import SELF, Actor, current_actor
 from discreet.access.identity import Identities
 from discreet.access.user_keys import UserKeys
-from discreet.api.actors import MAX_DENIALS, WINDOW_SECONDS, Denials
+from discreet.api.actors import MAX_DENIALS, WINDOW_SECONDS, Denials, actor_of
 from discreet.api.app import include, make_app
 from discreet.api.routing import make_open_router, make_router
 from discreet.errors import ForbiddenError, StorageUnavailableError, UnauthorisedError
 from discreet.ports import NOBODY
+from discreet.redaction import Redactor
 from discreet.testing import InMemoryAuditLog
 
 SENT = {"x-request-id": "edge-7", "user-agent": "curl/8 (ann@example.com)"}
@@ -154,3 +155,18 @@ async def test_a_trail_that_cannot_be_written_lets_nobody_in(services, caplog):
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://test") as client:
         assert (await client.get("/memory/query")).status_code == 401
     assert "audit.denial_not_told cause=storage_unavailable" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        (" 2001:DB8::1 ", "2001:db8::1"),
+        ("fe80::1%ann@example.com", "fe80::1"),
+        ("ann@example.com", None),
+        ("", None),
+    ],
+)
+def test_an_address_is_one_whatever_a_header_made_of_it(host, told):
+    scope = {"type": "http", "headers": [], "client": (host, 0)}
+    assert actor_of(scope, None, Redactor()).ip_address == told

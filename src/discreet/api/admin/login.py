@@ -9,11 +9,11 @@ from dataclasses import replace
 from fastapi import Response
 
 from discreet.access.caller import Caller
-from discreet.api.actors import Denials
-from discreet.api.admin.attempts import Attempts
+from discreet.access.proxies import TrustedProxies
+from discreet.api.admin.attempts import SharedAttempts, limits_of
 from discreet.api.admin.errors import PageError
 from discreet.api.admin.site import COOKIE, Site, Visit
-from discreet.api.services import Authenticates
+from discreet.api.services import Services
 from discreet.errors import ForbiddenError, UnauthorisedError
 
 logger = logging.getLogger(__name__)
@@ -28,11 +28,17 @@ CREDENTIALS = ("authorization", "x-api-key")
 class LoginPages:
     """The pages that need no session."""
 
-    def __init__(self, site: Site, authenticator: Authenticates, denials: Denials) -> None:
+    def __init__(self, site: Site, services: Services) -> None:
+        """Serve `site` to those whom the services let in.
+
+        Raises:
+            ConfigurationError: The trusted proxies of the settings are no networks.
+        """
         self._site = site
-        self._authenticator = authenticator
-        self._denials = denials
-        self._attempts = Attempts()
+        self._authenticator = services.authenticator
+        self._denials = services.denials
+        self._attempts = SharedAttempts(services.short_term)
+        self._proxies = TrustedProxies(services.settings.trusted_proxies)
 
     async def show(self, visit: Visit) -> Response:
         """Show the form; whoever is signed in needs none."""
@@ -43,8 +49,9 @@ class LoginPages:
     async def sign_in(self, visit: Visit) -> Response:
         """Check the token or key; only administrators get a session."""
         credential = visit.form.get("credential", "").strip()
-        address = visit.request.client.host if visit.request.client else "unknown"
-        if seconds := self._attempts.begin(address):
+        host = visit.request.client.host if visit.request.client else None
+        limits = limits_of(self._proxies.origin(visit.request.headers.items(), host), credential)
+        if seconds := await self._attempts.begin(limits):
             logger.warning("admin.login_refused reason=too_many seconds=%d", seconds)
             response = self._form(visit, status=429, error=f"Too many attempts. Try again in {seconds} seconds.")
             response.headers["Retry-After"] = str(seconds)
@@ -64,7 +71,7 @@ class LoginPages:
         if not caller.admin:
             text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
             raise PageError(403, "You are no administrator", text)
-        self._attempts.succeeded(address)
+        self._attempts.succeeded(limits)
         logger.info("admin.signed_in identity=%s", caller.identity)
         response = self._site.redirect(visit, "/settings")
         self._site.set_cookie(visit, response, self._site.sessions.begin(caller.identity))
@@ -72,7 +79,7 @@ class LoginPages:
 
     async def sign_out(self, visit: Visit) -> Response:
         """End the session, here and in the browser."""
-        self._site.sessions.end(visit.session)
+        await self._site.end(visit.session)
         response = self._site.redirect(visit, "/login")
         response.delete_cookie(COOKIE, path=visit.base, secure=visit.secure, httponly=True, samesite="strict")
         return response

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from discreet.api.admin.figures import decimal
 from discreet.api.admin.language import language_of
+from discreet.redaction.apart import read_apart
 
 HERE = Path(__file__).parent
 
@@ -33,9 +33,11 @@ SECURITY_HEADERS = {
 
 
 class Templates:
-    """The templates, all compiled at the start: a server must not read files while it answers."""
+    """The templates, all compiled at once: a server must not read files while it answers."""
 
     def __init__(self) -> None:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # with the first page
+
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -61,8 +63,8 @@ class Templates:
 
 @cache
 def templates() -> Templates:
-    """Return the templates of this process: compiling them takes some 0.1 s."""
-    return Templates()
+    """Return the templates of this process: compiling them takes some 0.1 s, with the first page or before it (`warming`)."""
+    return read_apart(Templates)
 
 
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}

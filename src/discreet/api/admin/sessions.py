@@ -44,7 +44,7 @@ def derive(key: bytes, purpose: str) -> bytes:
 
 
 class Sessions:
-    """Signs and reads the cookie. The sessions that were ended are known to this process only, until they would expire."""
+    """Signs and reads the cookie. Of sessions that were ended it knows those that this process has ended."""
 
     def __init__(self, session_key: bytes, *, clock: Callable[[], float] = time.time) -> None:
         """Sign under keys derived from `session_key`; `clock` gives seconds since the epoch.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -92,6 +93,7 @@ class SettingField:
         return typed
 
 
+@cache
 def setting_fields() -> dict[str, SettingField]:
     """Return all fields by name, in their order."""
     properties: dict[str, dict[str, Any]] = MemorySettings.model_json_schema()["properties"]

@@ -22,19 +22,18 @@ class SettingPages:
     def __init__(self, site: Site, store: SettingsStore) -> None:
         self._site = site
         self._store = store
-        self._fields = setting_fields()
         self._saving = asyncio.Lock()  # what is compared with the form is what it is saved over, in this process
 
     async def show(self, visit: Visit) -> Response:
         """Show what holds."""
-        form = fresh_form(self._fields, await self._store.read(), await self._store.overridden())
+        form = fresh_form(setting_fields(), await self._store.read(), await self._store.overridden())
         return self._page(visit, form, saved=visit.request.query_params.get("saved") == "1")
 
     async def save(self, visit: Visit) -> Response:
         """Change what was changed in the form, or show it again with what is wrong; nothing typed is lost."""
         async with self._saving:
             current, overridden = await self._store.read(), await self._store.overridden()
-            form = submitted_form(self._fields, visit.form, current, overridden)
+            form = submitted_form(setting_fields(), visit.form, current, overridden)
             if not form.wrong:
                 try:
                     if form.changes:
@@ -45,13 +44,13 @@ class SettingPages:
         return self._page(visit, form, status=409 if any("Somebody else" in x.error for x in form.wrong) else 422)
 
     def _page(self, visit: Visit, form: SettingsForm, *, status: int = 200, saved: bool = False) -> Response:
-        groups = [(title, [form.lines[name] for name in names]) for title, names in in_groups(self._fields)]
+        groups = [(title, [form.lines[name] for name in names]) for title, names in in_groups(setting_fields())]
         return self._site.render(visit, "settings.html", status=status, form=form, groups=groups, saved=saved)
 
     async def history(self, visit: Visit) -> Response:
         """Show the latest changes, or those before a number, of all settings or of one."""
         asked = visit.request.query_params
-        name = asked.get("name") if asked.get("name") in self._fields else None
+        name = asked.get("name") if asked.get("name") in setting_fields() else None
         before = _number(asked.get("before", ""))
         rows = await self._store.history(name=name, limit=CHANGES_A_PAGE + 1, before=before)
         shown = rows[:CHANGES_A_PAGE]
@@ -59,7 +58,7 @@ class SettingPages:
             visit,
             "history.html",
             changes=[change for _, change in shown],
-            fields=self._fields,
+            fields=setting_fields(),
             name=name,
             first=before is None,
             older=shown[-1][0] if len(rows) > len(shown) else None,

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from discreet.access.actor import Actor, acting
 from discreet.api.actors import actor_by
+from discreet.api.admin.ended import EndedSessions
 from discreet.api.admin.errors import PageError, SignInError
 from discreet.api.admin.forms import check_fetch, check_origin, read_form
 from discreet.api.admin.rendering import MEDIA_TYPES, SECURITY_HEADERS, templates
@@ -71,19 +72,27 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Site:
     """Renders, and lets in."""
 
-    def __init__(self, *, sessions: Sessions, views: Views, redactor: TextRedactor, background: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        sessions: Sessions,
+        ended: EndedSessions,
+        views: Views,
+        redactor: TextRedactor,
+        background: bool = False,
+    ) -> None:
         self.sessions = sessions
+        self._ended = ended
         self._redactor = redactor
         self._pages = (*PAGES, *BACKGROUND_PAGES) if background else PAGES
         self.views = views
-        self._templates = templates()
 
     def endpoint(self, page: Page, *, public: bool = False) -> Endpoint:
         """Return `page` behind what all have: a session (unless it is `public`), and for a POST proof of where it is from."""
 
         async def endpoint(request: Request) -> Response:
             request = as_sent(request)
-            session = self.sessions.read(request.cookies.get(COOKIE))
+            session = await self._session(request)
             visit = Visit(request=request, session=session or self.sessions.begin())
             try:
                 check_fetch(request.headers)
@@ -102,6 +111,17 @@ class Site:
                 return self.message(visit, _failure(error))
 
         return endpoint
+
+    async def end(self, session: AdminSession) -> None:
+        """Take the cookie of `session` no more, whichever process it comes to."""
+        self.sessions.end(session)
+        await self._ended.add(session)
+
+    async def _session(self, request: Request) -> AdminSession | None:
+        session = self.sessions.read(request.cookies.get(COOKIE))
+        if session is None or session.identity is None:
+            return session
+        return None if await self._ended.has(session) else session
 
     def actor_of(self, visit: Visit) -> Actor:
         """Return who acts by a visit: the administrator who is signed in, else somebody who is unknown."""
@@ -132,7 +152,7 @@ class Site:
             "pages": self._pages,
             "here": visit.request.url.path.removeprefix(visit.base),
         }
-        return self._templates.page(template, status, common | values)
+        return templates().page(template, status, common | values)
 
     def message(self, visit: Visit, error: PageError) -> Response:
         """Return the page that says `error`."""
@@ -151,11 +171,11 @@ class Site:
     async def asset(self, request: Request) -> Response:
         """Return a file of `static`. Its address changes with it, so it may be kept."""
         name = request.path_params["name"]
-        if name not in self._templates.assets:
+        if name not in templates().assets:
             return Response(status_code=404, headers=SECURITY_HEADERS)
         headers = SECURITY_HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}
         suffix = name[name.rindex(".") :]
-        return Response(self._templates.assets[name], 200, headers, MEDIA_TYPES[suffix])
+        return Response(templates().assets[name], 200, headers, MEDIA_TYPES[suffix])
 
 
 def _failure(error: DiscreetError) -> PageError:

@@ -18,6 +18,7 @@ from discreet.api.services import Services
 from discreet.api.users import User, any_user_of, identity_of
 from discreet.api.values import Moment
 from discreet.errors import DelegationError, NotFoundError
+from discreet.state.described import describe_fields
 from discreet.storage.delegation import Delegation
 
 NOBODY_IN_PARTICULAR = (
@@ -28,7 +29,7 @@ NOBODY_IN_PARTICULAR = (
 class Grant(BaseModel):
     """Who is to read what."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     delegate_id: Annotated[str, Field(min_length=1, max_length=200)]
     """Who may read, as their token or key names them."""
@@ -41,7 +42,7 @@ class Grant(BaseModel):
 class Granted(BaseModel):
     """Who may read a user's entries, or might."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     user_id: str
     """Whose entries, as you know them."""

@@ -2,14 +2,13 @@
 
 # Annotations are evaluated here: FastAPI would look for what they name among the module's names.
 
-import asyncio
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Response
 
 from discreet.access import Caller
-from discreet.api.dependencies import make_dependencies
 from discreet.api.entries import Entry, NewEntry
 from discreet.api.errors import answers
 from discreet.api.idempotency import Call, Idempotency, IdempotencyKey
@@ -17,6 +16,7 @@ from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of, user_of
 from discreet.errors import NotFoundError
+from discreet.redaction.beside import beside_loop
 from discreet.state.records import MemoryRecord
 
 REPLAYED = {
@@ -28,7 +28,7 @@ REPLAYED = {
 def make_entries_router(services: Services) -> APIRouter:
     """Return the routes."""
     router = make_router(services, prefix="/memory", tags=["memory"])
-    known = make_dependencies(services).caller
+    known = router.caller
     idempotency = Idempotency(services)
 
     @router.post(
@@ -53,7 +53,7 @@ def make_entries_router(services: Services) -> APIRouter:
         user = user_of(services, caller, entry.user_id)
 
         async def save(entry_id: UUID | None) -> MemoryRecord:
-            record = await asyncio.to_thread(entry.record, services.redactor, entry_id)
+            record = await beside_loop(entry.chars, partial(entry.record, services.redactor, entry_id))
             [stored] = await services.memories.save(user.identity, [record], dedup=entry.dedup)
             return stored
 

@@ -19,12 +19,13 @@ from discreet.api.values import Id, Said
 from discreet.errors import InvalidRequestError, NotFoundError
 from discreet.rights.erasure import MAX_DAYS, RECENT_DAYS, Counts, Receipt, Scope, ScopeName
 from discreet.state.context import check_user_id
+from discreet.state.described import describe_fields
 
 
 class ErasureRequest(BaseModel):
     """What is to go."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     scope: ScopeName
     """`all`; `recent`; one `memory` with what tells it; one `thread` with what came of it; or what the user `said`: a fact,
@@ -65,7 +66,7 @@ class ErasureRequest(BaseModel):
 class Erased(BaseModel):
     """What went, or would go."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     state: Literal["erased", "counted"]
     """`counted`: nothing was changed."""

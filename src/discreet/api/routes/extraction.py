@@ -16,13 +16,14 @@ from discreet.api.services import Services
 from discreet.api.users import any_user_of
 from discreet.api.values import Moment
 from discreet.errors import ForbiddenError
+from discreet.state.described import describe_fields
 from discreet.worker.starting import start
 
 
 class Start(BaseModel):
     """What is to be worked on."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     user_id: str | None = None
     """Whose conversations: yours, if you leave it out. An administrator may name anybody."""

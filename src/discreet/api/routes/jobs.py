@@ -18,12 +18,13 @@ from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.errors import NotFoundError
 from discreet.state.background import JobState, RequestState, Trigger
+from discreet.state.described import describe_fields
 
 
 class JobPage(BaseModel):
     """Batches, newest first."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     jobs: list[Job]
     """At most `limit`."""
@@ -36,7 +37,7 @@ class JobPage(BaseModel):
 class Made(BaseModel):
     """What was started."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     requests: int
     """Prompts that wait for the next batch now."""
@@ -45,7 +46,7 @@ class Made(BaseModel):
 class Status(BaseModel):
     """What background memory has to do, and who does it."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     workers: int
     """That are alive. Without one nothing is extracted."""

@@ -8,21 +8,22 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.access import Caller
-from discreet.api.dependencies import make_dependencies
 from discreet.api.entries import Entry
 from discreet.api.errors import answers
+from discreet.api.ids import check_filters
 from discreet.api.paging import LINKED, Paging, follow
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of
 from discreet.api.values import Id, Label, Moment
+from discreet.state.described import describe_fields
 from discreet.state.records import MemoryFilters, MemoryType
 
 
 class Page(BaseModel):
     """Entries, newest first."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     entries: list[Entry]
     """At most `limit`. Superseded ones too: it is a history."""
@@ -60,7 +61,7 @@ class Selection(Paging):
 def make_listing_router(services: Services) -> APIRouter:
     """Return the route."""
     router = make_router(services, prefix="/memory", tags=["memory"])
-    known = make_dependencies(services).caller
+    known = router.caller
 
     @router.get("/query", summary="List entries, newest first", responses={**LINKED, **answers(400, 403, 422)})
     async def query(
@@ -70,10 +71,12 @@ def make_listing_router(services: Services) -> APIRouter:
         caller: Annotated[Caller, Depends(known)],
     ) -> Page:
         user = await read_user_of(services, caller, selection.user_id)
+        filters = selection.filters()
+        await check_filters(filters, services.redactor)
         found = await services.memories.latest(
             user.identity,
             limit=selection.limit + 1,
-            filters=selection.filters(),
+            filters=filters,
             older_than=selection.mark,
             held=False,
         )

@@ -20,6 +20,7 @@ from discreet.api.users import User, any_user_of
 from discreet.api.values import Labels, Said
 from discreet.errors import NotFoundError
 from discreet.state.background import Proposal
+from discreet.state.described import describe_fields
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryType
 
 FactType = Literal["user_fact", "preference", "event", "conversation_insight", "important_moment"]
@@ -32,7 +33,7 @@ SOURCE = "api"
 class ProposedMemory(BaseModel):
     """A memory that waits."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     proposal_key: UUID
     """Unique id."""
@@ -76,7 +77,7 @@ class ProposedMemory(BaseModel):
 class ProposalPage(BaseModel):
     """Memories that wait, oldest first."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     proposals: list[ProposedMemory]
     """At most `limit`."""
@@ -93,7 +94,7 @@ class Whose(Paging):
 class Acceptance(BaseModel):
     """What is to be different about the memory; what is left out stays as it was proposed."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     text: Annotated[Said, Field(min_length=1, max_length=MAX_MEMORY_CHARS)] | None = None
     """What is to be remembered instead. Redacted before it is stored."""

@@ -8,13 +8,14 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from discreet.access import Caller
-from discreet.api.dependencies import make_dependencies
 from discreet.api.entries import Entry
 from discreet.api.errors import answers
+from discreet.api.ids import check_filters
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of
 from discreet.api.values import Id, Labels, Moment, Words
+from discreet.state.described import describe_fields
 from discreet.state.records import MemoryFilters, MemoryType
 
 MAX_FOUND = 50
@@ -23,7 +24,7 @@ MAX_FOUND = 50
 class SearchFilters(BaseModel):
     """Narrow a search; every filter given must hold."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     session_id: Id | None = None
     """Of this conversation."""
@@ -42,11 +43,24 @@ class SearchFilters(BaseModel):
     app_name: Id = "default"
     """Of this application."""
 
+    def stored(self) -> MemoryFilters:
+        """Return them as the storage has them."""
+        return MemoryFilters(
+            app_name=self.app_name,
+            thread_id=self.session_id,
+            agent_id=self.agent_id,
+            request_id=self.request_id,
+            types=self.type or None,
+            tags=self.tags or None,
+            after=self.after,
+            before=self.before,
+        )
+
 
 class Question(BaseModel):
     """A search."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 
     q: Annotated[Words, Field(max_length=20_000)]
     """What to look for; of a long text, its beginning. A blank one finds nothing."""
@@ -63,7 +77,7 @@ class Question(BaseModel):
 class Hit(BaseModel):
     """An entry that was found."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     entry: Entry
     score: float
@@ -81,27 +95,19 @@ class Hits(BaseModel):
 def make_searching_router(services: Services) -> APIRouter:
     """Return the route."""
     router = make_router(services, prefix="/memory", tags=["memory"])
-    known = make_dependencies(services).caller
+    known = router.caller
 
     @router.post("/search", summary="Search entries", responses=answers(400, 403, 413, 415, 422))
     async def search(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
         user = await read_user_of(services, caller, question.user_id)
-        live, wanted = services.memory_settings.live, question.filters
+        live, filters = services.memory_settings.live, question.filters.stored()
+        await check_filters(filters, services.redactor, within="filters.")
         found = await services.memories.search(
             user.identity,
             question.q,
             limit=live.memory_retrieve_limit if question.limit is None else question.limit,
             threshold=live.memory_retrieve_threshold if question.threshold is None else question.threshold,
-            filters=MemoryFilters(
-                app_name=wanted.app_name,
-                thread_id=wanted.session_id,
-                agent_id=wanted.agent_id,
-                request_id=wanted.request_id,
-                types=wanted.type or None,
-                tags=wanted.tags or None,
-                after=wanted.after,
-                before=wanted.before,
-            ),
+            filters=filters,
         )
         hits = [Hit(entry=Entry.of(hit.record, user), score=hit.score, similarity=hit.similarity) for hit in found]
         return Hits(results=hits)

@@ -2,6 +2,7 @@
 
 # Annotations are evaluated here: FastAPI would look for what they name among the module's names.
 
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -13,10 +14,16 @@ from discreet.api.errors import answers
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.providers.environment_values import Source, sources
+from discreet.state.described import describe_fields
 from discreet.state.memory_settings import MemorySettings, SettingChange
 
-FIELDS: dict[str, dict[str, JsonValue]] = MemorySettings.model_json_schema()["properties"]
-"""What each setting is and takes, as JSON Schema."""
+
+@cache
+def setting_schemas() -> dict[str, dict[str, JsonValue]]:
+    """Return what each setting is and takes, as JSON Schema, by its name."""
+    schemas: dict[str, dict[str, JsonValue]] = MemorySettings.model_json_schema()["properties"]
+    return schemas
+
 
 PAGE = 50
 MAX_PAGE = 500
@@ -27,7 +34,7 @@ def _name_the_settings(schema: dict[str, Any]) -> None:
     """Say in the schema of a change which settings there are, and that null is a value of each."""
     schema["properties"] = {
         name: {"anyOf": [{key: said for key, said in field.items() if key != "default"}, {"type": "null"}]}
-        for name, field in FIELDS.items()
+        for name, field in setting_schemas().items()
     }
     schema["additionalProperties"] = False
 
@@ -41,7 +48,7 @@ class SettingsChange(RootModel[dict[str, JsonValue]]):
 class SettingsAnswer(BaseModel):
     """What holds now."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     values: MemorySettings
     """Each setting's value."""
@@ -56,7 +63,7 @@ class SettingsAnswer(BaseModel):
 class NumberedChange(SettingChange):
     """One setting that was changed."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     number: int
     """Its place in the history."""
@@ -65,7 +72,7 @@ class NumberedChange(SettingChange):
 class HistoryAnswer(BaseModel):
     """The latest changes."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(json_schema_extra=describe_fields)
 
     changes: list[NumberedChange]
     """Newest first."""
@@ -85,7 +92,7 @@ def make_settings_router(services: Services) -> APIRouter:
             values=values,
             overridden=sorted(overridden),
             sources=sources(services.settings, overridden),
-            fields=FIELDS,
+            fields=setting_schemas(),
         )
 
     @router.get("")

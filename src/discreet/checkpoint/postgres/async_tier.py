@@ -165,12 +165,12 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         await self._run(partial(self._drive, partial(prunes.prune, threads, pruning)))
         self._rows.cache.forget(threads)
 
-    async def alast_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+    async def alast_deletions(self, thread_ids: Sequence[str]) -> deletions.Deletions:
         """Return when these threads were last deleted, those that were not long ago."""
-        found: list[DictRow] = []
+        found = deletions.Deletions()
         for thread_id in thread_ids:  # one by one: on a cluster they are on different nodes
-            found += await self._run(partial(self._execute, deletions.last_deletions([thread_id])))
-        return {row["thread_id"]: row["deleted_at"] for row in found}
+            found.add(thread_id, await self._run(partial(self._execute, deletions.last_deletion(thread_id))))
+        return found
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -198,7 +198,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         """Do what `aprune` does, from another thread."""
         self._from_thread(partial(self.aprune, thread_ids, **options))
 
-    def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+    def last_deletions(self, thread_ids: Sequence[str]) -> deletions.Deletions:
         """Do what `alast_deletions` does, from another thread."""
         return self._from_thread(partial(self.alast_deletions, thread_ids))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from discreet.checkpoint.postgres import threads
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
@@ -108,9 +110,30 @@ def delete_thread(thread_id: str) -> Statement:
     return Statement(_DELETE_THREAD, {"thread_id": thread_id}, returns=True)
 
 
-def last_deletions(thread_ids: Sequence[str]) -> Statement:
-    """Return when these threads were last deleted, those that were not long ago."""
-    return Statement(threads.LAST_DELETIONS, {"thread_ids": list(map(str, thread_ids))}, returns=True)
+def last_deletion(thread_id: str) -> Statement:
+    """Return when a thread was last deleted, if that was not long ago, and the time of the answer."""
+    return Statement(threads.DELETION_OF, {"thread_id": str(thread_id)}, returns=True)
+
+
+@dataclass
+class Deletions:
+    """When threads were last deleted, as far as that was not long ago."""
+
+    times: dict[str, datetime] = field(default_factory=dict)
+    read_at: datetime | None = None
+    """By the database's clock. None: nothing was read."""
+
+    @property
+    def last(self) -> datetime | None:
+        """The last of the times."""
+        return max(self.times.values(), default=None)
+
+    def add(self, thread_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add what `last_deletion` gave of a thread."""
+        for row in rows:
+            self.read_at = row["read_at"]
+            if row["deleted_at"] is not None:
+                self.times[thread_id] = row["deleted_at"]
 
 
 def delete_for_runs(run_ids: Sequence[str]) -> Steps[list[str]]:

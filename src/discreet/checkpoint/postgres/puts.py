@@ -23,7 +23,7 @@ from psycopg.types.json import Json, Jsonb
 from discreet.access.user_keys import UserKeys, default_user_keys
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, locate
 from discreet.checkpoint.messages import Chosen
-from discreet.checkpoint.postgres.deletions import delete_threads, last_deletions
+from discreet.checkpoint.postgres.deletions import delete_threads, last_deletion
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS, NO_ROWS, NewRow, Rows, plan_rows, take_rows
 from discreet.checkpoint.postgres.names import OWN_SCHEMA
 from discreet.checkpoint.postgres.row_cache import RowCache
@@ -250,7 +250,7 @@ def _check_erased(thread_id: str, owner: UUID, since: str) -> Steps[None]:
     """
     if since == ALWAYS:
         return
-    [erased_at] = [row["deleted_at"] for row in (yield last_deletions([mark_of(owner)])) or ()] or [None]
+    [erased_at] = [row["deleted_at"] for row in (yield last_deletion(mark_of(owner))) or ()] or [None]
     if erased_at is not None and (since == NEVER or erased_at > datetime.fromisoformat(since)):
         yield from delete_threads([thread_id])
         raise ThreadDeletedError(erased_at)

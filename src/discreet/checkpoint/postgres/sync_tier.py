@@ -138,12 +138,12 @@ class PostgresTier(PostgresSaver):
         """Forget which rows the newest checkpoints have: messages are asked for anew."""
         self._rows.cache.clear()
 
-    def last_deletions(self, thread_ids: Sequence[str]) -> dict[str, datetime]:
+    def last_deletions(self, thread_ids: Sequence[str]) -> deletions.Deletions:
         """Return when these threads were last deleted, those that were not long ago."""
-        found: list[DictRow] = []
+        found = deletions.Deletions()
         for thread_id in thread_ids:
-            found += self._run(partial(self._execute, deletions.last_deletions([thread_id])))
-        return {row["thread_id"]: row["deleted_at"] for row in found}
+            found.add(thread_id, self._run(partial(self._execute, deletions.last_deletion(thread_id))))
+        return found
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

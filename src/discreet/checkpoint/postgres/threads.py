@@ -137,9 +137,11 @@ LAST_DELETION = f"""(
     clock_timestamp() AS read_at"""  # noqa: S608  # constants
 """Columns of what is read from `checkpoints`."""
 
-LAST_DELETIONS = f"""
-SELECT thread_id, deleted_at FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND {_LIVE}
+DELETION_OF = f"""
+SELECT max(deleted_at) AS deleted_at, clock_timestamp() AS read_at
+FROM checkpoint_threads WHERE thread_id = %(thread_id)s AND {_LIVE}
 """  # noqa: S608  # constants
+"""One row, also of a thread that was not deleted, or not lately."""
 
 BURY = f"""
     INSERT INTO checkpoint_threads AS t (thread_id, user_key, deleted_at)

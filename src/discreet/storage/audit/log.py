@@ -17,6 +17,7 @@ from discreet.ports import NOBODY
 from discreet.ports.audit import EntryDetails
 from discreet.state.text import storable
 from discreet.storage.audit.digests import BEFORE_FIRST, AuditKey, next_hash, seconds, written
+from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.connecting.pool import Pool
 
 MAX_CHARS = 200
@@ -51,8 +52,14 @@ _ENTRY: LiteralString = f"""
 INSERT INTO discreet.audit_entry ({_COLUMNS})
 SELECT c.user_key, c.last_number, c.last_hash, {_SAID} FROM discreet.audit_chain c WHERE c.user_key = %(user_key)s
 """  # noqa: S608  # as above
-"""The head is this transaction's since the statement before. Two statements, and not one that hands it on: a Citus cluster sends each
-of them to the person's node."""
+"""The head is this transaction's since the statement before. Two statements for a Citus cluster, which sends each of them to the
+person's node."""
+
+_HEAD_AND_ENTRY: LiteralString = f"""
+WITH audit_head AS ({_HEAD} RETURNING c.user_key, c.last_number, c.last_hash)
+INSERT INTO discreet.audit_entry ({_COLUMNS}) SELECT user_key, last_number, last_hash, {_SAID} FROM audit_head
+"""  # noqa: S608  # as above
+"""The same in one statement, elsewhere: as a pipeline the two take the client three times as long."""
 
 ADDED_FOR: LiteralString = f"""
 audit_head AS (
@@ -112,7 +119,11 @@ class PostgresAuditLog:
         """
         key = self._key_of(user_key)
         given = {"user_key": key, **self.given(action, user_key=key, data=data, success=success, counts=counts)}
-        async with cursor.connection.pipeline():
+        connection = cursor.connection
+        if not (isinstance(connection, StorageConnection) and connection.is_cluster):
+            await cursor.execute(_HEAD_AND_ENTRY, given)
+            return
+        async with connection.pipeline():
             await cursor.execute(_HEAD, given)
             await cursor.execute(_ENTRY, given)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
+from functools import partial
 from typing import Any, LiteralString
 from uuid import UUID
 
 from discreet.driver_errors import storage_errors
 from discreet.errors import InvalidUserError
 from discreet.ports import NoAudit, TextRedactor
-from discreet.redaction.records import redacted_turn
+from discreet.redaction.beside import beside_loop
+from discreet.redaction.records import redacted_turn, turn_chars
 from discreet.state.records import TurnRecord
 from discreet.storage.audit.log import ADDED_FOR, PostgresAuditLog
 from discreet.storage.conversation.turn_rows import READ_TURNS, turn_columns, turns_from
@@ -123,7 +124,7 @@ class PostgresConversationLog:
             StorageError: Nothing was stored.
         """
         owner = self._owners.of(turn.user_id, turn.thread_id)
-        turn = await asyncio.to_thread(redacted_turn, turn, self._redactor)
+        turn = await beside_loop(turn_chars(turn), partial(redacted_turn, turn, self._redactor))
         values = {
             **turn.model_dump(exclude={"user_id", "media", "provenance", "input_text", "output_text", "intent"}),
             **self._texts(turn, owner["user_key"], owner["thread_key"]),

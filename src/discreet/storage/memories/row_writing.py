@@ -1,4 +1,4 @@
-"""Write rows of `discreet.memory`: new ones by COPY, replaced ones by statement.
+"""Write rows of `discreet.memory`: several new ones by COPY, one or replaced ones by statement.
 
 PostgreSQL refuses COPY into a table with row-level security; there new ones are written one by one, in one round trip.
 """
@@ -73,11 +73,13 @@ async def write_rows(
     """Write `rows`, each with all of `COLUMN_TYPES`. Those of the entries `replaced` must exist, the others must not.
 
     The user must be locked. COPY takes 6.5 ms for 100 rows of 512 dims where INSERT takes 15, and 2.7 instead of 6.7 of
-    them on the client.
+    them on the client. One row is a statement that stays prepared, in one round trip instead of two.
     """
     new = [row for row in rows if row["entry_id"] not in replaced]
     if new and cast("StorageConnection[Any]", cursor.connection).row_security:
         await cursor.executemany(_INSERT, new)
+    elif len(new) == 1:
+        await cursor.execute(_INSERT, new[0])
     elif new:
         async with cursor.copy(_COPY) as copy:
             copy.set_types(list(COLUMN_TYPES.values()))

@@ -12,7 +12,9 @@ from psycopg.types.json import Jsonb
 from pydantic import JsonValue
 
 from discreet.driver_errors import storage_errors
+from discreet.errors import SettingRefusedError
 from discreet.ports import AuditLog, NoAudit
+from discreet.redaction.configured import default_redactor
 from discreet.state.context import check_user_id
 from discreet.state.memory_settings import MemorySettings, SettingChange
 from discreet.state.setting_values import changed, in_force
@@ -104,7 +106,8 @@ class PostgresSettingsStore:
         """Set these, all or none; None gives a setting back to the environment. What stays as it is, is not told.
 
         Raises:
-            SettingRefusedError: A name is unknown, or the values can't be used together; nothing was changed.
+            SettingRefusedError: A name is unknown, a value is sensitive, or the values can't be used together; nothing was
+                changed.
             InvalidUserError: `by` can't be used.
             StorageError: Nothing was changed.
         """
@@ -114,6 +117,7 @@ class PostgresSettingsStore:
                 async with self._pool.connection() as conn, conn.transaction(), conn.cursor(binary=True) as cursor:
                     await cursor.execute(_LOCK)
                     after = changed(self._environment, await _values(cursor), changes)
+                    _refuse_sensitive({name: new for name, _, new in after.differences})
                     if after.differences:
                         told = [{"name": name, "old": old, "new": new} for name, old, new in after.differences]
                         await cursor.execute(_CHANGE, {"changes": Jsonb(told), "by": by})
@@ -144,3 +148,17 @@ class PostgresSettingsStore:
 async def _values(cursor: AsyncCursor[dict[str, Any]]) -> dict[str, JsonValue]:
     """Return what the database says, by name."""
     return {row["name"]: row["value"] for row in await (await cursor.execute(_READ)).fetchall()}
+
+
+def _refuse_sensitive(values: Mapping[str, JsonValue]) -> None:
+    """Refuse a value that would have to be redacted: a key that was pasted as the name of a model, for example.
+
+    Raises:
+        SettingRefusedError: There is one.
+    """
+    redactor = default_redactor()
+    found = [name for name, value in values.items() if isinstance(value, str) and redactor.redact(value) != value]
+    if found:
+        problem = "holds a sensitive value"
+        lines = "; ".join(f"{name}: {problem}" for name in found)
+        raise SettingRefusedError(f"Nothing was changed. {lines}.", [(name, problem) for name in found])

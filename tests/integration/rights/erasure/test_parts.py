@@ -198,3 +198,18 @@ async def test_without_user_and_thread_there_is_nothing_to_erase(house):
 def test_what_is_not_clear_is_refused(given):
     with pytest.raises(ValidationError):
         Scope.model_validate(given)
+
+
+@pytest.mark.parametrize("name", ["recent", "thread", "memory", "said"])
+async def test_new_threads_begin_right_after_a_part_was_erased(house, name):
+    await house.say("remember: I own a goldcrest")
+    [kept] = await house.storage.memories.latest("ann")
+    scopes = {
+        "recent": Scope.recent(),
+        "thread": Scope(name="thread", thread_id="t"),
+        "memory": Scope(name="memory", entry_id=kept.entry_id),
+        "said": Scope(name="said", entry_id=kept.entry_id),
+    }
+    await house.erasures.erase("ann", scopes[name])
+    await house.say("Hello again", thread="new")
+    assert await said(house, "new") == ["Hello again"]

@@ -5,15 +5,26 @@ import dataclasses
 import logging
 from dataclasses import replace
 
+import jwt
 import pytest
 from fastapi import FastAPI
+from testkit.pages import Web
 
 from discreet.access.authenticator import Authenticator
 from discreet.api.admin import make_admin_router
-from discreet.api.admin.attempts import MAX_ADDRESSES, MOST, WINDOW_SECONDS, Attempts
+from discreet.api.admin.attempts import (
+    MAX_REMEMBERED,
+    MOST,
+    MOST_OF_SUBJECT,
+    MOST_SHARED,
+    WINDOW_SECONDS,
+    Attempts,
+    Limit,
+)
 from discreet.api.admin.sessions import SESSION_SECONDS, Sessions
-from discreet.errors import ConfigurationError
+from discreet.errors import ConfigurationError, ShortTermError
 from discreet.settings import Settings
+from discreet.testing import InMemoryShortTermStore
 
 PAGES = ["/settings", "/history", "/users", "/users/u-1/memories", "/users/u-1/recall"]
 
@@ -112,23 +123,119 @@ async def test_too_many_attempts_have_to_wait(world, web):
     assert 0 < int(page.headers["retry-after"]) <= WINDOW_SECONDS
 
 
+async def test_too_many_attempts_in_other_processes_count_too(world, web):
+    other = type(web)(FastAPI(), world=world)
+    async with other.http:
+        other.http._transport.app.include_router(make_admin_router(world.services))
+        for number in range(MOST):
+            assert (await (web, other)[number % 2].sign_in("wrong")).status_code == 401
+        for browser in (web, other):
+            page = await browser.sign_in(world.gate.boss)
+            assert page.status_code == 429
+            assert 0 < int(page.headers["retry-after"]) <= WINDOW_SECONDS
+
+
+async def test_where_the_short_term_store_is_down_each_process_counts_for_itself(world, caplog):
+    down = InMemoryShortTermStore()
+    down.claim = broken
+    browser = behind(world, short_term=down)
+    async with browser.http:
+        for _ in range(MOST):
+            assert (await browser.sign_in("wrong")).status_code == 401
+        assert (await browser.sign_in(world.gate.boss)).status_code == 429
+    assert "admin.attempts_not_shared cause=ShortTermError" in caplog.text
+
+
+async def test_tokens_that_name_one_subject_are_counted_wherever_they_come_from(world):
+    browser = behind(world, trusted_proxies=["127.0.0.1"])
+    async with browser.http:
+        for number in range(MOST_OF_SUBJECT):
+            assert (await try_from(browser, f"198.51.100.{number % 200}", forged("olga"))).status_code == 401
+        locked = await try_from(browser, "203.0.113.1", forged("olga"))
+        assert locked.status_code == 429
+        assert int(locked.headers["retry-after"]) > 0
+        assert (await try_from(browser, "203.0.113.1", forged("bob"))).status_code == 401
+        assert (await try_from(browser, "203.0.113.1", world.gate.boss)).status_code == 200
+
+
+async def test_an_address_is_locked_out_before_the_subject_that_it_names(world):
+    browser = behind(world, trusted_proxies=["127.0.0.1"])
+    async with browser.http:
+        answers = [
+            (await try_from(browser, "198.51.100.1", forged("olga"))).status_code for _ in range(MOST_OF_SUBJECT)
+        ]
+        assert answers == [401] * MOST + [429] * (MOST_OF_SUBJECT - MOST)
+        assert (await try_from(browser, "198.51.100.2", forged("olga"))).status_code == 401
+
+
+@pytest.mark.parametrize("trusted", [["127.0.0.1"], []])
+async def test_behind_a_proxy_one_who_tries_does_not_lock_out_the_others(world, trusted):
+    browser = behind(world, trusted_proxies=trusted)
+    async with browser.http:
+        for _ in range(MOST * 2):
+            await try_from(browser, "198.51.100.1", "wrong")
+        assert (await try_from(browser, "198.51.100.2", world.gate.boss)).status_code == 200
+
+
+async def test_behind_a_proxy_that_is_not_trusted_there_is_an_end_too(world):
+    browser = behind(world)
+    async with browser.http:
+        answers = {(await try_from(browser, f"198.51.100.{each}", "wrong")).status_code for each in range(MOST_SHARED)}
+        assert answers == {401}
+        assert (await try_from(browser, "198.51.100.200", "wrong")).status_code == 429
+
+
+async def test_the_answer_is_the_same_whether_the_subject_exists(world, web):
+    pages = []
+    for subject in ("boss", "nobody"):
+        page = await web.sign_in(forged(subject))
+        pages.append((page.status_code, web.words, sorted({*page.headers} - {"set-cookie"})))
+    assert pages[0] == pages[1]
+
+
+async def broken(*_args, **_options):
+    raise ShortTermError
+
+
+def behind(world, *, short_term=None, **settings):
+    """Return a browser of an application with these settings, whose peer is 127.0.0.1."""
+    services = replace(
+        world.services, short_term=short_term or InMemoryShortTermStore(), settings=Settings(_env_file=None, **settings)
+    )
+    app = FastAPI()
+    app.include_router(make_admin_router(services))
+    return Web(app, world=world)
+
+
+async def try_from(browser, address, credential):
+    browser.http.headers["x-forwarded-for"] = address
+    browser.http.cookies.clear()
+    return await browser.sign_in(credential)
+
+
+def forged(subject):
+    """Return a token that names somebody, signed by nobody whom the server knows."""
+    return jwt.encode({"sub": subject}, "x" * 32, algorithm="HS256")
+
+
 def test_attempts_are_forgotten_after_a_while_and_after_success():
     now = 0.0
     attempts = Attempts(clock=lambda: now)
-    assert [attempts.begin("a") for _ in range(MOST)] == [0] * MOST
-    assert attempts.begin("a") == WINDOW_SECONDS
-    assert attempts.begin("b") == 0
+    one, other = Limit("a", MOST), Limit("b", MOST)
+    assert [attempts.begin(one) for _ in range(MOST)] == [0] * MOST
+    assert attempts.begin(one) == WINDOW_SECONDS
+    assert attempts.begin(other) == 0
     now = WINDOW_SECONDS
-    assert attempts.begin("a") == 0
-    attempts.succeeded("a")
-    assert [attempts.begin("a") for _ in range(MOST)] == [0] * MOST
+    assert attempts.begin(one) == 0
+    attempts.succeeded(one)
+    assert [attempts.begin(one) for _ in range(MOST)] == [0] * MOST
 
 
 def test_attempts_of_many_addresses_take_bounded_memory():
     attempts = Attempts(clock=lambda: 0.0)
-    for number in range(MAX_ADDRESSES * 2):
-        attempts.begin(str(number))
-    assert len(attempts._made) == MAX_ADDRESSES
+    for number in range(MAX_REMEMBERED * 2):
+        attempts.begin(Limit(str(number), MOST))
+    assert len(attempts._made) == MAX_REMEMBERED
 
 
 def test_a_session_is_over_after_eight_hours():

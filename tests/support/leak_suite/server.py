@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 import httpx
 import psycopg
 from psycopg import sql
+from testkit.haystacks import files_of, tables_of
 from testkit.ports import free_port
 
 from leak_suite.plants import Plants
@@ -25,11 +26,6 @@ STOP_SECONDS = 60
 LOOK_SECONDS = 0.03
 """How often the watcher looks; the server writes its rows every tenth of a second."""
 
-TABLES = """
-SELECT n.nspname, c.relname
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'm') AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
-"""
 TALKATIVE = (
     "log_min_messages = 'info'",
     "log_statement = 'all'",
@@ -60,13 +56,18 @@ class Server:
     """How many versions of those files were searched."""
 
 
-@contextmanager
-def running(folder: Path, environment: Mapping[str, str], dsn: str, plants: Plants) -> Iterator[Server]:
-    """Run the server of the project in `folder` over the database `dsn`; watch what it writes."""
+def make_talkative(dsn: str) -> None:
+    """Have PostgreSQL log all that it is told from now on in this database."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         for setting in TALKATIVE:
             database = sql.Identifier(connection.info.dbname)
             connection.execute(sql.SQL("ALTER DATABASE {} SET {}").format(database, sql.SQL(setting)))
+
+
+@contextmanager
+def running(folder: Path, environment: Mapping[str, str], dsn: str, plants: Plants) -> Iterator[Server]:
+    """Run the server of the project in `folder` over the database `dsn`; watch what it writes."""
+    make_talkative(dsn)
     port = free_port()
     server = Server(f"http://127.0.0.1:{port}", folder, folder / "server.out")
     command = [
@@ -128,35 +129,32 @@ def environment_of_server(secret: str, hooks: str) -> dict[str, str]:
 
 
 def left_behind(server: Server, plants: Plants, dsn: str, cluster: Path) -> Found:
-    """Return what stands on disk and what stood there: rows of every table, all files of PostgreSQL, the log, the pickles.
+    """Return what stands on disk and what stood there: rows of every table, all files of PostgreSQL, the log, the pickles."""
+    found = search(_haystacks(server, dsn, cluster), plants)
+    for name, places in server.seen.items():
+        found.setdefault(name, set()).update(places)
+    return found
 
-    Rows are read as bytes of their values, so that what is compressed in the heap is found too.
-    """
-    found: Found = {name: set(where) for name, where in server.seen.items()}
-    for where, data in _haystacks(server, dsn, cluster):
+
+def search(haystacks: Iterable[tuple[str, bytes]], plants: Plants) -> Found:
+    """Return which values are in what was left, which comes as pairs of a place and what stands there."""
+    found: Found = {}
+    for where, data in haystacks:
         for name in plants.within(data):
             found.setdefault(name, set()).add(where)
     return found
 
 
 def _haystacks(server: Server, dsn: str, cluster: Path) -> Iterator[tuple[str, bytes]]:
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        for schema, table in connection.execute(TABLES).fetchall():
-            copy = sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT binary)").format(sql.Identifier(schema, table))
-            with connection.cursor() as cursor, cursor.copy(copy) as rows:
-                yield f"table {table}", b"".join(bytes(row) for row in rows)
-        connection.execute("CHECKPOINT")
+    for table, rows in tables_of(dsn):
+        yield f"table {table}", rows
     log = server.log.read_bytes()
     yield "log", log
     yield "log", COLOURS.sub(b"", log)
-    for path in sorted(server.folder.rglob("*")):
-        with suppress(FileNotFoundError):  # PostgreSQL removes what it no longer needs
-            if path.is_file() and path != server.log and "__pycache__" not in path.parts:
-                kind = "postgres " if path.is_relative_to(cluster) else ""
-                yield (
-                    f"{kind}{path.relative_to(cluster if kind else server.folder)}",
-                    path.read_bytes().rstrip(b"\0"),
-                )  # as PostgreSQL fills its files up
+    for path, data in files_of(server.folder):
+        if path != server.log:
+            kind = "postgres " if path.is_relative_to(cluster) else ""
+            yield f"{kind}{path.relative_to(cluster if kind else server.folder)}", data
 
 
 def _watch(server: Server, plants: Plants, over: threading.Event) -> None:

@@ -18,7 +18,7 @@ ALL: Final = frozenset({INGRESS, GUARD, CHECKPOINTER, STORE, AUTH})
 ALLOWED_FIELDS: Final = frozenset({"run_id", "thread_id", "assistant_id", "status", "created_at", "updated_at"})
 """What webhooks may tell of a run."""
 
-PROJECT: Final = Path(__file__).resolve().parents[1] / "leaky_project"
+PROJECT: Final = Path(__file__).resolve().parents[2] / "end_to_end" / "leaks" / "leaky_project"
 
 _WIRING: Final = """\
 \"\"\"Wire the graphs of this project for langgraph.json.\"\"\"

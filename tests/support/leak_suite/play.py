@@ -67,18 +67,18 @@ def play(
     secret = secrets.token_hex(32)
     with lease_server(cluster) as dsn:
         with (
-            _hooks(replies) as hooks,
+            receiving_hooks(replies) as hooks,
             running(folder, environment_of_server(secret, hooks) | settings, dsn, plants) as server,
         ):
-            stage = _Stage(server.url, hooks, secret, plants, replies)
+            stage = Stage(server.url, hooks, secret, plants, replies)
             asyncio.run(stage.play_all(scenes))
             if webhooks and "webhook" in scenes:
-                _wait_for_hook(replies)
+                wait_for_hook(replies)
         at_rest = left_behind(server, plants, dsn, cluster)
     return Played(plants, at_rest, replies.holding(plants), replies.given_away(), stage.unmet, server.looks, replies)
 
 
-def _wait_for_hook(replies: Replies) -> None:
+def wait_for_hook(replies: Replies) -> None:
     """Wait until the server has called; it does so some time after the run's answer is out."""
     for _ in range(HOOK_SECONDS * 20):
         if any(reply.what == "webhook" for reply in replies.said):
@@ -87,12 +87,14 @@ def _wait_for_hook(replies: Replies) -> None:
 
 
 @dataclass
-class _Stage:
-    """Where scenes are played."""
+class Stage:
+    """A server that scenes are played on, whatever runs there: it has the graph `leaky` and our authentication."""
 
     url: str
     hooks: str
+    """Where it may send webhooks."""
     secret: str
+    """What its tokens are signed with."""
     plants: Plants
     replies: Replies
     unmet: list[str] = field(default_factory=list)
@@ -118,7 +120,7 @@ class _Stage:
 
 
 @contextmanager
-def _hooks(replies: Replies) -> Iterator[str]:
+def receiving_hooks(replies: Replies) -> Iterator[str]:
     """Receive webhooks on this machine; what they bring counts as an answer to somebody else."""
 
     class Receiver(BaseHTTPRequestHandler):

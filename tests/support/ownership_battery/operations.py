@@ -442,7 +442,18 @@ STREAMS = {
 
 OPEN = {
     ("GET", path)
-    for path in ("/", "/ok", "/info", "/metrics", "/docs", "/openapi.json", "/memory/health", "/memory/admin/login")
+    for path in (
+        "/",
+        "/ok",
+        "/info",
+        "/metrics",
+        "/docs",
+        "/openapi.json",
+        "/memory/health",
+        "/memory/health/live",
+        "/memory/health/ready",
+        "/memory/admin/login",
+    )
 }
 """Anybody may see them, and sees nothing of anybody."""
 

