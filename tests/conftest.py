@@ -29,6 +29,8 @@ from testkit.ports import free_port
 if TYPE_CHECKING:
     from selenium import webdriver
 
+pytest.register_assert_rewrite("ownership_battery")  # its checks say what they have found
+
 ROOT = Path(__file__).resolve().parents[1]
 POSTGRES_VERSION = int(os.environ.get("DISCREET_TEST_POSTGRES_VERSION", "18"))
 REDIS_SERVER = os.environ.get("DISCREET_TEST_REDIS_SERVER")

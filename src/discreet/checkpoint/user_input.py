@@ -10,13 +10,26 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, convert_to_messages
 from pydantic import BaseModel
 
 MADE_BY = "lc_source"
 """LangChain's mark on a human message that a middleware wrote (`langchain_core.messages.notification`)."""
+
+
+class Came(NamedTuple):
+    """A message as it came in."""
+
+    text: str
+    has_media: bool
+
+    @classmethod
+    def of(cls, message: BaseMessage) -> Self:
+        """Return it."""
+        blocks = [block for block in message.content if isinstance(block, dict)]
+        return cls(str(message.text), any(block.get("type") != "text" for block in blocks))
 
 
 @dataclass
@@ -27,8 +40,10 @@ class UserInput:
     """The text of each message, as it came: a node may put something else under its id."""
     texts: set[str] = field(default_factory=set)
     """All texts, without the space around them."""
-    given: dict[str, list[str]] = field(default_factory=dict)
-    """Texts of the messages that an input adds to each channel, until its first step has given them ids."""
+    media: set[str] = field(default_factory=set)
+    """Ids of the messages that came with more than text: a recording is its summary, which the first node puts in its place."""
+    given: dict[str, list[Came]] = field(default_factory=dict)
+    """The messages that an input adds to each channel, until its first step has given them ids."""
 
     def has(self, message: BaseMessage) -> bool:
         """Return whether `message` came in: as a message, or as text that a node made a message of."""
@@ -37,8 +52,8 @@ class UserInput:
         return isinstance(message, HumanMessage) and str(message.text).strip() in self.texts
 
     def as_came(self, message: BaseMessage) -> BaseMessage:
-        """Return a message of the user's with the text that came in under its id."""
-        text = self.ids.get(message.id or "")
+        """Return a message of the user's with the text that came in under its id; one with media as the graph tells it."""
+        text = None if message.id in self.media else self.ids.get(message.id or "")
         return message if text is None or text == str(message.text) else HumanMessage(text, id=message.id)
 
     def note(self, value: Any) -> None:
@@ -54,7 +69,7 @@ class UserInput:
         for message in messages:
             if isinstance(message, BaseMessage) and MADE_BY not in message.additional_kwargs:
                 if message.id:
-                    self.ids[message.id] = str(message.text)
+                    self._name(message.id, Came.of(message))
                 if isinstance(message, HumanMessage):
                     self.texts.add(str(message.text).strip())
 
@@ -62,20 +77,25 @@ class UserInput:
         """Note an input's messages for a channel that has those of the ids `there`."""
         self.note_messages(messages)
         new = [m for m in messages if not isinstance(m, RemoveMessage) and (m.id is None or m.id not in there)]
-        self.given[channel] = [str(message.text) for message in new]
+        self.given[channel] = [Came.of(message) for message in new]
 
     def note_named(self, channel: str, messages: Sequence[BaseMessage]) -> None:
         """Note the ids that an input's new messages have got, with the texts that they came with.
 
         With durability "async" the first node runs already, and may have changed theirs.
         """
-        texts = self.given.pop(channel, [])
-        if len(texts) != len(messages):  # the graph has a reducer of its own
+        given = self.given.pop(channel, [])
+        if len(given) != len(messages):  # the graph has a reducer of its own
             self.note_messages(messages)
             return
-        for message, text in zip(messages, texts, strict=True):
+        for message, came in zip(messages, given, strict=True):
             if message.id and MADE_BY not in message.additional_kwargs:
-                self.ids[message.id] = text
+                self._name(message.id, came)
+
+    def _name(self, message_id: str, came: Came) -> None:
+        self.ids[message_id] = came.text
+        if came.has_media:
+            self.media.add(message_id)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any] | None:

@@ -8,15 +8,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from testkit.savers import opened_saver
 
+from discreet.checkpoint import RedactingSaver
 from discreet.errors import ContextWindowError, InputError
-from discreet.graph import TurnRunner, build_graph
+from discreet.graph import TurnRunner, build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
 from discreet.graph.options import Options
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.state.records import MemoryRecord
-from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel
+from discreet.storage import open_storage
+from discreet.testing import InMemoryConversationLog, InMemoryMemories, ScriptedChatModel, StubEmbeddings
 
 THREAD = {"configurable": {"thread_id": "1", "user_id": "ann"}}
 ANN = Context(user_id="ann")
@@ -282,3 +284,30 @@ async def test_memories_are_searched_by_what_was_said_in_a_recording():
     voice = {"type": "audio", "sha256": "ab" * 32, "transcript": "Which African Grey parrots do I keep?"}
     await graph.ainvoke({"messages": [HumanMessage([voice])]}, THREAD, context=ANN)
     assert "I keep two African Grey parrots" in model.prompts[-1][0].text
+
+
+async def test_a_recording_is_its_summary_in_the_thread_too(database):
+    """Also in a turn that goes on elsewhere, and beside text."""
+    recording = {
+        "type": "audio",
+        "url": "https://media.example.com/x.ogg",
+        "mime_type": "audio/ogg",
+        "durationMs": 8_000,
+        "transcript": "My left knee hurts since Monday.",
+    }
+    async with open_storage(database, embeddings=StubEmbeddings(16)) as storage:
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.setup()
+        graph = build_graph(chat_model="offline", memories=storage.memories, log=storage.log).compile(
+            checkpointer=saver
+        )
+        alone, beside = HumanMessage([recording]), HumanMessage([{"type": "text", "text": "Listen:"}, recording])
+        for number, message in enumerate([alone, beside], start=1):
+            said = await graph.ainvoke({"messages": [message]}, THREAD, context=Context(user_id="ann"))
+            state = await graph.aget_state(THREAD)
+            told = [m.text for m in said["messages"] if m.type == "human"]
+            assert [m.text for m in state.values["messages"] if m.type == "human"] == told
+            assert len(told) == number
+            assert "knee" in told[-1]
+            assert "since Monday" not in repr(state.values)
+        await drain()

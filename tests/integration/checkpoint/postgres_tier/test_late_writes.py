@@ -49,7 +49,7 @@ async def test_a_new_run_stores_under_the_same_id_and_a_late_one_beside_it_does_
     await old.put(say("a"))
     await another.adelete_thread("1")
     new = start(tier)
-    new.config["configurable"][SINCE] = (await another.alast_deletions(["1"]))["1"].isoformat()
+    new.config["configurable"][SINCE] = (await another.alast_deletions(["1"])).times["1"].isoformat()
     await new.put(first := say("b"), note=["x"])
     await new.put(second := [*first, *say("c")])
     await tier.aput_writes(new.config, [("note", ["y"])], "task")
@@ -61,9 +61,9 @@ async def test_a_new_run_stores_under_the_same_id_and_a_late_one_beside_it_does_
 
 async def test_the_second_deletion_counts(tier, another, start, say, left):
     await another.adelete_thread("1")
-    between = (await another.alast_deletions(["1"]))["1"]
+    between = (await another.alast_deletions(["1"])).times["1"]
     await another.adelete_thread("1")
-    assert (await another.alast_deletions(["1"]))["1"] > between
+    assert (await another.alast_deletions(["1"])).times["1"] > between
     thread = start(tier)
     thread.config["configurable"][SINCE] = between.isoformat()
     with pytest.raises(ThreadDeletedError):
@@ -91,7 +91,7 @@ async def test_tombstones_go_when_their_time_is_over(tier, start, say, rows):
     for name in ("1", "2", "3"):
         await tier.adelete_thread(name)
     rows("UPDATE checkpoint_threads SET deleted_at = deleted_at - interval '1 day' WHERE thread_id <> '3'")
-    assert [*await tier.alast_deletions(["1", "2", "3"])] == ["3"]
+    assert [*(await tier.alast_deletions(["1", "2", "3"])).times] == ["3"]
     await start(tier, "4").put(say("a"))
     await begun_before(start(tier, "2")).put(say("a"))
     await tier.adelete_thread("5")
