@@ -11,7 +11,7 @@ offline one, so that we are measured and not the model. Measured are, one after 
 
 CPU per message of server and database, and whether memory stays flat, are printed beside the latencies. With --chaos the database is
 restarted and killed in the middle, one of two REST servers is killed with -9 and started again, the Redis of the claims is restarted, and
-a third server logs to a full disk; then every acknowledged message is looked for. Exit code 1 if one is lost, or if there were
+a third server logs to a full disk, and the server of the turns and the worker beside it are killed so too; then every acknowledged message is looked for. Exit code 1 if one is lost, or if there were
 errors without chaos.
 """
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from loading.processes import free_port, postgres_pid
@@ -97,17 +98,15 @@ def redis_server(folder: Path) -> Iterator[Redis]:
         redis.stop()
 
 
-def rest_troubles(dsn: str, servers: Sequence[Server], redis: Redis) -> list[Trouble]:
-    """Return what goes wrong for REST servers over one database. The last one's log is on a full disk all the time."""
-    return turn_troubles(dsn, servers, redis)
-
-
-def turn_troubles(dsn: str, servers: Sequence[Server], redis: Redis) -> list[Trouble]:
-    """Return what goes wrong for servers over one database: the first is killed and comes back, as its supervisor would have it."""
+def troubles_of(dsn: str, killed: Sequence[Server], redis: Redis) -> list[Trouble]:
+    """Return what goes wrong for servers over one database. Those `killed` come back, as their supervisors would have it."""
     return [
         Trouble("restart of the database", 0.25, lambda: os.kill(postgres_pid(dsn), signal.SIGINT)),
         Trouble("restart of Redis", 0.4, redis.restart),
-        Trouble("kill -9 of a server", 0.55, lambda: _killed(servers[0])),
+        *(
+            Trouble(f"kill -9 of {server.name}", 0.5 + 0.1 * number, partial(_killed, server))
+            for number, server in enumerate(killed)
+        ),
         Trouble("kill -9 of the database", 0.75, lambda: os.kill(postgres_pid(dsn), signal.SIGKILL)),
     ]
 

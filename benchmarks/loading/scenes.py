@@ -15,12 +15,12 @@ from typing import Any
 
 import psutil
 import psycopg
-from loading.chaos import Trouble, redis_server, rest_troubles, turn_troubles
+from loading.chaos import Trouble, redis_server, troubles_of
 from loading.checking import as_lines, missing_entries, missing_turns
 from loading.crowd import FIRST, Pace
 from loading.levels import Report, rows_of, told
 from loading.processes import postgres_pid, python_path
-from loading.servers import Embedding, Server, rest_server, started, turn_server
+from loading.servers import Embedding, Server, rest_server, started, turn_server, worker
 from loading.tally import Tally
 from loading.watching import PERIOD_SECONDS, Watch, watched
 
@@ -87,7 +87,7 @@ def rest(scene: Scene) -> Report:
         ]
         servers[-1].log = "/dev/full"
         with started(*servers):
-            tally, watch = _play("rest", scene, servers, rest_troubles(scene.dsn, servers, redis))
+            tally, watch = _play("rest", scene, servers, troubles_of(scene.dsn, servers[:1], redis))
             missing = asyncio.run(missing_entries(servers[1].url, tally.kept))
             return _report(
                 "rest, with chaos", scene, tally, watch, as_lines(tally.kept, missing, "entries"), lost=bool(missing)
@@ -115,8 +115,9 @@ def turns(scene: Scene) -> Report:
             return _report(title, scene, tally, watch)
     with redis_server(scene.folder) as redis:
         server.environment = {**server.environment, "DISCREET_REDIS_URL": redis.url}
-        with started(server):
-            tally, watch = _play("turns", scene, [server], turn_troubles(scene.dsn, [server], redis))
+        extracting = worker(scene.folder / "worker", server.environment)
+        with started(server, extracting):
+            tally, watch = _play("turns", scene, [server], troubles_of(scene.dsn, [server, extracting], redis))
         missing, wordless = asyncio.run(missing_turns(scene.dsn, scene.folder, tally.kept))
         lines = [*as_lines(tally.kept, missing, "turns"), f"{len(wordless):,} are there without their words"]
         return _report(f"{title}, with chaos", scene, tally, watch, lines, lost=bool(missing))

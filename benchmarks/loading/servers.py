@@ -40,6 +40,7 @@ class Server:
 
     name: str
     url: str
+    """Where it answers; empty: it takes no requests, as a worker."""
     command: Sequence[str]
     folder: Path
     environment: Mapping[str, str] = field(repr=False)
@@ -74,6 +75,8 @@ class Server:
             RuntimeError: It has ended.
             TimeoutError: It doesn't answer.
         """
+        if not self.url:
+            return
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
             if self.process is None or self.process.poll() is not None:
@@ -158,6 +161,13 @@ def turn_server(
     command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
     command += ["--n-jobs-per-worker", str(jobs)]
     return Server(name, f"http://127.0.0.1:{port}", [*_pinned(cpus), *command], folder, _environment(settings))
+
+
+def worker(folder: Path, settings: Mapping[str, str]) -> Server:
+    """Return a `discreet worker`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-c", "from discreet.cli import main; main()", "worker"]
+    return Server("worker", "", command, folder, _environment(settings))
 
 
 def _pinned(cpus: Sequence[int] | None) -> list[str]:

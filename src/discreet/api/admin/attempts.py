@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import time
@@ -14,6 +13,7 @@ import jwt
 from discreet.access.proxies import Origin
 from discreet.errors import ShortTermError
 from discreet.ports import ShortTermStore, Started, Work
+from discreet.redaction.placeholder_key import keyed_digest
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class SharedAttempts:
 
 
 def _place(limit: Limit, number: int) -> str:
-    return f"login {hashlib.sha256(limit.name.encode()).hexdigest()} {number}"
+    return f"login {keyed_digest('discreet admin login', {'limit': limit.name}).hex()} {number}"
 
 
 def _named(credential: str) -> str | None:

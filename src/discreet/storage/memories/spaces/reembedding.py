@@ -103,6 +103,7 @@ class Reembedding:
         self._space = space
         self._sealer = sealer
         self._wanted: dict[UUID, None] = {}
+        self._left = 0
 
     def want(self, user_key: UUID) -> None:
         """Move this user before others: a search has just met rows of theirs that it could not compare."""
@@ -118,8 +119,12 @@ class Reembedding:
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
                 row = await (await cursor.execute(_LEFT, {"space_key": self._space.key})).fetchone()
         left = 0 if row is None else max(row["users"], row["rows"])
-        reembedding_rows_left.set(left)
+        self._tell_left(left)
         return left
+
+    def _tell_left(self, rows: int) -> None:
+        self._left = max(0, rows)
+        reembedding_rows_left.set(self._left)  # of several processes the last one's word holds: it can't be counted down
 
     async def run(self, guard: AsyncConnection[Any], done: Callable[[int], None] = lambda _: None) -> Moved:
         """Move what is to be moved, unless another process is at it, and as long as the space is active.
@@ -172,7 +177,7 @@ class Reembedding:
                 continue
             moved.rows += rows_moved
             reembedded_rows.inc(rows_moved)
-            reembedding_rows_left.dec(rows_moved)
+            self._tell_left(self._left - rows_moved)
         unreadable, refused = len(rows) - len(readable), vectors.count(None)
         moved.failures += unreadable + refused
         if unreadable or refused:
