@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from langgraph.pregel import Pregel
@@ -13,15 +13,21 @@ from discreet.redaction.configured import default_redactor
 from discreet.redaction.vault import default_vault
 
 
-def mask_of(graph: Any, *, vault: TurnVault | None = None, redactor: TextRedactor | None = None) -> TurnMask:
+def mask_of(
+    graph: Any,
+    *,
+    vault: TurnVault | None = None,
+    redactor: TextRedactor | None = None,
+    otherwise: Callable[[], TurnVault] = default_vault,
+) -> TurnMask:
     """Return `vault` and `redactor`; in the place of those that are not given, what the graph's `save_input` or middleware has.
 
-    Where there is none of either, as in a graph of somebody else's, it is the process's.
+    Where there is none of either, as in a graph of somebody else's, the redactor is the process's, and the vault `otherwise`.
     """
     found = next(_masks(graph), None)
     return TurnMask(
         redactor=redactor or (found.redactor if found else default_redactor()),
-        vault=vault or (found.vault if found else default_vault()),
+        vault=vault or (found.vault if found else otherwise()),
     )
 
 

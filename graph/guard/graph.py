@@ -22,6 +22,7 @@ from discreet.graph.node_mask import mask_of
 from discreet.nodes.input_check import InputCheck
 from discreet.nodes.node import Node
 from discreet.ports import Claim, Done, Running, ShortTermStore, Started, TextRedactor, TurnVault
+from discreet.redaction.vault import default_vault
 from discreet.settings import load_settings
 from discreet.spans import under_span
 
@@ -54,11 +55,20 @@ def guarded(
         'I am <EMAIL>'
     """
     quieten()
-    mask = mask_of(graph, vault=vault, redactor=redactor)
+    mask = mask_of(graph, vault=vault, redactor=redactor, otherwise=_vault_of_server)
     deliveries = Deliveries(short_term, max_media_bytes=load_settings().max_media_bytes)
     guard = Guard(vault=mask.vault, redactor=mask.redactor, deliveries=deliveries)
     attributes = {name: item for name, item in vars(graph).items() if name not in ("__orig_class__", "guard")}
     return GuardedGraph(guard=guard, **attributes)
+
+
+def _vault_of_server() -> TurnVault:
+    """Return what the ingress of this process holds requests in: with `DISCREET_TURN_VAULT` it is in the storage."""
+    if load_settings().turn_vault == "memory":
+        return default_vault()
+    from discreet.storage.shared import process_storage  # noqa: PLC0415  # graphs of no server need no database
+
+    return process_storage.vault
 
 
 class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):

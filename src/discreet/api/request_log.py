@@ -23,7 +23,7 @@ ID_FORM: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 GONE: Final = 499
 """For a client that did not wait for the answer, as nginx has it: no status was sent."""
-QUIET: Final = frozenset({"/ok", "/memory/health", "/memory/metrics"})
+QUIET: Final = frozenset({"/ok", "/memory/health", "/memory/health/live", "/memory/health/ready", "/memory/metrics"})
 """Routes that machines ask for all the time: told only if they fail."""
 FAILED: Final = 500
 UNKNOWN: Final = "-"

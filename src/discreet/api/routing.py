@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.params import Form
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from discreet.access.actor import acting, current_actor, name_actor
@@ -18,6 +19,7 @@ from discreet.api.dependencies import known_caller, make_dependencies
 from discreet.api.errors import ANSWERED, answer_to, answers
 from discreet.api.ingress.queries import as_sent
 from discreet.api.limits import with_form, with_json
+from discreet.api.request_log import GONE
 from discreet.api.services import Services
 from discreet.api.timing import timed
 from discreet.errors import AccessError
@@ -83,6 +85,8 @@ def _route_class(services: Services, authenticate: Authenticate | None) -> type[
                         read = with_form if isinstance(self.body_field.field_info, Form) else with_json
                         request = await read(request, services.settings.max_body_bytes)
                     response = await handle(request)
+                except ClientDisconnect:  # before its body was there: nobody reads the answer
+                    response = Response(status_code=GONE)
                 except ANSWERED as error:
                     if isinstance(error, AccessError):
                         caller = caller or known_caller(request)

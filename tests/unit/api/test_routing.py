@@ -199,3 +199,25 @@ def test_every_route_can_be_wrapped_by_the_server(services):
     assert app.routes
     assert all(hasattr(route, "app") for route in app.routes)
     assert not getattr(app.router, "on_startup", None)  # the server refuses an application that has such hooks
+
+
+async def test_a_client_that_goes_away_in_its_body_is_no_failure_of_the_server(services, authenticator):
+    sent, messages = [], [{"type": "http.request", "body": b'{"short', "more_body": True}, {"type": "http.disconnect"}]
+    headers = {"content-type": "application/json", **authenticator.headers_of("ann")}
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/memory/store",
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+    }
+    await make_app(services)(scope, receive, send)
+    assert sent[0]["status"] == 499
