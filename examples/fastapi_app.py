@@ -1,7 +1,7 @@
 """A chat server of one's own for several users: FastAPI, tokens, a graph with memory, and the REST API beside it.
 
-`uvicorn fastapi_app:app --app-dir examples --workers 2` serves it (`pip install 'discreet[serve]'`); callers are known as with
-`discreet serve`: DISCREET_JWT_SECRET, DISCREET_JWKS_URL or DISCREET_API_KEYS. With more processes than one set
+`uvicorn fastapi_app:app --app-dir examples --workers 2 --no-access-log` serves it (`pip install 'discreet[serve]'`), with a log that has
+one line a request and nothing of what users wrote in a path or a query. Callers are known as with `discreet serve`: DISCREET_JWT_SECRET, DISCREET_JWKS_URL or DISCREET_API_KEYS. With more processes than one set
 DISCREET_TURN_VAULT=postgres and DISCREET_ENCRYPTION_KEYS too, so that the next turn finds its values wherever it runs.
 `DISCREET_JWT_SECRET=$(openssl rand -hex 32) python examples/fastapi_app.py` talks to it as two users, and ends.
 """
@@ -25,17 +25,19 @@ from discreet.access import Caller
 from discreet.access.development import token_for
 from discreet.api.app import include, make_app
 from discreet.api.process_app import prepare_process, services_of
-from discreet.api.request_log import RequestLog
+from discreet.api.request_log import log_requests
 from discreet.api.routing import make_router
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, build_graph
+from discreet.redaction.logged.formats import log_to_stderr
 from discreet.settings import load_settings
 from discreet.state.context import Context
 from discreet.storage.shared import process_storage
 
 EVENTS = "text/event-stream"
 
+log_to_stderr(load_settings().log_format)
 services = services_of(prepare_process())
 router = make_router(services, tags=["chat"])  # its routes know who calls, cap bodies, and answer errors in one form
 Known = Annotated[Caller, Depends(router.caller)]
@@ -105,14 +107,13 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
             memory_settings=storage.memory_settings,
             vault=storage.vault,
         ).compile(checkpointer=saver)
-        app.state.runner = TurnRunner(graph, short_term=storage.short_term)
+        app.state.runner = TurnRunner(graph, short_term=storage.short_term, one_at_a_time=True)
         yield
         await app.state.runner.aclose()
 
 
 app = make_app(services, lifespan=lifespan, documented=True)
 include(app, [router])
-app.add_middleware(RequestLog)
 
 
 @app.get("/ok", include_in_schema=False)

@@ -29,12 +29,14 @@ AUDIO_LEASE = 180.0
 AUDIO_KEEP = 86_400.0
 """Seconds that the answer to a recording is kept: messengers deliver for a day."""
 QUEUED_KEEP = 3_600.0
-"""Seconds that the answer of a run on a server is kept: a second delivery stands in the server's queue meanwhile."""
+"""Seconds that the turn of a run on a server is held, and then its answer kept: deliveries stand in the server's queue meanwhile."""
 QUEUED_WAIT = 20.0
 """Seconds for which a second delivery that runs beside the first waits for its answer before it asks for patience."""
 
 AGAIN: Final = "again:"
 """Begins the name that a delivery gets which is not the first."""
+HOLDS: Final = "/"
+"""Stands between the name that the first gets and what proves that the turn is its."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ class Deliveries:
     async def name(self, delivery: Delivery) -> str | None:
         """Return the name under which all deliveries of a message find its answer, while they still come in.
 
-        That of a delivery which is not the first begins with `AGAIN`. None where nothing can be claimed.
+        That of the first has the turn with it; that of another begins with `AGAIN`. None where nothing can be claimed.
         """
         if self._short_term is None:
             return None
@@ -80,8 +82,11 @@ class Deliveries:
             claim = await self._claim(delivery)
             if isinstance(claim, Started):
                 name = f"{delivery.work.kind}:{uuid4()}"
+                turn = await self._claim(_turn(delivery.work.user_id, name))
                 call = self._short_term.finish(delivery.work, claim.token, name, keep=delivery.keep)
-                return name if await tolerant("finish", call, otherwise=False) else None
+                if not isinstance(turn, Started) or not await tolerant("finish", call, otherwise=False):
+                    return None
+                return f"{name}{HOLDS}{turn.token}"
             if isinstance(claim, Done):
                 return AGAIN + claim.answer
             if claim is None:
@@ -90,19 +95,19 @@ class Deliveries:
         return None
 
     async def claim_named(self, user_id: str, name: str) -> tuple[Delivery | None, Claim | None]:
-        """Return whose turn the deliveries of that `name` are: that of whoever asks first.
+        """Return whose turn the deliveries of that `name` are.
 
-        The first delivery that finds another one running was begun before, by a process that ended: it runs (None). Others
-        wait for the answer, for `QUEUED_WAIT`.
+        It is the first one's, in whatever process and however often its run is begun anew, until it is answered or gives the turn
+        back. Others wait for the answer, for `QUEUED_WAIT`.
         """
         kind, _, _ = name.removeprefix(AGAIN).partition(":")
         if self._short_term is None or kind not in get_args(WorkKind):
             return None, None
-        work = Work(kind=cast("WorkKind", kind), user_id=user_id, ref=name.removeprefix(AGAIN))
-        delivery = Delivery(work=work, lease=AUDIO_LEASE, keep=AUDIO_KEEP if kind == "audio" else QUEUED_KEEP)
+        shared, _, token = name.removeprefix(AGAIN).partition(HOLDS)
+        delivery = _turn(user_id, shared)
         claim = await self._claim(delivery)
         if not name.startswith(AGAIN):
-            return delivery, None if isinstance(claim, Running) else claim
+            return delivery, Started(token) if isinstance(claim, Running) else claim
         deadline = asyncio.get_running_loop().time() + QUEUED_WAIT
         while isinstance(claim, Running) and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.1)
@@ -110,6 +115,12 @@ class Deliveries:
         if claim is not None and not isinstance(claim, Started):
             duplicate_deliveries.labels(kind, type(claim).__name__.lower()).inc()
         return delivery, claim
+
+    async def give_back(self, user_id: str, name: str) -> None:
+        """Give the turn back that is named so: no run came of it."""
+        shared, _, token = name.partition(HOLDS)
+        if token:
+            await self.release(_turn(user_id, shared), Started(token))
 
     async def _claim(self, delivery: Delivery) -> Claim | None:
         assert self._short_term is not None  # who calls has looked
@@ -128,6 +139,13 @@ class Deliveries:
         """Give the message back, so that its next delivery is answered."""
         if self._short_term is not None and delivery is not None and isinstance(claim, Started):
             await tolerant("release", self._short_term.release(delivery.work, claim.token), otherwise=False)
+
+
+def _turn(user_id: str, name: str) -> Delivery:
+    """Return the turn that all deliveries of a message share. It may stand in a queue for long."""
+    kind = cast("WorkKind", name.partition(":")[0])
+    keep = AUDIO_KEEP if kind == "audio" else QUEUED_KEEP
+    return Delivery(work=Work(kind=kind, user_id=user_id, ref=name), lease=QUEUED_KEEP, keep=keep)
 
 
 def delivery_of(

@@ -21,6 +21,7 @@ from discreet.graph.node_mask import mask_of
 from discreet.graph.outage import Play, messages_in, run_through_outage
 from discreet.graph.shown_values import ShownValues
 from discreet.graph.streams import Graph, MessagePieces, Part, Shape, reply_parts
+from discreet.graph.thread_turns import ThreadTurns
 from discreet.nodes.background_tasks import drain
 from discreet.nodes.input_check import messages_of
 from discreet.nodes.masking import failed, turn_key
@@ -64,6 +65,7 @@ class TurnRunner:
         default_user: str | None = None,
         max_media_bytes: int | None = None,
         messages_key: str = "messages",
+        one_at_a_time: bool = False,
     ) -> None:
         """Run `graph`.
 
@@ -75,11 +77,13 @@ class TurnRunner:
             default_user: user_id for runs that name none.
             max_media_bytes: As the graph has it. Default: DISCREET_MAX_MEDIA_BYTES.
             messages_key: State key of the messages.
+            one_at_a_time: Whether turns of one thread wait for each other, up to 20 seconds, in all processes that share `short_term`.
         """
         self._graph = graph
         self._short_term = short_term
         self._deliveries = Deliveries(short_term, max_media_bytes=max_media_bytes or load_settings().max_media_bytes)
         self._mask = mask_of(graph, vault=vault, redactor=redactor)
+        self._turns = ThreadTurns(short_term if one_at_a_time else None)
         self._default_user = default_user
         self._key = messages_key
 
@@ -108,6 +112,7 @@ class TurnRunner:
 
         Raises:
             InputError: The message is refused, or the user_id can't be used.
+            ThreadBusyError: With `one_at_a_time`, other turns of the thread took longer than one waits for them.
             StorageUnavailableError: The checkpointer failed while the turn was under way.
         """
         state: dict[str, Any] = {}
@@ -207,7 +212,7 @@ class TurnRunner:
         play = partial(shape.parts, config=config, context=context, options=options)
         try:
             given = await self._decided(given, owner)
-            async with aclosing(self._played(play, given, run)) as parts:
+            async with self._turns.one(run), aclosing(self._played(play, given, run)) as parts:
                 async for part in parts:
                     if part.mode == "values" and not part.place:
                         said = messages_in(part.data, self._key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import warnings
 from typing import Any
 
 from loading.crowd import Pace, come
@@ -26,4 +27,5 @@ async def generate(asked: dict[str, Any]) -> Tally:
 
 
 if __name__ == "__main__":
+    warnings.filterwarnings("ignore", message="Request failed, attempting reconnect")
     json.dump(asyncio.run(generate(json.load(sys.stdin))).as_dict(), sys.stdout)

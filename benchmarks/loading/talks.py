@@ -105,7 +105,7 @@ class TurnTalk(_Insisting):
             await client.threads.create(thread_id=thread, if_exists="do_nothing", headers=headers)
             if self._tally.repeated:  # the answer to it may have been lost on its way
                 known = await client.threads.get_state(thread, headers=headers)
-                if _is_answered(known["values"], message["id"]):
+                if not known["next"] and _is_answered(known["values"], message["id"]):  # else its turn is in RAM alone
                     return True
             state = await client.runs.wait(
                 thread,

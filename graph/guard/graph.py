@@ -15,7 +15,7 @@ from discreet.graph.deliveries import Deliveries, Delivery
 from discreet.graph.guard.callback_events import CallbackEvents
 from discreet.graph.guard.events import Shape, StreamEvents
 from discreet.graph.guard.logs import quieten
-from discreet.graph.guard.repeated import AnswerWatch, claim_run, repeated
+from discreet.graph.guard.repeated import AnswerWatch, chain_events, claim_run, is_again, repeated
 from discreet.graph.guard.requests import TASK, Call
 from discreet.graph.guard.run import Guard, GuardedRun
 from discreet.graph.node_mask import mask_of
@@ -159,11 +159,24 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         run = self.guard.run(call)
         await run.abegin()
         # The call as it came: `astream` puts the raw parts in, and the first event shows the input that is given here.
-        source = super().astream_events(call.input, call.config, **call.options)
+        source = await self._repeated_events(run) or super().astream_events(call.input, call.config, **call.options)
         async with aclosing(run.aevents(cast("Any", source), CallbackEvents(run.objects))) as events:
             async for event in events:
                 yield event
         run.raise_failure()
+
+    async def _repeated_events(self, run: GuardedRun) -> AsyncGenerator[Any] | None:
+        """Return the events of a second delivery that another run answers; None if this one has to: `astream` will see to that."""
+        if not is_again(run.call):
+            return None
+        delivery, claim = await claim_run(self.guard.deliveries, run.call)
+        if isinstance(claim, Done | Running):
+            call = run.call
+            streamed = {name: item for name, item in call.options.items() if name != "version"}  # that of the events
+            run.call = Call(call.input, call.config, {"stream_mode": self.stream_mode, **streamed})
+            return chain_events(await self._repeated(run, delivery, claim), run.call, self.get_name())
+        await self.guard.deliveries.release(delivery, claim)
+        return None
 
     def get_state(self, config: Any, *, subgraphs: bool = False) -> StateSnapshot:
         """Return the state redacted. Checkpointers of others hold it as it was."""

@@ -10,7 +10,7 @@ from langgraph.types import StateSnapshot
 
 from discreet.checkpoint.answers import is_answer
 from discreet.errors import DiscreetError
-from discreet.graph.deliveries import DELIVERY, Deliveries, Delivery
+from discreet.graph.deliveries import AGAIN, DELIVERY, Deliveries, Delivery
 from discreet.graph.guard.requests import TASK, Call
 from discreet.graph.streams import Part, Shape, reply_parts
 from discreet.nodes.input_check import messages_of
@@ -33,6 +33,18 @@ async def claim_run(deliveries: Deliveries, call: Call) -> tuple[Delivery | None
     except DiscreetError:
         return None, None  # the graph refuses it with the same error
     return (None, None) if user is None else await deliveries.claim_named(user, name)
+
+
+def is_again(call: Call) -> bool:
+    """Tell whether a run's message was delivered before."""
+    return str(call.configurable.get(REQUEST_DELIVERY, "")).startswith(AGAIN)
+
+
+async def chain_events(parts: AsyncGenerator[Any], call: Call, name: str) -> AsyncGenerator[Any]:
+    """Yield what a run yields as the callback events of its graph."""
+    async for part in parts:
+        about = {"name": name, "run_id": call.run_id, "parent_ids": [], "tags": [], "metadata": {}}
+        yield {"event": "on_chain_stream", **about, "data": {"chunk": part}}
 
 
 class AnswerWatch:
@@ -105,9 +117,10 @@ def _answered(
 def _paused(said: Sequence[BaseMessage], state: StateSnapshot | None, shape: Shape, key: str) -> list[Part]:
     """Return what a turn gives that waits for a person, or had nothing to say."""
     values, interrupts = ({key: list(said)}, ()) if state is None else (state.values, state.interrupts)
-    parts = [Part((), "values", values, tuple(interrupts))]
+    told = {"__interrupt__": tuple(interrupts)} if interrupts and shape.version == "v1" else {}
+    parts = [Part((), "values", {**values, **told}, tuple(interrupts))]
     if interrupts:
-        parts.insert(0, Part((), "updates", {"__interrupt__": tuple(interrupts)}))
+        parts.append(Part((), "updates", {"__interrupt__": tuple(interrupts)}))
     return [part for part in parts if part.mode in shape.modes]
 
 

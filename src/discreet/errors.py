@@ -288,7 +288,7 @@ class StillWorkingError(RequestError):
 
 
 class ThreadBusyError(RequestError):
-    """The thread has a run that is not over, and this request was not to wait for it."""
+    """The thread has a run that is not over, and this request was not to wait for it, or not for so long."""
 
     code = "thread_busy"
 

@@ -416,3 +416,15 @@ async def test_protocols_whose_messages_the_ingress_does_not_know_are_off(dev_se
         document = (await client.get("/openapi.json")).json()
     assert answer.status_code == (404 if with_token else 401)
     assert not [each for each in document["paths"] if "mcp" in each or "a2a" in each or "agent-card" in each]
+
+
+async def test_deletions_at_once_take_their_own_threads_and_no_other(client_of, token):
+    ann, bob = await client_of(f"ann-{token}"), await client_of(f"bob-{token}")
+    mine, others = [], []
+    for _ in range(8):
+        mine.append((await ann.threads.create())["thread_id"])
+        others.append((await bob.threads.create())["thread_id"])
+    stateless = [ann.runs.wait(None, "agent", input={"messages": [("user", f"Hello {n}")]}) for n in range(4)]
+    await asyncio.gather(*(ann.threads.delete(thread) for thread in mine), *stateless)
+    assert {each["thread_id"] for each in await bob.threads.search(limit=100)} == set(others)
+    assert await ann.threads.search(limit=100) == []

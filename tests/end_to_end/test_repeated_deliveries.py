@@ -116,3 +116,15 @@ async def test_a_message_whose_first_request_was_refused_is_answered(client):
         await client.runs.wait(missing, "agent", input=said("Hello there."))
     state = await client.runs.wait(missing, "agent", input=said("Hello there."), if_not_exists="create")
     assert "delivery" not in state["messages"][-1]["response_metadata"]
+
+
+async def test_of_runs_without_a_thread_that_are_delivered_at_once_none_is_doubled(client):
+    async def twice(number):
+        message = said(f"I have {number} dogs.")
+        first = asyncio.create_task(client.runs.wait(None, "agent", input=message))
+        await asyncio.sleep(0.02)
+        return [(await each)["messages"][-1] for each in (first, client.runs.wait(None, "agent", input=message))]
+
+    for pair in await asyncio.gather(*(twice(number) for number in range(6))):
+        assert pair[0]["content"] == pair[1]["content"]
+        assert {each["response_metadata"].get("delivery") for each in pair} == {None, "repeated"}

@@ -136,7 +136,7 @@ def _headers(error: DiscreetError, status: int) -> dict[str, str]:
     """Return what a client needs besides the body (RFC 9110, sections 10.2.3 and 11.6.1)."""
     if status == 401:  # noqa: PLR2004 - the number is its name
         return {"WWW-Authenticate": "Bearer"}
-    if isinstance(error, StillWorkingError):
+    if isinstance(error, StillWorkingError | ThreadBusyError):
         return {"Retry-After": "1"}
     return {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}  # noqa: PLR2004 - as above
 

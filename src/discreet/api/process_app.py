@@ -18,6 +18,7 @@ from discreet.api.health import HealthChecks
 from discreet.api.ingress import Ingress
 from discreet.api.readiness import Readiness
 from discreet.api.services import Services
+from discreet.api.thread_deletes import delete_one_at_a_time
 from discreet.api.tracing import require_hidden_text
 from discreet.api.warming import FirstAnswer, warm_later
 from discreet.graph.deliveries import Deliveries
@@ -118,6 +119,7 @@ def make_process_app(
             await beside.enter_async_context(maintenance({"erasures": erasures.resume}, delay=PERIOD_SECONDS))
             if process.settings.worker:
                 await beside.enter_async_context(worker_beside(storage, process.settings))
+            delete_one_at_a_time()
             started()
             warming = asyncio.create_task(warm_later(answered, process.redactor, process.logs))
             yield

@@ -27,6 +27,8 @@ QUIET: Final = frozenset({"/ok", "/memory/health", "/memory/health/live", "/memo
 """Routes that machines ask for all the time: told only if they fail."""
 FAILED: Final = 500
 UNKNOWN: Final = "-"
+ACCESS_LOG: Final = "uvicorn.access"
+"""The logger of lines that have paths and queries as they were sent."""
 
 
 class RequestLog:
@@ -115,17 +117,23 @@ def _matching(scope: Scope, routes: Iterable[BaseRoute]) -> str | None:
 def log_requests(app: Starlette, *, server: str | None = None) -> None:
     """Log the requests of `app`, unless the server that it is part of does: the one whose logger is named `server`, at level INFO.
 
-    At another level that server tells failed requests only; these lines of it are then left out, since ours tell them. Call it
-    last, so that what other layers refuse is logged too.
+    At another level that server tells failed requests only; these lines of it are then left out, since ours tell them. So is
+    uvicorn's access log. Call it last, so that what other layers refuse is logged too.
     """
     if server is not None:
         theirs = logging.getLogger(server)
         if theirs.isEnabledFor(logging.INFO):
             return
         theirs.addFilter(_is_no_request)
+    logging.getLogger(ACCESS_LOG).addFilter(_never)
     app.add_middleware(RequestLog)
 
 
 def _is_no_request(record: logging.LogRecord) -> bool:
     """Tell a line of a LangGraph server's about a request from its others."""
     return not (isinstance(record.msg, dict) and {"method", "status", "latency_ms"} <= record.msg.keys())
+
+
+def _never(_record: logging.LogRecord) -> bool:
+    """Leave a line out. A level or `disabled` would be set anew when uvicorn configures logging after the application is there."""
+    return False

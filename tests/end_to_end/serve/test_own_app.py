@@ -86,6 +86,25 @@ async def test_a_message_that_comes_to_both_at_once_is_one_turn(own_app, token):
     assert (await history(own_app, ann))[::2] == [BIRDS]
 
 
+async def test_turns_of_one_conversation_at_the_same_time_all_stay_in_it(own_app, token):
+    ann, texts = f"ann-{token}", [f"My parrot number {number} is called Bird{number}z." for number in range(4)]
+    await asyncio.gather(*(say(own_app, ann, text, at=at % 2) for at, text in enumerate(texts)))
+    both = [await history(own_app, ann, at=at) for at in (0, 1)]
+    assert both[0] == both[1]
+    assert sorted(both[0][::2]) == texts
+    assert len(both[0]) == 2 * len(texts)
+
+
+async def test_each_request_is_a_line_of_the_log_without_what_the_user_wrote(own_app, folder, token):
+    async with own_app.client(f"ann-{token}") as ann:
+        assert (await ann.get(f"/chat/my divorce {token}")).is_success
+        assert (await ann.get("/memory/query", params={"tags": f"divorced {token}"})).is_success
+    lines = "".join(log.read_text() for log in folder.glob("*.log"))
+    assert token not in lines
+    for route in ("/chat/{conversation}", "/memory/query"):
+        assert f"method=GET route={route} status=200" in lines
+
+
 async def test_who_is_not_known_is_refused_before_anything_is_read(own_app):
     said = {"conversation": "pets", "text": BIRDS}
     expired = own_app.headers("ann", ttl=timedelta(hours=-1))

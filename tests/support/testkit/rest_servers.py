@@ -51,5 +51,5 @@ def shared_vault() -> dict[str, str]:
 def _command(kind: str, port: int) -> list[str]:
     if kind == SERVE:
         return [DISCREET, "serve", "--port", str(port), "--workers", str(PROCESSES)]
-    app = f"{MODULES[kind]}:app"
-    return [sys.executable, "-m", "uvicorn", app, "--app-dir", str(EXAMPLES), "--no-access-log", "--port", str(port)]
+    # Without --no-access-log: the application itself has to keep paths as they were sent out of the log.
+    return [sys.executable, "-m", "uvicorn", f"{MODULES[kind]}:app", "--app-dir", str(EXAMPLES), "--port", str(port)]
