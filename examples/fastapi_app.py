@@ -1,8 +1,9 @@
 """A chat server of one's own for several users: FastAPI, tokens, a graph with memory, and the REST API beside it.
 
-`uvicorn fastapi_app:app --app-dir examples --workers 2 --no-access-log` serves it (`pip install 'discreet[serve]'`), with a log that has
-one line a request and nothing of what users wrote in a path or a query. Callers are known as with `discreet serve`: DISCREET_JWT_SECRET, DISCREET_JWKS_URL or DISCREET_API_KEYS. With more processes than one set
-DISCREET_TURN_VAULT=postgres and DISCREET_ENCRYPTION_KEYS too, so that the next turn finds its values wherever it runs.
+`uvicorn fastapi_app:app --app-dir examples --workers 2 --no-access-log` serves it (`pip install 'discreet[serve]'`) and logs one line
+a request, without what users wrote in a path or a query. Callers are known as with `discreet serve`: DISCREET_JWT_SECRET,
+DISCREET_JWKS_URL or DISCREET_API_KEYS. With more processes than one set DISCREET_TURN_VAULT=postgres and DISCREET_ENCRYPTION_KEYS
+too, so that the next turn finds its values wherever it runs. Turns of one conversation wait for each other, or are answered 409.
 `DISCREET_JWT_SECRET=$(openssl rand -hex 32) python examples/fastapi_app.py` talks to it as two users, and ends.
 """
 
@@ -114,6 +115,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 app = make_app(services, lifespan=lifespan, documented=True)
 include(app, [router])
+log_requests(app)
 
 
 @app.get("/ok", include_in_schema=False)

@@ -43,7 +43,7 @@ def is_again(call: Call) -> bool:
 async def chain_events(parts: AsyncGenerator[Any], call: Call, name: str) -> AsyncGenerator[Any]:
     """Yield what a run yields as the callback events of its graph."""
     async for part in parts:
-        about = {"name": name, "run_id": call.run_id, "parent_ids": [], "tags": [], "metadata": {}}
+        about: dict[str, Any] = {"name": name, "run_id": call.run_id, "parent_ids": [], "tags": [], "metadata": {}}
         yield {"event": "on_chain_stream", **about, "data": {"chunk": part}}
 
 

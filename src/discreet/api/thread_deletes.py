@@ -20,7 +20,7 @@ def delete_one_at_a_time() -> None:
     ops = sys.modules.get(RUNTIME)
     threads = getattr(ops, "Threads", None)
     delete = getattr(threads, "delete", None)
-    if delete is None or getattr(delete, DONE, False):
+    if threads is None or delete is None or getattr(delete, DONE, False):
         return
     lock = asyncio.Lock()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -48,13 +49,17 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     how callers are known, or that they need not be, tokens for `subjects` are shown on the terminal that it takes. `jobs` turns run at a time.
 
     Raises:
-        ConfigurationError: There is no langgraph.json here, the port is taken, a folder can't be written to, or others may
+        ConfigurationError: There is no langgraph.json here or it is no JSON, the port is taken, a folder can't be written to, or others may
             enter .langgraph_api.
         MissingDependencyError: langgraph-cli[inmem] is not installed.
         StorageError: The database can't be used.
     """
     if not CONFIG.is_file():
         raise ConfigurationError("There is no langgraph.json here. Run this in the folder that holds yours.")
+    try:
+        json.loads(CONFIG.read_bytes())
+    except ValueError as error:
+        raise ConfigurationError(f"langgraph.json is no JSON: {error}.") from None
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
         raise MissingDependencyError("`discreet dev` needs the LangGraph server: pip install 'langgraph-cli[inmem]'")
     settings = load_settings()

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app, child_server, folders
+from discreet.cli.dev import run_dev
 from discreet.errors import ConfigurationError
 from discreet.settings import Settings
 
@@ -95,3 +96,10 @@ def test_a_folder_that_cannot_be_written_to_is_one_sentence_with_what_to_do(tmp_
     assert ended.stderr.startswith(f"discreet: The folder {folder} can't be written to. ")
     assert step in ended.stderr
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_langgraph_json_that_is_no_json_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("langgraph.json").write_text("{'graphs': 1}")
+    with pytest.raises(ConfigurationError, match=r"langgraph\.json is no JSON"):
+        run_dev(port=None)
