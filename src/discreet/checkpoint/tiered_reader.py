@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 
 from discreet.checkpoint.channels import PART, NextVersion, disarmed, mark_of
 from discreet.checkpoint.checkpoint_ref import CheckpointRef, bare, in_run, locate
+from discreet.checkpoint.durable_form import UNFINISHED
 from discreet.checkpoint.messages import dangling, without_dead_calls
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.restart import restarted
@@ -45,7 +46,7 @@ class TieredReader:
 
         Where it names the newest checkpoint, that is the scratch tier's head unless the durable tier's is newer. Then
         another process has moved the thread on, and the turn in RAM is dropped. A run goes on from what is stored of a turn
-        that is over, though it may be kept whole to look at, unless that is the same.
+        that is over, though it may be kept whole to look at, unless that is the same. One that is begun anew takes its input again.
         """
         thread_id, place = locate(config)
         if not place.checkpoint_id:
@@ -57,6 +58,14 @@ class TieredReader:
                 if thread and thread.head(place.ns) and place.ns == "":
                     logger.info("scratch_stale", extra={"thread_id": thread_id})
                     self._scratch.drop(thread_id)
+            if (
+                starting
+                and stored is not None
+                and (stored.metadata.get("source") == "input" or UNFINISHED in stored.metadata)
+            ):
+                # By the run's id LangGraph would go on from the middle of a turn, of which only its message is stored.
+                metadata = cast("CheckpointMetadata", {k: v for k, v in stored.metadata.items() if k != "run_id"})
+                stored = stored._replace(metadata=metadata)
         return self.overlay(stored) if stored else None
 
     def _newest(

@@ -1,5 +1,8 @@
 """A turn that waits for a person, paused by one process and resumed by another."""
 
+import asyncio
+from uuid import UUID
+
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage
@@ -151,3 +154,42 @@ async def test_the_end_of_a_turn_takes_its_own_pause_away_and_no_later_one(face,
 async def test_a_spill_of_the_other_face_is_refused(agent):
     with pytest.raises(ConfigurationError, match="RedactingSyncSaver"):
         agent.compile(RedactingSaver(InMemorySaver(), spill=InMemorySpill())).invoke(agent.say("hello"), THREAD)
+
+
+class Told(MessagesState):
+    """What a run is told beside the message."""
+
+    seconds: int
+
+
+async def test_a_run_that_is_begun_anew_elsewhere_takes_its_input_again(replicas):
+    """The process that was at it has ended in the middle: of the turn only the message is stored."""
+    heard, begun = [], asyncio.Event()
+
+    async def answer(state):
+        heard.append((state.get("seconds"), [message.text for message in state["messages"]]))
+        if len(heard) == 1:
+            begun.set()
+            await asyncio.sleep(60)
+        return {"messages": [AIMessage("Done.")]}
+
+    def over(saver):
+        builder = StateGraph(Told)
+        builder.add_node("answer", answer)
+        builder.add_edge(START, "answer")
+        return builder.compile(checkpointer=saver)
+
+    run = {"run_id": UUID(int=7), "metadata": {"run_id": str(UUID(int=7))}, **THREAD}
+    said = {"messages": [("user", "before")], "seconds": 1}
+    heard.append(None)
+    await over(replicas()).ainvoke(said, THREAD)
+    heard.clear()
+    message = {"role": "user", "content": "mail ann@example.com", "id": "m-2"}
+    lost = asyncio.create_task(over(replicas()).ainvoke({"messages": [message], "seconds": 8}, run))
+    await begun.wait()
+    there = over(replicas())
+    state = await there.ainvoke({"messages": [message], "seconds": 8}, run)
+    lost.cancel()
+    assert heard == [(8, ["before", "Done.", "mail ann@example.com"])] * 2
+    assert [each.text for each in state["messages"]] == ["before", "Done.", "mail ann@example.com", "Done."]
+    await asyncio.gather(lost, return_exceptions=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +16,8 @@ ANSWER_SECONDS = 1.0
 """A healthy server answers in less than a millisecond; nobody waits longer for a sick one."""
 TOTAL_SECONDS = 2.5
 """For all of one call: a free connection, connecting anew, the answer."""
+REST_SECONDS = 2.0
+"""For how long a server that did not answer in time is not asked again: a turn asks a dozen times, and would wait each time."""
 SCAN_COUNT = 1_000
 """Keys looked at in one round trip when all keys are looked through."""
 
@@ -39,6 +42,8 @@ class RedisClient:
         # A TimeoutError is an OSError. AttributeError and TypeError are what redis-py (8.1) raises for a connection that was
         # closed under the call that writes to it: https://github.com/redis/redis-py/issues/3546 and 4287.
         self._errors = (exceptions.RedisError, exceptions.RedisClusterException, OSError, AttributeError, TypeError)
+        self._timeouts = (exceptions.TimeoutError, TimeoutError)
+        self._rests_until = 0.0
         self._total = total
         self._places = asyncio.Semaphore(connecting.CONNECTIONS)
 
@@ -107,10 +112,14 @@ class RedisClient:
     @asynccontextmanager
     async def _patience(self) -> AsyncIterator[None]:
         """Raise `ShortTermError` for what fails or takes too long. Not chained: the server quotes values in its errors."""
+        if time.monotonic() < self._rests_until:
+            raise short_term_error(TimeoutError())
         try:
             async with asyncio.timeout(self._total), self._places:
                 if self._is_cluster:  # it asks who serves what; else first calls go to any server, which sends them on
                     await self._redis.initialize()
                 yield
         except self._errors as error:
+            if isinstance(error, self._timeouts) and not self._is_cluster:  # of a cluster the other servers answer
+                self._rests_until = time.monotonic() + REST_SECONDS
             raise short_term_error(error) from None
