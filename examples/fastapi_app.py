@@ -31,6 +31,7 @@ from discreet.api.routing import make_router
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, build_graph
+from discreet.metrics_server import metrics_port
 from discreet.redaction.logged.formats import log_to_stderr
 from discreet.settings import load_settings
 from discreet.state.context import Context
@@ -96,7 +97,7 @@ async def history(conversation: str, request: Request, caller: Known) -> list[An
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Hold the storage open, and make the graph over it."""
+    """Hold the storage open, and make the graph over it; show the metrics if there is a port for them (docs/monitoring.md)."""
     async with process_storage.lease() as storage:
         saver = RedactingSaver.from_pool(storage.pool)
         await saver.setup()
@@ -109,7 +110,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
             vault=storage.vault,
         ).compile(checkpointer=saver)
         app.state.runner = TurnRunner(graph, short_term=storage.short_term, one_at_a_time=True)
-        yield
+        with metrics_port(load_settings()):
+            yield
         await app.state.runner.aclose()
 
 

@@ -40,20 +40,7 @@ def metrics_port(settings: Settings) -> Iterator[None]:
     if settings.metrics_port is None:
         yield
         return
-    shared = metrics_folder() is not None
-    try:
-        server = make_server(
-            settings.metrics_host,
-            settings.metrics_port,
-            make_wsgi_app(_registry()),
-            server_class=_SharedServer if shared else _Server,
-            handler_class=_SilentHandler,
-        )
-    except OSError as error:
-        raise ConfigurationError(
-            f"DISCREET_METRICS_PORT={settings.metrics_port} can't be opened on {settings.metrics_host} ({error.strerror}). Each "
-            "process needs a port of its own, unless those of one server share a folder (PROMETHEUS_MULTIPROC_DIR): docs/monitoring.md."
-        ) from error
+    server = _opened(settings.metrics_host, settings.metrics_port)
     serving = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     serving.start()
     try:
@@ -62,6 +49,16 @@ def metrics_port(settings: Settings) -> Iterator[None]:
         server.shutdown()
         server.server_close()
         serving.join()
+
+
+def check_metrics_port(settings: Settings) -> None:
+    """Check before any process is started that the port can be opened, unless others may have opened it to share it.
+
+    Raises:
+        ConfigurationError: It can't be.
+    """
+    if settings.metrics_port is not None and metrics_folder() is None:
+        _opened(settings.metrics_host, settings.metrics_port).server_close()
 
 
 @contextmanager
@@ -75,6 +72,23 @@ def shared_folder(processes: int) -> Iterator[dict[str, str]]:
         return
     with TemporaryDirectory(prefix="discreet-metrics-", ignore_cleanup_errors=True) as folder:
         yield {"PROMETHEUS_MULTIPROC_DIR": folder}
+
+
+def _opened(host: str, port: int) -> WSGIServer:
+    shared = metrics_folder() is not None
+    try:
+        return make_server(
+            host,
+            port,
+            make_wsgi_app(_registry()),
+            server_class=_SharedServer if shared else _Server,
+            handler_class=_SilentHandler,
+        )
+    except OSError as error:
+        raise ConfigurationError(
+            f"DISCREET_METRICS_PORT={port} can't be opened on {host} ({error.strerror}). Each "
+            "process needs a port of its own, unless those of one server share a folder (PROMETHEUS_MULTIPROC_DIR): docs/monitoring.md."
+        ) from error
 
 
 def _registry() -> CollectorRegistry:

@@ -34,6 +34,13 @@ async def until(client, at, run, wanted):
     return status
 
 
+def length_heard(server, run):
+    """Return how long the message was that a run's graph got."""
+    with psycopg.connect(server.databases[0]) as connection:
+        (length,) = connection.execute("SELECT output -> 'length' FROM runs WHERE run_id = %s", (run,)).fetchone()
+    return length
+
+
 def claimed_by(server, run):
     """Return the process that executes a run."""
     with psycopg.connect(server.databases[0]) as connection:
@@ -108,6 +115,27 @@ async def test_a_run_of_a_killed_worker_is_taken_over(server, ann, token):
         assert heard((await ann.get(f"{at}/state")).json()["values"]) == [token]
         again = await post(ann, f"{at}/runs/wait", **saying("again"))
         assert heard(again) == [token, "again"]
+    finally:
+        killed.start()
+        killed.wait()
+
+
+async def test_a_run_of_a_killed_worker_gets_its_real_words_and_comes_before_those_behind_it(server, ann, token):
+    first, second = PLANTED.format(token), f"second {PLANTED.format(token)}"
+    at, run = await begin(ann, first, seconds=4)
+    await until(ann, at, run, {"running"})
+    behind = (await post(ann, f"{at}/runs", **saying(second)))["run_id"]
+    await asyncio.sleep(1.5)  # by then a worker has it, and the first has stored its input
+    killed = claimed_by(server, run)
+    killed.kill()
+    try:
+        assert await until(ann, at, behind, OVER) == "success"
+        assert await status_of(ann, at, run) == "success"
+        lengths = [length_heard(server, each) for each in (run, behind)]
+        messages = (await ann.get(f"{at}/state")).json()["values"]["messages"]
+        assert [message["type"] for message in messages] == ["human", "ai"] * 2
+        assert messages[2]["content"].startswith("second ")
+        assert lengths == [len(first), len(second)]
     finally:
         killed.start()
         killed.wait()

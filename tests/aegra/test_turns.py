@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 import pytest_asyncio
 from ownership_battery.things import post
+from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 from things import heard, saying
@@ -80,6 +81,42 @@ async def test_who_does_not_want_to_wait_is_told_that_the_thread_is_busy(ann, an
     assert accepted.json()["messages"][-1]["content"] == "I heard: z"
 
 
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_same_message_at_two_processes_is_answered_once(ann, ann_there, token):
+    thread = (await post(ann, "/threads"))["thread_id"]
+    body = saying(token, seconds=1)
+    states = await asyncio.gather(*(post(each, f"/threads/{thread}/runs/wait", **body) for each in (ann, ann_there)))
+    assert [state["messages"][-1]["content"] for state in states] == [f"I heard: {token}"] * 2
+    assert heard((await ann.get(f"/threads/{thread}/state")).json()["values"]) == [token]
+
+
+RUNS = """
+CREATE TABLE runs (
+    run_id text PRIMARY KEY, thread_id text, status text, created_at timestamptz, updated_at timestamptz,
+    lease_expires_at timestamptz
+)
+"""
+"""As much of Aegra's table as turns look at."""
+
+
+async def add_run(dsn, run, status, *, at=0, ago=0, leased=False):
+    """Let there be a run of thread a, made as the `at`th and changed `ago` seconds ago."""
+    lease = "now() + interval '1 s'" if leased else "NULL"
+    made = f"now() + make_interval(secs => {at} - 10), now() - make_interval(secs => {ago})"
+    async with await AsyncConnection.connect(dsn, autocommit=True) as conn:
+        await conn.execute("DELETE FROM runs WHERE run_id = %s", (run,))
+        await conn.execute(f"INSERT INTO runs VALUES (%s, 'a', %s, {made}, {lease})", (run, status))
+
+
+async def gets_the_turn(turns, run, seconds=0.5):
+    """Tell whether it soon is the turn of a run."""
+    try:
+        async with asyncio.timeout(seconds), turns.turn("a", run):
+            return True
+    except TimeoutError:
+        return False
+
+
 @asynccontextmanager
 async def turns_at(dsn, **options):
     kwargs = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
@@ -91,8 +128,15 @@ async def turns_at(dsn, **options):
 async def turns(empty_database):
     """The turns of one process."""
     async with turns_at(empty_database) as turns:
-        await turns.setup()
+        await make_tables(turns)
         yield turns
+
+
+async def make_tables(turns):
+    """Make what is there when a server has started."""
+    await turns.setup()
+    async with turns._pool.connection() as conn:
+        await conn.execute(RUNS)
 
 
 async def test_many_processes_may_set_up_at_once(empty_database):
@@ -124,13 +168,10 @@ async def test_one_after_the_other_and_others_beside_them(turns, empty_database)
 
 async def test_the_turn_of_a_killed_process_passes_on(empty_database):
     async with turns_at(empty_database, lease_seconds=0.6) as turns:
-        await turns.setup()
+        await make_tables(turns)
         async with turns._pool.connection() as conn:
             await conn.execute(
                 "INSERT INTO discreet_thread_turn VALUES ('a', gen_random_uuid(), now() + interval '0.5 s')"
-            )
-            await conn.execute(
-                "INSERT INTO discreet_thread_ticket (thread_id, expires_at) VALUES ('a', now() + interval '0.5 s')"
             )
         async with asyncio.timeout(20), turns.turn("a"):
             pass
@@ -138,7 +179,7 @@ async def test_the_turn_of_a_killed_process_passes_on(empty_database):
 
 async def test_a_turn_is_held_longer_than_a_lease(empty_database):
     async with turns_at(empty_database, lease_seconds=0.6) as turns:
-        await turns.setup()
+        await make_tables(turns)
         async with turns.turn("a"):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(2), turns.turn("a"):
@@ -149,7 +190,7 @@ async def test_a_turn_is_held_longer_than_a_lease(empty_database):
 
 async def test_who_has_lost_the_turn_stops(empty_database):
     async with turns_at(empty_database, lease_seconds=0.6) as turns:
-        await turns.setup()
+        await make_tables(turns)
 
         async def lose_it():
             async with turns.turn("a"):
@@ -170,9 +211,46 @@ async def test_who_gives_up_waiting_is_in_nobodys_way(turns):
         pass
 
 
+@pytest.mark.parametrize(("status", "leased"), [("running", True), ("running", False), ("pending", False)])
+async def test_a_run_waits_for_those_made_before_it(turns, empty_database, status, leased):
+    await add_run(empty_database, "1", status, leased=leased)
+    await add_run(empty_database, "2", "running", at=1)
+    assert not await gets_the_turn(turns, "2")
+    assert await gets_the_turn(turns, "1")
+    await add_run(empty_database, "1", "success")
+    assert await gets_the_turn(turns, "2")
+
+
+async def test_a_run_that_was_killed_comes_before_those_behind_it(turns, empty_database):
+    await add_run(empty_database, "1", "running", ago=40, leased=True)
+    await add_run(empty_database, "2", "running", at=1)
+    waiting = asyncio.create_task(gets_the_turn(turns, "2", seconds=20))
+    await add_run(empty_database, "1", "pending")  # as the reaper does
+    await asyncio.sleep(0.5)
+    async with turns.turn("a", "1"):
+        assert not waiting.done()
+        await add_run(empty_database, "1", "success")
+    assert await waiting
+
+
+async def test_a_run_that_no_worker_takes_is_not_waited_for_without_end(turns, empty_database):
+    await add_run(empty_database, "1", "pending", ago=120)
+    await add_run(empty_database, "2", "running", at=1)
+    assert await gets_the_turn(turns, "2")
+
+
+async def test_where_one_process_does_all_a_run_ends_with_it(empty_database):
+    async with turns_at(empty_database) as before, turns_at(empty_database, alone=True) as turns:
+        await make_tables(before)
+        await add_run(empty_database, "1", "running", ago=60)
+        await add_run(empty_database, "2", "running", at=1)
+        assert not await gets_the_turn(before, "2")
+        assert await gets_the_turn(turns, "2")
+
+
 async def test_it_works_behind_a_pooler(pooled_database):
     async with turns_at(pooled_database) as turns, turns_at(pooled_database) as others:
-        await turns.setup()
+        await make_tables(turns)
         done = []
 
         async def one(of, n):

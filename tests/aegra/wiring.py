@@ -30,6 +30,7 @@ class State(TypedDict, total=False):
     answer: str
     permissions: list[str]
     messages: Annotated[list, add_messages]
+    length: int
 
 
 async def wait(state, config):
@@ -38,7 +39,8 @@ async def wait(state, config):
     configurable = config["configurable"]
     permissions = configurable.get("langgraph_auth_permissions") or []
     heard = [AIMessage(f"I heard: {state['messages'][-1].text}")] if state.get("messages") else []
-    return {"user": configurable.get("user_id"), "permissions": permissions, "messages": heard}
+    length = len(state["messages"][-1].text) if heard else 0
+    return {"user": configurable.get("user_id"), "permissions": permissions, "messages": heard, "length": length}
 
 
 async def propose_it(state, config):
@@ -71,8 +73,8 @@ builder.add_edge("ask", END)
 
 
 def guarded_and_served(compiled):
-    """Return a graph as `graph/server.py` and `deploy/aegra/graphs.py` do."""
-    return served(guarded(compiled, vault=process_storage.vault))
+    """Return a graph as docs/open_source_server.md says."""
+    return served(guarded(compiled))
 
 
 waiting = guarded_and_served(builder.compile(name="waiting"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -32,7 +32,13 @@ from discreet.api.routes.settings import make_settings_router
 from discreet.api.services import Services
 from discreet.errors import AccessError
 
+if TYPE_CHECKING:  # FastAPI has it since it traces by itself; older ones take what they don't know
+    from fastapi.telemetry import TelemetryConfig
+
 TITLE = "Discreet"
+
+NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI's own spans have paths and queries as they were sent, its logs what exceptions say."""
 
 ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_entries_router,
@@ -60,7 +66,9 @@ def make_app(services: Services, *, lifespan: Lifespan[FastAPI] | None = None, d
     It can be the `http.app` of a LangGraph server: that one serves /docs and /openapi.json, and answers the errors of
     its own routes. Alone it has these pages itself if it is to be `documented`.
     """
-    app = FastAPI(title=TITLE, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title=TITLE, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, telemetry=NO_TELEMETRY
+    )
     # FastAPI's own handler would answer for the LangGraph server's routes too.
     del app.exception_handlers[HTTPException]
     app.add_exception_handler(AccessError, _denying(services))

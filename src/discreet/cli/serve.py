@@ -14,7 +14,7 @@ from discreet.cli.child_server import check_free, run_server
 from discreet.cli.folders import check_data_folder
 from discreet.cli.tokens_shown import access_environment, show_access
 from discreet.errors import MissingDependencyError
-from discreet.metrics_server import shared_folder
+from discreet.metrics_server import check_metrics_port, shared_folder
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings, child_environment, load_settings
 
@@ -35,7 +35,7 @@ def run_serve(*, host: str, port: int, workers: int, subjects: Sequence[str] = (
     Unless the settings say how callers are known, tokens for `subjects` are shown on the terminal that it takes.
 
     Raises:
-        ConfigurationError: The port is taken, a folder can't be written to, or a setting can't be used.
+        ConfigurationError: A port is taken, a folder can't be written to, or a setting can't be used.
         MissingDependencyError: uvicorn is not installed.
         StorageError: The database can't be used.
     """
@@ -44,6 +44,7 @@ def run_serve(*, host: str, port: int, workers: int, subjects: Sequence[str] = (
     settings = load_settings()
     check_data_folder(settings)
     check_free(host, port, command="discreet serve")
+    check_metrics_port(settings)
     default_authenticator()  # as in each worker, of which uvicorn starts another one whenever one can't be loaded
     default_redactor()
     environment = child_environment(**access_environment(settings, subjects), **_defaults(settings))

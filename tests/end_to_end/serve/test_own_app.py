@@ -9,6 +9,7 @@ import pytest
 from leak_suite.plants import Plants
 from leak_suite.server import make_talkative, search
 from testkit.clients import local_client
+from testkit.ports import free_port
 from testkit.rest_servers import OWN_APP, rest_server, shared_vault
 
 from discreet.storage.embedded import lease_server
@@ -31,8 +32,16 @@ def dsn(folder):
 
 
 @pytest.fixture(scope="module")
-def own_app(folder, dsn):
-    with rest_server(OWN_APP, folder, dsn, DISCREET_MAX_BODY_BYTES="100000", **shared_vault()) as server:
+def metrics(folder):
+    """Return the settings by which both processes show their metrics at one port."""
+    together = folder / "metrics"
+    together.mkdir()
+    return {"DISCREET_METRICS_PORT": str(free_port()), "PROMETHEUS_MULTIPROC_DIR": str(together)}
+
+
+@pytest.fixture(scope="module")
+def own_app(folder, dsn, metrics):
+    with rest_server(OWN_APP, folder, dsn, DISCREET_MAX_BODY_BYTES="100000", **shared_vault(), **metrics) as server:
         yield server
 
 
@@ -103,6 +112,19 @@ async def test_each_request_is_a_line_of_the_log_without_what_the_user_wrote(own
     assert token not in lines
     for route in ("/chat/{conversation}", "/memory/query"):
         assert f"method=GET route={route} status=200" in lines
+
+
+async def test_a_scraper_without_a_credential_is_told_of_both_processes(own_app, metrics, token):
+    async with local_client(f"http://127.0.0.1:{metrics['DISCREET_METRICS_PORT']}", {}) as scraper:
+        before = requests_in((await scraper.get("/metrics")).text)
+        for at in (0, 1):
+            await say(own_app, f"ann-{token}", f"I keep {at} parrots.", at=at)
+        assert requests_in((await scraper.get("/metrics")).text) == before + 2
+
+
+def requests_in(exposition):
+    name = 'discreet_request_seconds_count{method="POST",route="/chat",status="200"}'
+    return sum(float(line.rpartition(" ")[2]) for line in exposition.splitlines() if line.startswith(name))
 
 
 async def test_who_is_not_known_is_refused_before_anything_is_read(own_app):

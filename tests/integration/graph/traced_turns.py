@@ -5,6 +5,7 @@ import sys
 
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
+from opentelemetry import trace
 
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import InvalidUserError
@@ -70,6 +71,11 @@ async def main():
         async with make_worker(storage, settings) as worker:
             await worker.once()
         await runner.aclose()
+        # As libraries do that trace what they serve or fetch, once a process has a provider.
+        with trace.get_tracer("some.library").start_as_current_span(
+            f"GET /{planted}", attributes={"url.path": planted}
+        ):
+            pass
 
 
 with exported_spans(load_settings()):

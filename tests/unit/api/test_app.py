@@ -7,6 +7,10 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from schemathesis import openapi
 from starlette.routing import Route
 
@@ -42,6 +46,17 @@ def operations(app):
 
 def test_the_contract_is_served(app):
     assert {(method, route.path) for route in app.routes for method in route.methods} >= CONTRACT
+
+
+async def test_what_a_client_wrote_is_in_no_span(services, authenticator, monkeypatch):
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    transport = httpx.ASGITransport(make_app(services))
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
+        for path in ("/memory/query?tags=divorced", "/memory/entry/divorced", "/nowhere/divorced"):
+            await client.get(path, headers=authenticator.headers_of("ann"))
+    assert "divorced" not in "".join(each.to_json() for each in exporter.get_finished_spans())
 
 
 async def test_no_route_but_health_answers_a_stranger(app):

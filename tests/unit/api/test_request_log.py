@@ -6,6 +6,7 @@ import re
 
 import httpx
 import pytest
+import uvicorn
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Mount
 
@@ -136,6 +137,19 @@ def test_a_server_that_logs_requests_itself_is_left_to_it(app, level, logged):
     lines = [logging.makeLogRecord({"msg": msg}) for msg in ({"event": "started"}, request, "text")]
     assert [bool(theirs.filter(each)) for each in lines] == [True, not logged, True]
     theirs.filters.clear()
+
+
+def test_the_access_log_of_uvicorn_is_left_out_even_if_it_is_configured_after_the_application(app):
+    access = logging.getLogger("uvicorn.access")
+    log_requests(app)
+    try:
+        uvicorn.Config(app).configure_logging()
+        assert not access.filter(logging.makeLogRecord({"name": access.name, "msg": f'"GET /{EMAIL} HTTP/1.1" 200'}))
+    finally:
+        access.filters.clear()
+        for name in ("uvicorn", "uvicorn.access"):
+            logging.getLogger(name).handlers.clear()
+            logging.getLogger(name).propagate = True
 
 
 async def test_a_route_below_a_mount_has_the_whole_template(app, call):

@@ -21,6 +21,7 @@ from discreet.errors import (
     NotFoundError,
     StillWorkingError,
     StorageUnavailableError,
+    ThreadBusyError,
 )
 
 
@@ -36,6 +37,7 @@ RAISED = {
     "invalid": InvalidRecordError,
     "missing": NotFoundError,
     "running": StillWorkingError,
+    "busy": ThreadBusyError,
     "down": StorageUnavailableError,
     "fault": ConfigurationError,
 }
@@ -167,7 +169,7 @@ async def test_a_form_is_read_where_a_form_is_asked_for(client, ann):
 
 @pytest.mark.parametrize(
     ("name", "status", "retry"),
-    [("invalid", 422, None), ("missing", 404, None), ("running", 409, "1"), ("down", 503, "5")],
+    [("invalid", 422, None), ("missing", 404, None), ("running", 409, "1"), ("busy", 409, "1"), ("down", 503, "5")],
 )
 async def test_our_errors_answer_by_their_code(client, ann, name, status, retry):
     answer = await client.get(f"/things/error/{name}", headers=ann)

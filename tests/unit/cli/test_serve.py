@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 
 import pytest
+from testkit.ports import free_port
 
 from discreet.cli.serve import run_serve
-from discreet.errors import MissingDependencyError
+from discreet.errors import ConfigurationError, MissingDependencyError
 
 
 def test_without_uvicorn_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(sys.modules[run_serve.__module__], "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"discreet\[serve\]"):
         run_serve(host="127.0.0.1", port=8080, workers=1)
+
+
+def test_a_port_for_metrics_that_is_taken_is_told_before_anything_starts(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISCREET_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr(sys.modules[run_serve.__module__], "run_server", None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("DISCREET_METRICS_PORT", str(taken.getsockname()[1]))
+        with pytest.raises(ConfigurationError, match="DISCREET_METRICS_PORT"):
+            run_serve(host="127.0.0.1", port=free_port(), workers=2)

@@ -109,6 +109,10 @@ def filtered(msg, *args, redactor=None, **attributes):
         ("mail %s, call %s", (EMAIL, PHONE), "mail <EMAIL>, call <PHONE>"),
         ("mail ann@%s", ("example.com",), "mail <EMAIL>"),
         ("password=%s", ("hunter" + "2!",), "password=<SECRET>"),
+        ("waited=%sms", (PHONE,), "waited=<PHONE>ms"),
+        ("waited=%sms", ("4111 1111 1111 1111",), "waited=<CARD>ms"),
+        ("waited=%sms for %d%%", ("DE" + "89370400440532013000", 3), "waited=<IBAN>ms for 3%"),
+        ("waited=%sms", (KEY,), "waited=<SECRET>ms"),
         ("%(who)s has %(count)d", ({"who": EMAIL, "count": 2},), "<EMAIL> has 2"),
         ("card %d", (4111111111111111,), "card <CARD>"),
         ("%s", (["to", EMAIL],), "['to', '<EMAIL>']"),
@@ -153,6 +157,17 @@ def test_extra_attributes_are_redacted_and_standard_ones_stay():
     assert record.deep == {"list": ["<EMAIL>", 7, None]}
     assert record.thing == "<UNKNOWN>"
     assert (record.name, record.levelname, record.pathname) == ("name", "INFO", f"/home/{EMAIL}")
+
+
+def test_an_extra_attribute_is_read_together_with_its_name():
+    record = filtered("x", password="hunter" + "2!", tokens=512, token_count="512", key="value")
+    assert record.password == "<SECRET>"
+    assert (record.tokens, record.token_count, record.key) == (512, "512", "value")
+
+
+@pytest.mark.parametrize("name", ["AK" + "IA" + "QZ7XWPLM3RT5VB2N", "DE" + "89370400440532013000"])
+def test_a_value_that_names_an_extra_attribute_is_redacted(name):
+    assert name not in repr(vars(filtered("x", **{name: 1})))
 
 
 def test_the_names_of_extra_attributes_are_redacted_too():

@@ -52,7 +52,7 @@ class LoginPages:
         host = visit.request.client.host if visit.request.client else None
         limits = limits_of(self._proxies.origin(visit.request.headers.items(), host), credential)
         if seconds := await self._attempts.begin(limits):
-            logger.warning("admin.login_refused reason=too_many seconds=%d", seconds)
+            logger.warning("admin.login_refused reason=%s seconds=%d", "too_many", seconds)
             response = self._form(visit, status=429, error=f"Too many attempts. Try again in {seconds} seconds.")
             response.headers["Retry-After"] = str(seconds)
             return response

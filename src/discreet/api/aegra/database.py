@@ -56,7 +56,7 @@ class Persistence:
         await self._initialize()
         if self._saver is not None:
             return
-        self._turns = Turns(self._manager.lg_pool)
+        self._turns = Turns(self._manager.lg_pool, alone=not settings.redis.REDIS_BROKER_ENABLED)
         await self._turns.setup()
         storage = await self._held.enter_async_context(process_storage.lease())
         saver = RedactingSaver.from_pool(storage.pool)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final
 
 from discreet.api.aegra.database import persistence
+from discreet.api.aegra.retaken import RetakenGraph
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import ConfigurationError
+from discreet.graph.deliveries import Deliveries
 from discreet.graph.guard import GuardedGraph
+from discreet.settings import load_settings
+from discreet.storage.shared import process_storage
 
 NESTED: Final = "__pregel_task_id"
 """Key of `configurable` that is there when a graph runs as a node of another."""
@@ -21,12 +26,16 @@ NOT_OURS: Final = (
 
 
 def served(graph: GuardedGraph) -> ServedGraph:
-    """Return `graph` for `graphs` of aegra.json."""
+    """Return `graph` for `graphs` of aegra.json.
+
+    It knows a message that is delivered again by the store in which the ingress of this process has marked it.
+    """
+    deliveries = Deliveries(process_storage.short_term, max_media_bytes=load_settings().max_media_bytes)
     attributes = {name: item for name, item in vars(graph).items() if name != "__orig_class__"}
-    return ServedGraph(**attributes)
+    return ServedGraph(**{**attributes, "guard": replace(graph.guard, deliveries=deliveries)})
 
 
-class ServedGraph(GuardedGraph):
+class ServedGraph(GuardedGraph, RetakenGraph):
     """A guarded graph whose runs wait for each other, by thread. `copy` and what is made by it do so too."""
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
@@ -46,6 +55,7 @@ class ServedGraph(GuardedGraph):
         if not isinstance(self.checkpointer, RedactingSaver):
             await source.aclose()
             raise ConfigurationError(NOT_OURS)
-        async with persistence().turns().turn(str(configurable["thread_id"])), aclosing(source) as events:
+        turn = persistence().turns().turn(str(configurable["thread_id"]), configurable.get("run_id"))
+        async with turn, aclosing(source) as events:
             async for event in events:
                 yield event

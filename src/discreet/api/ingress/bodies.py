@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from langgraph.store.base import InvalidNamespaceError
+
 from discreet.api.ingress.dedup import delivery_in
-from discreet.api.ingress.inputs import ChecksOf, check_input
+from discreet.api.ingress.inputs import FIELD, ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
 from discreet.api.ingress.shapes import check_shape
 from discreet.api.receiving import loads
@@ -18,7 +20,9 @@ from discreet.graph.deliveries import Delivery
 from discreet.ports import TextRedactor, of_thread
 from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.walker import redact_object
+from discreet.rights.namespaces import ROOT
 from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_PARTS, REQUEST_REF, part_key
+from discreet.storage.store.namespaces import path_of
 
 UserOf = Callable[[Any], str]
 """From the user_id that was said to the one that is meant."""
@@ -37,6 +41,8 @@ MAX_VALUES = 50_000
 short: 30 MB of single letters would take it half an hour. 5,000 messages have as many."""
 
 SENSITIVE_NAME = "holds a sensitive value; name items by ids of your own"
+
+NO_LABELS = "must be texts that are not empty, nor hold a period or a control character, of 2,000 bytes together"
 
 
 @dataclass
@@ -110,12 +116,12 @@ def cleaned(body: Any, kind: Kind, *, thread: str | None, redactor: TextRedactor
     None. None: the server's own code asks, or the Studio, whom the server checks: that is not decided here then.
 
     Raises:
-        InvalidRequestError: It names items of the store by what has to be redacted.
+        InvalidRequestError: It names items of the store by what has to be redacted, or what can't be a name.
         ForbiddenError: It names somebody else as the user.
     """
     body = _without_refs(body)
     if kind is Kind.STORE:
-        return Cleaned(_store_body(body, redactor))
+        return Cleaned(_store_body(body, redactor, user))
     if kind is Kind.RUNS and isinstance(body, list):
         runs = [_run(item, redactor, str(uuid4()), user) for item in body]
         return Cleaned([run.body for run in runs], {ref: part for run in runs for ref, part in run.parts.items()})
@@ -135,6 +141,7 @@ def _run(body: Any, redactor: TextRedactor, thread: str, user: UserOf | None) ->
     """Return a body that creates a run, with its name in `configurable`."""
     if not isinstance(body, dict):
         return Cleaned(redact_object(body, redactor))
+    body = {**body, FIELD: _with_ids(body.get(FIELD))} if FIELD in body else body
     collecting = CollectingRedactor(of_thread(redactor, thread))
     clean = redact_object({part: said for part, said in body.items() if part not in OUTBOUND}, collecting)
     said = {part: body.get(part) for part in REQUEST_PARTS}
@@ -142,6 +149,19 @@ def _run(body: Any, redactor: TextRedactor, thread: str, user: UserOf | None) ->
     changed = {part: raw for part, raw in said.items() if raw and raw != _cleaned_part(clean, part)}
     _set_user(clean, body, user, always=True)
     return _named(clean, {part_key(part): json.dumps(raw) for part, raw in changed.items()}, collecting.values)
+
+
+def _with_ids(given: Any) -> Any:
+    """Return a run's input whose messages have ids: one that is begun anew would else add its message a second time."""
+    messages = given.get("messages") if isinstance(given, dict) else None
+    if not isinstance(messages, list):
+        return given
+    return {**given, "messages": [{**each, "id": str(uuid4())} if _lacks_id(each) else each for each in messages]}
+
+
+def _lacks_id(given: Any) -> bool:
+    is_message = isinstance(given, dict) and "content" in given and ("role" in given or "type" in given)
+    return is_message and not given.get("id")
 
 
 def _named(clean: dict[str, Any], parts: dict[str, str], values: dict[str, str]) -> Cleaned:
@@ -228,14 +248,28 @@ def _set_user(clean: dict[str, Any], body: Mapping[str, Any], user: UserOf | Non
         configurable["user_id"] = user(None)
 
 
-def _store_body(body: Any, redactor: TextRedactor) -> Any:
+def _store_body(body: Any, redactor: TextRedactor, user: UserOf | None) -> Any:
     """Return a body redacted. What names items is read by itself: "key" is where an item stands, no secret."""
     if not isinstance(body, dict):
         return redact_object(body, redactor)
     items = {name: body[name] for name in NAMES_OF_ITEMS if name in body}
-    if names := [name for name, said in items.items() if redact_object(said, redactor) != said]:
-        raise InvalidRequestError([(name, SENSITIVE_NAME) for name in names])
+    wrong = [(name, SENSITIVE_NAME) for name, said in items.items() if redact_object(said, redactor) != said]
+    root = () if user is None else (ROOT, user(None))
+    wrong += [
+        (name, NO_LABELS) for name, said in items.items() if isinstance(said, list) and not _are_labels(said, root)
+    ]
+    if wrong:
+        raise InvalidRequestError(wrong)
     return {**redact_object({part: said for part, said in body.items() if part not in items}, redactor), **items}
+
+
+def _are_labels(said: list[Any], root: tuple[str, ...]) -> bool:
+    """Whether the store takes `said` below the caller's `root`; what it read back begins with that."""
+    try:
+        path_of([*(() if tuple(said[: len(root)]) == root else root), *said])
+    except InvalidNamespaceError:
+        return False
+    return True
 
 
 def _without_refs(value: Any, depth: int = 0) -> Any:

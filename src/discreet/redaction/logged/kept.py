@@ -47,7 +47,11 @@ ID_BEFORE = re.compile(
 )
 """What stands before an id that names no secret, whatever else the line is about."""
 ATTACHED = frozenset({"ns", "us", "µs", "ms"})
-"""Units that nobody writes right behind a telephone number."""
+"""Units that nobody writes right behind a telephone number, though a program may."""
+NUMBER_BEFORE = re.compile(r"(?<!\w)(?P<zone>[+(0]*)[0-9][0-9 ()./-]*\Z")
+"""Digits that the number may go on from."""
+FEWEST_DIGITS = 10
+"""Of a number in groups that is somebody's, and has no `+` or `0` in front. A status and a duration have fewer together."""
 DIGIT_NEAR = re.compile(r"[0-9][ ()./-]{1,3}\Z")
 """A number before the number, which may be one with it."""
 
@@ -83,5 +87,13 @@ def _is_amount(number: str, unit: str | None, before: str) -> bool:
     if unit == "s" and "." not in number:
         return False  # Apt 14s
     if unit:
-        return unit in ATTACHED or not DIGIT_NEAR.search(before)
+        return not DIGIT_NEAR.search(before) or (unit in ATTACHED and not _goes_on(whole, before))
     return AMOUNT_BEFORE.search(before) is not None
+
+
+def _goes_on(number: str, before: str) -> bool:
+    """Tell whether a number may be the last group of a longer one, such as a card's."""
+    groups = NUMBER_BEFORE.search(before)
+    if groups is None:
+        return False
+    return bool(groups["zone"]) or sum(map(str.isdigit, groups[0] + number)) >= FEWEST_DIGITS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 import sys
 import threading
 import traceback
@@ -21,6 +22,11 @@ from discreet.redaction.walker import redact_object
 
 INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {"msg": {"args": None}, "exc_text": {"exc_info": None}}
 """What else becomes of a record, by the attribute of it that could not be redacted."""
+
+GLUED: Final = re.compile(r"\w%[-+ #0-9.]*[a-zA-Z]|(?<!%)%[-+ #0-9.]*[a-zA-Z]\w")
+"""An argument that has a letter or a digit beside it in the text, where it does not look like itself: `%sms`."""
+
+LETTERS: Final = re.compile(r"[^\W\d]+")
 
 NUMBERS: Final = (int, float, bool, type(None))
 
@@ -94,8 +100,8 @@ class RecordRedactor:
             values.update(new)
 
     def _rename(self, record: logging.LogRecord, *, given_up: bool) -> None:
-        """Redact the names of extra attributes, which formatters write out too; what programs are written in names no value."""
-        for name in [each for each in vars(record) if not str(each).isidentifier()]:
+        """Redact the names of extra attributes, which formatters write out too; what has letters only names no value."""
+        for name in [each for each in vars(record) if not LETTERS.fullmatch(str(each))]:
             try:
                 redacted = issue(UNKNOWN) if given_up else self._lines.redact(str(name))
             except Exception:  # noqa: BLE001 - a foreign redactor may raise anything, and logging must not
@@ -108,6 +114,8 @@ class RecordRedactor:
         msg, args = record.msg, record.args
         if type(msg) is dict and not args:
             return {"msg": self._event(msg), "args": None}
+        if isinstance(msg, str) and isinstance(args, tuple) and GLUED.search(msg):
+            args = record.args = tuple(self._lines.redact(each) if isinstance(each, str) else each for each in args)
         try:
             text = str(msg) % args if args else str(msg)
         except (TypeError, ValueError, KeyError):  # arguments that don't fit, which handlers would complain about
@@ -162,7 +170,7 @@ class RecordRedactor:
         value = vars(record)[name]
         if isinstance(value, logging.Logger):  # structlog's `wrap_for_formatter` puts it there for its formatter
             return {}
-        return {name: self._lines.object(value)}
+        return {name: self._lines.object(value, None if name in STANDARD else name)}
 
 
 def _refused() -> NoReturn:

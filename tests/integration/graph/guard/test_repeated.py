@@ -92,7 +92,7 @@ async def test_a_run_that_is_begun_anew_after_a_kill_has_the_turn_still(house):
 async def test_a_run_that_failed_gives_the_turn_to_the_second(house):
     house.fails = 1
     first, again = await house.names()
-    with pytest.raises(Exception, match="BrokenError|internal|failed"):
+    with pytest.raises(Exception, match=r"BrokenError|internal|failed"):
         await house.run(first)
     assert answers(await house.run(again)) == "Answer 2"
 

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import json
 import logging
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from discreet.api.admin.attempts import (
 )
 from discreet.api.admin.sessions import SESSION_SECONDS, Sessions
 from discreet.errors import ConfigurationError, ShortTermError
+from discreet.redaction.logged.formats import JsonFormatter
 from discreet.settings import Settings
 from discreet.testing import InMemoryShortTermStore
 
@@ -115,11 +117,13 @@ async def test_a_cookie_is_worth_nothing_after_signing_out(admin):
     assert (await admin.http.get("/memory/admin/settings")).status_code == 303
 
 
-async def test_too_many_attempts_have_to_wait(world, web):
+async def test_too_many_attempts_have_to_wait(world, web, caplog):
     for _ in range(MOST):
         assert (await web.sign_in("wrong")).status_code == 401
     page = await web.sign_in(world.gate.boss)
     assert page.status_code == 429
+    told = [json.loads(JsonFormatter().format(each)) for each in caplog.records]
+    assert {each["reason"] for each in told if each["event"] == "admin.login_refused"} == {"unknown", "too_many"}
     assert 0 < int(page.headers["retry-after"]) <= WINDOW_SECONDS
 
 

@@ -9,7 +9,7 @@ from discreet.state.request_ref import REQUEST_REF, values_ref
 
 THREAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 MAIL = "ann@example.com"
-BODY = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}"}]}}
+BODY = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}", "id": "m-1"}]}}
 LIVE = [f"/threads/{THREAD}/runs/wait", f"/threads/{THREAD}/runs/stream", "/runs/wait", "/runs/stream"]
 LATER = [f"/threads/{THREAD}/runs", f"/threads/{THREAD}/state", "/threads/search", "/runs"]
 

@@ -20,7 +20,7 @@ LETTERS = string.ascii_uppercase
 
 
 def run_body():
-    return {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}"}]}}
+    return {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}", "id": "m-1"}]}}
 
 
 @pytest.fixture

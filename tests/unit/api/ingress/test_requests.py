@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +15,11 @@ MAIL = "ann@example.com"
 
 
 def run_body(**more):
-    return {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}"}]}, **more}
+    return {
+        "assistant_id": "agent",
+        "input": {"messages": [{"role": "user", "content": f"I am {MAIL}", "id": "m-1"}]},
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,7 @@ async def test_placeholders_are_those_of_the_thread(call, recorder, redactor):
 async def test_secrets_and_media_reach_the_vault_too(call, recorder, vault):
     secret, image = "tr0ub4dor" + secrets.token_hex(4), "A" * 4000
     content = [{"type": "text", "text": f"my password is {secret}"}, {"type": "image", "base64": image}]
-    body = run_body(input={"messages": [{"role": "user", "content": content}]})
+    body = run_body(input={"messages": [{"role": "user", "content": content, "id": "m-1"}]})
     await call("POST", f"/threads/{THREAD}/runs/wait", body)
     stored = json.dumps(recorder.body)
     assert secret not in stored
@@ -58,10 +62,38 @@ async def test_secrets_and_media_reach_the_vault_too(call, recorder, vault):
 
 
 async def test_what_has_nothing_to_hide_is_not_held(call, recorder, vault):
-    body = run_body(input={"messages": [{"role": "user", "content": "Hello!"}]})
+    body = run_body(input={"messages": [{"role": "user", "content": "Hello!", "id": "m-1"}]})
     await call("POST", "/runs/wait", body)
     assert recorder.body["input"] == body["input"]
     assert vault.values(recorder.body["config"]["configurable"][REQUEST_REF]) == {}
+
+
+def without_ids(**more):
+    said = [{"role": "user", "content": "Hello!"}, {"type": "human", "content": MAIL, "id": ""}, {"what": "ever"}]
+    return run_body(input={"messages": said, "note": 1}, **more)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (f"/threads/{THREAD}/runs", without_ids()),
+        ("/runs/batch", [without_ids()]),
+        (f"/threads/{THREAD}/commands", {"id": 1, "method": "run.start", "params": without_ids()}),
+    ],
+)
+async def test_a_message_has_one_id_however_often_its_run_is_begun(call, recorder, vault, path, body):
+    assert (await call("POST", path, body)).status == 200
+    run = recorder.body[0] if isinstance(body, list) else recorder.body.get("params", recorder.body)
+    held = json.loads(vault.values(run["config"]["configurable"][REQUEST_REF])[part_key("input")])
+    ids = [message.get("id") for message in run["input"]["messages"]]
+    assert ids == [message.get("id") for message in held["messages"]]
+    assert len({str(UUID(each)) for each in ids[:2]}) == 2
+    assert ids[2] is None
+
+
+async def test_messages_of_a_cron_are_new_each_time(call, recorder):
+    await call("POST", "/runs/crons", without_ids(schedule="* * * * *"))
+    assert "id" not in recorder.body["input"]["messages"][0]
 
 
 async def test_context_becomes_configurable_as_the_server_does_it_itself(call, recorder, vault):
@@ -172,6 +204,34 @@ async def test_an_item_can_not_be_named_by_a_sensitive_value(call, recorder, fie
     reply = await call("GET", "/store/items", query=f"namespace=notes&key={MAIL}".encode())
     assert reply.status == 422
     assert recorder.requests == []
+
+
+@pytest.mark.parametrize("labels", [["notes.zebra"], ["notes", ""], ["."], ["a\x00b"], ["some"] * 397, [7]])
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("PUT /store/items", "namespace"),
+        ("DELETE /store/items", "namespace"),
+        ("POST /store/items/search", "namespace_prefix"),
+        ("POST /store/namespaces", "prefix"),
+        ("POST /store/namespaces", "suffix"),
+    ],
+)
+async def test_an_item_can_not_be_named_by_what_the_store_refuses(call, recorder, line, field, labels):
+    reply = await call(*line.split(), {field: labels, "key": "1", "value": {}})
+    assert (reply.status, reply.json["error"]["code"]) == (422, "request_invalid")
+    assert reply.json["error"]["fields"][0]["field"] == field
+    assert "zebra" not in reply.text
+    assert recorder.requests == []
+
+
+async def test_a_namespace_may_be_said_again_as_it_was_read(call, recorder, identity):
+    root = ["users", identity("ann")]
+    spaces = [], ["notes"], root, [*root, *["some"] * 390]
+    for space in spaces:
+        body = {"namespace": space, "key": "", "value": {}}
+        assert (await call("PUT", "/store/items", body)).status == 200
+        assert recorder.body == body
 
 
 async def test_an_item_may_have_an_opaque_key(call, recorder):

@@ -11,7 +11,10 @@ MAIL = "ann@example.com"
 START = {
     "id": 1,
     "method": "run.start",
-    "params": {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": f"I am {MAIL}"}]}},
+    "params": {
+        "assistant_id": "agent",
+        "input": {"messages": [{"role": "user", "content": f"I am {MAIL}", "id": "m-1"}]},
+    },
 }
 
 

@@ -124,7 +124,9 @@ class Reembedding:
 
     def _tell_left(self, rows: int) -> None:
         self._left = max(0, rows)
-        reembedding_rows_left.set(self._left)  # of several processes the last one's word holds: it can't be counted down
+        reembedding_rows_left.set(
+            self._left
+        )  # of several processes the last one's word holds: it can't be counted down
 
     async def run(self, guard: AsyncConnection[Any], done: Callable[[int], None] = lambda _: None) -> Moved:
         """Move what is to be moved, unless another process is at it, and as long as the space is active.
