@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from discreet.api.aegra.database import persistence
-from discreet.api.aegra.retaken import RetakenGraph
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import ConfigurationError
 from discreet.graph.deliveries import Deliveries
@@ -35,7 +34,7 @@ def served(graph: GuardedGraph) -> ServedGraph:
     return ServedGraph(**{**attributes, "guard": replace(graph.guard, deliveries=deliveries)})
 
 
-class ServedGraph(GuardedGraph, RetakenGraph):
+class ServedGraph(GuardedGraph):
     """A guarded graph whose runs wait for each other, by thread. `copy` and what is made by it do so too."""
 
     async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name

@@ -1,4 +1,4 @@
-"""A run that is begun anew under its id: with what its request said if no node was done, else where it was."""
+"""A run that is begun anew under its id, in the same process: with its input if no node was done, else where it was."""
 
 import asyncio
 from contextlib import suppress
@@ -8,18 +8,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from discreet.api.aegra.retaken import RetakenGraph
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.nodes import save_input
 
 SAID = "I am ann@example.com"
-
-
-def retaken(builder):
-    """Return a graph over our checkpointer."""
-    compiled = builder.compile(checkpointer=RedactingSaver(InMemorySaver()))
-    return RetakenGraph(**{name: each for name, each in vars(compiled).items() if name != "__orig_class__"})
 
 
 class Killed:
@@ -33,7 +26,7 @@ class Killed:
         builder.add_edge(START, "answer")
         builder.add_edge("answer", "after")
         builder.add_edge("after", END)
-        self.graph = retaken(builder)
+        self.graph = builder.compile(checkpointer=RedactingSaver(InMemorySaver()))
 
     async def answer(self, state):
         self.heard.append(state["messages"][-1].text)
@@ -72,7 +65,7 @@ class KilledTemplate(Killed):
             return await begin(*given)
 
         monkeypatch.setattr(save_input, "_begin", hanging)
-        self.graph = retaken(build_graph(chat_model="offline"))
+        self.graph = build_graph(chat_model="offline").compile(checkpointer=RedactingSaver(InMemorySaver()))
 
 
 @pytest.fixture
