@@ -43,6 +43,14 @@ def test_workers_elsewhere_need_a_vault_that_they_see(monkeypatch):
         persistence.__wrapped__()
 
 
+def test_workers_elsewhere_need_the_same_database(monkeypatch):
+    monkeypatch.setattr(database.settings.redis, "REDIS_BROKER_ENABLED", True)
+    monkeypatch.setenv("DISCREET_TURN_VAULT", "postgres")
+    monkeypatch.delenv("DISCREET_POSTGRES_DSN", raising=False)
+    with pytest.raises(ConfigurationError, match="DISCREET_POSTGRES_DSN"):
+        persistence.__wrapped__()
+
+
 def test_before_the_start_there_is_no_checkpointer():
     class Manager:
         async def initialize(self):

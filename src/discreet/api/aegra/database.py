@@ -30,6 +30,10 @@ PACKAGE: Final = "aegra-api"
 TESTED: Final = frozenset({"0.11.0"})
 """Releases in which tests/aegra passed."""
 
+SHARED_DATABASE: Final = (
+    "Aegra hands runs to workers (REDIS_BROKER_ENABLED), which may be in other processes, and DISCREET_POSTGRES_DSN is not set: each would "
+    "have memories of its own. Set it, the same in all."
+)
 SHARED_VAULT: Final = (
     "Aegra hands runs to workers (REDIS_BROKER_ENABLED), which may be in other processes, and the turn vault is in the "
     "memory of this one. Set DISCREET_TURN_VAULT=postgres (or redis)."
@@ -128,4 +132,6 @@ def persistence() -> Persistence:
     check_release(version(PACKAGE))
     if settings.redis.REDIS_BROKER_ENABLED and load_settings().turn_vault == "memory":
         raise ConfigurationError(SHARED_VAULT)
+    if settings.redis.REDIS_BROKER_ENABLED and load_settings().postgres_dsn is None:
+        raise ConfigurationError(SHARED_DATABASE)
     return Persistence(db_manager)
