@@ -20,7 +20,7 @@ def advice(database: PostgresDatabase | SqliteDatabase, changed: Collection[str]
     if isinstance(database, SqliteDatabase):
         return [Advice(statement="VACUUM", bytes=sum(table.bytes for table in tables))] if tables else []
     with storage_errors():
-        return [
+        found = [
             Advice(
                 statement=sql.SQL("{} {}")
                 .format(sql.SQL(command), sql.Identifier(table.schema, table.name))
@@ -33,3 +33,11 @@ def advice(database: PostgresDatabase | SqliteDatabase, changed: Collection[str]
             )
             for table in chosen
         ]
+        return [*found, *_of_statistics(database)] if tables else found
+
+
+def _of_statistics(database: PostgresDatabase) -> list[Advice]:
+    """Return a statement for the planner's statistics: they hold values of columns, those of before too."""
+    row = database.connection.execute("SELECT pg_total_relation_size('pg_catalog.pg_statistic')").fetchone()
+    size = next(iter(row.values() if isinstance(row, dict) else row or ()), 0)
+    return [Advice(statement="VACUUM (FULL) pg_catalog.pg_statistic", bytes=int(size))]
