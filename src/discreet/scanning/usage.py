@@ -18,14 +18,15 @@ from discreet.scanning.report import GrowthStep, ThreadSize, Usage
 LARGEST: Final = 10
 STEPS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
+# Columns, not whole rows: of a row the size depends on the plan that it came by.
 _PER_THREAD: LiteralString = """
 SELECT thread_id, sum(checkpoints)::bigint AS checkpoints, sum(bytes)::bigint AS bytes
 FROM (
-    SELECT thread_id, count(*) AS checkpoints, sum(pg_column_size(c.*)) AS bytes FROM {checkpoints} c GROUP BY thread_id
+    SELECT thread_id, count(*) AS checkpoints, sum(pg_column_size(c.checkpoint) + pg_column_size(c.metadata)) AS bytes FROM {checkpoints} c GROUP BY thread_id
     UNION ALL
-    SELECT thread_id, 0, sum(pg_column_size(b.*)) FROM {blobs} b GROUP BY thread_id
+    SELECT thread_id, 0, sum(coalesce(pg_column_size(b.blob), 0)) FROM {blobs} b GROUP BY thread_id
     UNION ALL
-    SELECT thread_id, 0, sum(pg_column_size(w.*)) FROM {writes} w GROUP BY thread_id
+    SELECT thread_id, 0, sum(pg_column_size(w.blob)) FROM {writes} w GROUP BY thread_id
 ) sizes
 GROUP BY thread_id
 """
@@ -46,19 +47,19 @@ _TIMES: LiteralString = "SELECT min(checkpoint ->> 'ts'), max(checkpoint ->> 'ts
 _NEWEST: LiteralString = """
 WITH newest AS MATERIALIZED (
     SELECT DISTINCT ON (thread_id, checkpoint_ns) thread_id, checkpoint_ns, checkpoint_id,
-        checkpoint -> 'channel_versions' AS versions, checkpoint -> 'channel_values' AS inline, pg_column_size(c.*) AS bytes
+        checkpoint -> 'channel_versions' AS versions, checkpoint -> 'channel_values' AS inline, pg_column_size(c.checkpoint) + pg_column_size(c.metadata) AS bytes
     FROM {checkpoints} c
     WHERE checkpoint_ns !~ ':'
     ORDER BY thread_id, checkpoint_ns, checkpoint_id DESC
 ),
 values AS (
-    SELECT sum(pg_column_size(b.*)) AS bytes
+    SELECT sum(coalesce(pg_column_size(b.blob), 0)) AS bytes
     FROM newest n CROSS JOIN LATERAL jsonb_each_text(n.versions) v
     JOIN {blobs} b USING (thread_id, checkpoint_ns)
     WHERE b.channel = v.key AND b.version = v.value
 ),
 writes AS (
-    SELECT sum(pg_column_size(w.*)) AS bytes FROM newest n JOIN {writes} w USING (thread_id, checkpoint_ns, checkpoint_id)
+    SELECT sum(pg_column_size(w.blob)) AS bytes FROM newest n JOIN {writes} w USING (thread_id, checkpoint_ns, checkpoint_id)
 )
 SELECT
     coalesce((SELECT sum(bytes) FROM newest), 0)::bigint + coalesce((SELECT bytes FROM values), 0)::bigint
