@@ -12,13 +12,14 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, LiteralString
 from uuid import uuid4
 
 from psycopg import Error, errors
 from psycopg_pool import AsyncConnectionPool
 
-from discreet.errors import LeaseLostError
+from discreet.storage.database.lease_extension import extending
 
 logger = logging.getLogger(__name__)
 
@@ -124,38 +125,18 @@ class Turns:
         while await self._run(CLAIM, asked) is None:  # noqa: ASYNC110  # whose turn it is, other processes decide too
             await asyncio.sleep(LOOK_SECONDS)
         try:
-            async with self._extending(given):
+            async with extending(partial(self._extend, given), seconds=self._seconds):
                 yield
         finally:
             await asyncio.shield(self._run(END, given))
 
-    @asynccontextmanager
-    async def _extending(self, given: dict[str, Any]) -> AsyncIterator[None]:
-        block = asyncio.current_task()
-        assert block is not None  # a coroutine runs in a task
-        lost = False
-
-        async def extend() -> None:
-            nonlocal lost
-            while not lost:
-                await asyncio.sleep(self._seconds / 3)
-                try:
-                    async with self._pool.connection() as conn:
-                        lost = (await conn.execute(EXTEND, given)).rowcount == 0
-                except Error as error:  # the next time; until then nobody else has the turn, or it is lost
-                    logger.warning("thread_turn_not_extended cause=%s", type(error).__name__)
-            block.cancel()
-
-        extending = asyncio.create_task(extend())
+    async def _extend(self, given: dict[str, Any]) -> bool:
         try:
-            yield
-        except asyncio.CancelledError:
-            if lost and block.uncancel() == 0:
-                raise LeaseLostError from None
-            raise
-        finally:
-            extending.cancel()
-            await asyncio.wait([extending])
+            async with self._pool.connection() as conn:
+                return (await conn.execute(EXTEND, given)).rowcount > 0
+        except Error as error:  # the next time; until then nobody else has the turn, or it is lost
+            logger.warning("thread_turn_not_extended cause=%s", type(error).__name__)
+            return True
 
     async def _run(self, statement: LiteralString, given: dict[str, Any]) -> dict[str, Any] | None:
         async with self._pool.connection() as conn:
