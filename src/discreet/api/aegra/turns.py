@@ -133,7 +133,8 @@ class Turns:
     async def _extend(self, given: dict[str, Any]) -> bool:
         try:
             async with self._pool.connection() as conn:
-                return (await conn.execute(EXTEND, given)).rowcount > 0
+                extended: int = (await conn.execute(EXTEND, given)).rowcount
+                return extended > 0
         except Error as error:  # the next time; until then nobody else has the turn, or it is lost
             logger.warning("thread_turn_not_extended cause=%s", type(error).__name__)
             return True
