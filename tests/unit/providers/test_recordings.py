@@ -14,19 +14,19 @@ ZH = "嗯，我的左膝盖从星期一开始又疼了。膝盖晚上疼得厉�
 @pytest.mark.parametrize(
     ("transcript", "meta", "kept"),
     [
-        (EN, {"durationMs": 80_000}, "Recording (1 min 20 s): Doctor, night, Monday, since, again, hurts, knee, left"),
+        (EN, {"durationMs": 80_000}, "Recording (1 min 20 s): again, Doctor, hurts, left, Monday, knee, night, since"),
         (
             VI,
             {"durationMs": 3_661_000},
-            "Bản ghi âm (1 giờ 1 phút 1 giây): cần chụp, Minh nói, bác sĩ, ban đêm, thứ Hai, đau lại, đầu gối",
+            "Bản ghi âm (1 giờ 1 phút 1 giây): ban đêm, bác sĩ, cần chụp, Minh nói, thứ Hai, đau lại, đầu gối",
         ),
-        (RU, {"durationMs": 400}, "Запись (1 с): Петров, доктор, ночью, понедельника, болит, снова, колено, левое"),
-        (ZH, {"durationMs": 60_000}, "录音（1分）：子检、拍片、李医、厉害、晚上、开始、星期、膝盖"),
-        (EN, {}, "Recording (words: 22): Doctor, "),
+        (RU, {"durationMs": 400}, "Запись (1 с): болит, доктор, колено, ночью, левое, Петров, понедельника, снова"),
+        (ZH, {"durationMs": 60_000}, "录音（1分）：厉害、子检、开始、拍片、星期、晚上、李医、膝盖"),
+        (EN, {}, "Recording (words: 22): again, "),
         (VI, {}, "Bản ghi âm (25 từ): "),
         (RU, {"language": "ru-RU"}, "Запись (слов: 16): "),
         (ZH, {"language": "zh"}, "录音（34字）："),
-        ("Meine Knie schmerzen.", {"language": "de"}, "Recording (words: 3): schmerzen, Knie, Meine"),
+        ("Meine Knie schmerzen.", {"language": "de"}, "Recording (words: 3): Knie"),
         ("Um.", {}, "Recording (words: 1)"),
         ("...", {}, "Recording (words: 0)"),
     ],
@@ -39,6 +39,13 @@ def test_length_and_topics_are_told_in_the_language_of_the_recording(transcript,
 def test_no_run_of_words_is_told(transcript):
     kept = describe_recording(transcript, "voice", {})
     assert runs_kept(transcript, kept) == []
+
+
+@pytest.mark.parametrize("transcript", [EN, RU, "My cat died yesterday.", "I like tea."])
+def test_read_forwards_or_backwards_no_two_words_stand_as_they_were_said(transcript):
+    topics = topics_of(transcript)
+    for read in (topics, topics[::-1]):
+        assert runs_kept(transcript, " ".join(read), words=2) == []
 
 
 WORDS = st.sampled_from(
@@ -70,7 +77,8 @@ def test_no_two_topics_stand_side_by_side_in_a_transcript(words, gap, in_syllabl
     transcript = gap.join(words) if gap else " ".join(words)
     topics = topics_of(transcript, in_syllables=in_syllables)
     assert len(topics) <= 8
-    assert runs_kept(transcript, " ".join(topics)) == []
+    for read in (topics, topics[::-1]):
+        assert runs_kept(transcript, " ".join(read)) == []
 
 
 def test_values_and_numbers_are_no_topics():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
 
 from discreet.providers.e5.encoder import GIVEN, RESULT, encoder
 from discreet.providers.e5.unigram import Unigram
-from discreet.providers.e5.weights import Weights
+from discreet.providers.e5.weights import Weights, floats_of
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
@@ -58,14 +57,7 @@ class OnnxE5:
 
     def _mean(self, ids: list[int]) -> Floats:
         pieces = [self._begin, *ids, self._end]
-        given = self._looked_up(pieces) + self._places[: len(pieces)]
+        given = floats_of(self._words[pieces]).reshape(len(pieces), -1) + self._places[: len(pieces)]
         [mean] = self._session.run([RESULT], {GIVEN: given[np.newaxis]})
         found: Floats = mean[0]
         return found
-
-    def _looked_up(self, pieces: list[int]) -> Floats:
-        blocks: Any = self._words[pieces]
-        nibbles = blocks["nibbles"]
-        weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
-        scaled: Floats = (weights * blocks["scale"].astype(np.float32)[..., np.newaxis]).reshape(len(pieces), -1)
-        return scaled

@@ -53,6 +53,14 @@ class Vocabulary:
     """By code point: what stands for it."""
 
 
+def floats_of(blocks: Array) -> Array:
+    """Return what blocks stand for, in a last axis of its own."""
+    nibbles = blocks["nibbles"]
+    weights = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
+    floats: Array = weights * blocks["scale"].astype(np.float32)[..., np.newaxis]
+    return floats
+
+
 class Weights:
     """The open file. What is read of it stays on the disk until it is used."""
 
@@ -82,6 +90,10 @@ class Weights:
         """Return a quantized matrix as its blocks, `columns / 32` a row."""
         count = rows * columns // BLOCK
         return np.frombuffer(self._file, Q4, count, self._places[name]).reshape(rows, columns // BLOCK)
+
+    def matrix(self, name: str, rows: int, columns: int) -> Array:
+        """Return a quantized matrix as the floats that it stands for."""
+        return floats_of(self.blocks(name, rows, columns)).reshape(rows, columns)
 
     def _vocabulary(self) -> Vocabulary:
         count = self._number("i")
