@@ -13,5 +13,5 @@ process = prepare_process(hold_logs=True)
 app = make_process_app(process, studio=lets_studio_in())
 app.add_middleware(ClosedPaths)
 log_requests(app, server=SERVER)
-app.openapi_schema = stored_openapi()
+app.openapi = stored_openapi  # type: ignore[method-assign]  # as FastAPI extends it: the attribute is made anew with every route that is added
 auth = make_auth(process.authenticator, denials=process.denials)

@@ -29,3 +29,15 @@ def test_it_describes_the_routes_of_memory():
     document = stored_openapi()
     assert "/memory/store" in document["paths"]
     assert all(path.startswith("/memory") for path in document["paths"])
+
+
+def test_a_server_that_adds_routes_does_not_make_it_anew(tmp_path):
+    """LangGraph's adds its own ones to the application and asks for the document then."""
+    program = """
+from discreet.api.server import app
+from discreet.api.stored_openapi import stored_openapi
+app.add_api_route("/another", lambda: None)
+assert app.openapi() == stored_openapi()
+"""
+    environment = {"DISCREET_DATA_DIR": str(tmp_path), "PATH": ""}
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
