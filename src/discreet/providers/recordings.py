@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
@@ -69,12 +69,13 @@ _FRAMES: Final[Mapping[Language, _Frame]] = {
 def describe_recording(transcript: str, modality: Modality, meta: MediaMeta) -> str:
     """Return the length and the topic words of what was said, in its language if that is one of the four.
 
-    Of a transcript no two neighbouring topics stand side by side here, and a topic is one word, or two syllables of
-    Vietnamese, or two characters of Chinese: nobody can read a sentence from it. Pass the transcript redacted.
+    A topic is one word, or two syllables of Vietnamese, or two characters of Chinese. They stand by the alphabet, and none
+    beside one that it stood beside in the transcript: read forwards or backwards they are no sentence of it. The words
+    themselves can be read, so pass the transcript redacted.
 
     Example:
-        >>> describe_recording("My knee hurts. The knee hurts since Monday.", "voice", {"durationMs": 80_000})
-        'Recording (1 min 20 s): Monday, hurts, knee'
+        >>> describe_recording("My knee hurts. The old pills help since Monday.", "voice", {"durationMs": 80_000})
+        'Recording (1 min 20 s): help, hurts, Monday, knee, old, since, pills'
     """
     said = str(meta.get("language", "")).split("-")[0].lower()
     language = next((each for each in _FRAMES if each == said), language_of(transcript))
@@ -92,9 +93,11 @@ def count_words(text: str) -> int:
 
 
 def topics_of(transcript: str, *, in_syllables: bool = False) -> list[str]:
-    """Return the words that are said most often, the first ones among equals; in the list what was said later comes first."""
+    """Return the words that are said most often, the first ones among equals, sorted; see `describe_recording`.
+
+    One that could only stand beside a neighbour of its own is left out.
+    """
     tokens = _TOKEN.findall(transcript)
-    spoken = f" {' '.join(tokens)} ".casefold()
     found = _candidates(tokens, in_syllables=in_syllables)
     weights = Counter(map(_key, found))
     chosen: dict[Topic, Topic] = {}
@@ -104,12 +107,22 @@ def topics_of(transcript: str, *, in_syllables: bool = False) -> list[str]:
             chosen[_key(topic)] = topic
         if len(chosen) == MAX_TOPICS:
             break
+    return [("" if _HAN.match(topic[0]) else " ").join(topic) for topic in _apart(chosen.values(), tokens)]
+
+
+def _apart(topics: Iterable[Topic], tokens: list[str]) -> list[Topic]:
+    """Return the topics, each the first by the alphabet of those that did not stand beside the one before it."""
+    spoken = f" {' '.join(tokens)} ".casefold()
+
+    def neighbours(one: Topic, other: Topic) -> bool:
+        return any(f" {' '.join(pair)} ".casefold() in spoken for pair in ((*one, *other), (*other, *one)))
+
+    left = sorted(topics, key=lambda topic: " ".join(topic).casefold())
     told: list[Topic] = []
-    for topic in sorted(chosen.values(), key=found.index, reverse=True):
-        beside = " ".join((*told[-1], *topic)) if told else ""
-        if not told or f" {beside} ".casefold() not in spoken:
-            told.append(topic)
-    return [("" if _HAN.match(topic[0]) else " ").join(topic) for topic in told]
+    while fitting := [topic for topic in left if not told or not neighbours(told[-1], topic)]:
+        told.append(fitting[0])
+        left.remove(fitting[0])
+    return told
 
 
 def _candidates(tokens: list[str], *, in_syllables: bool) -> list[Topic]:
