@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ from discreet.errors import ConfigurationError, UntestedServerError
 from discreet.graph.guard import guarded
 
 HERE = Path(__file__).parent
+TAKEN = "a port that is taken"
 
 UNDONE = """
 from aegra_api.core.database import DatabaseManager, db_manager
@@ -65,6 +67,36 @@ def test_before_the_start_there_is_no_checkpointer():
         manager.get_checkpointer()
     with pytest.raises(ConfigurationError):
         manager.get_store()
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"DISCREET_TURN_VAULT": "memory"}, "DISCREET_TURN_VAULT=postgres"),
+        ({"DISCREET_MAX_INPUT_CHARS": "many"}, "DISCREET_MAX_INPUT_CHARS"),
+        ({"DISCREET_DATA_DIR": "aegra.json/data"}, "DISCREET_DATA_DIR"),
+        ({"DISCREET_METRICS_PORT": TAKEN}, "DISCREET_METRICS_PORT"),
+        ({"DISCREET_CHAT_MODEL": "nobody:nothing"}, "nobody"),
+        ({"DISCREET_POSTGRES_DSN": "postgresql://ann@127.0.0.1:1/nothing"}, "DISCREET_POSTGRES_DSN"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_what_keeps_it_from_starting_is_one_sentence_and_no_traceback(
+    tmp_path, make_database, redis_server, settings, named
+):
+    for name in ("aegra.json", "graphs.py"):
+        shutil.copy(HERE.parents[1] / "deploy" / "aegra" / name, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        given = {name: str(taken.getsockname()[1]) if value is TAKEN else value for name, value in settings.items()}
+        with (
+            pytest.raises(RuntimeError) as ended,
+            aegra(tmp_path, make_database, redis_server, config="aegra.json", apis=1, workers=0, **given),
+        ):
+            pytest.fail("it started")
+    *_, last = (line for line in str(ended.value).splitlines() if "Application startup failed" not in line)
+    assert "Discreet can't start: " in last
+    assert named in last
+    assert "Traceback" not in str(ended.value)
 
 
 async def test_a_served_graph_does_not_run_over_another_checkpointer():

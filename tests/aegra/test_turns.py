@@ -82,6 +82,33 @@ async def test_who_does_not_want_to_wait_is_told_that_the_thread_is_busy(ann, an
 
 
 @pytest.mark.asyncio(loop_scope="session")
+async def test_a_strategy_that_is_none_is_refused_each_time_and_the_message_is_then_new(ann, ann_there, token):
+    thread = (await post(ann, "/threads"))["thread_id"]
+    for strategy in ("nonsense", "nonsense", ["enqueue"], ""):
+        body = {**saying(token), "multitask_strategy": strategy}
+        refused = await ann_there.post(f"/threads/{thread}/runs/wait", json=body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "request_invalid")
+    assert (await ann.get(f"/threads/{thread}/runs")).json() == []
+    state = await post(ann, f"/threads/{thread}/runs/wait", **saying(token), multitask_strategy="reject")
+    assert heard(state) == [token]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_change_of_the_state_as_a_node_that_is_none_is_refused_in_plain_words(ann, token):
+    thread = (await post(ann, "/threads"))["thread_id"]
+    await post(ann, f"/threads/{thread}/runs/wait", **saying(token))
+    at = f"/threads/{thread}/state"
+    for as_node in (token, ""):
+        refused = await ann.post(at, json={"values": {"length": 1}, "as_node": as_node})
+        assert refused.status_code == 422
+        assert "as_node" in refused.json()["message"]
+        assert token not in refused.text
+    refused = await ann.post(at, json={"values": token, "as_node": "wait"})
+    assert (refused.status_code, token in refused.text) == (422, False)
+    assert (await ann.post(at, json={"values": {"length": 1}, "as_node": "wait"})).status_code == 200
+
+
+@pytest.mark.asyncio(loop_scope="session")
 async def test_the_same_message_at_two_processes_is_answered_once(ann, ann_there, token):
     thread = (await post(ann, "/threads"))["thread_id"]
     body = saying(token, seconds=1)

@@ -22,7 +22,7 @@ from discreet.api.thread_deletes import delete_one_at_a_time
 from discreet.api.tracing import require_hidden_text
 from discreet.api.warming import FirstAnswer, warm_later
 from discreet.graph.deliveries import Deliveries
-from discreet.metrics_server import metrics_port
+from discreet.metrics_server import check_metrics_port, metrics_port
 from discreet.otel import exported_spans
 from discreet.ports import TextRedactor
 from discreet.quick_start import started
@@ -55,9 +55,10 @@ def prepare_process(*, hold_logs: bool = False) -> Process:
     With `hold_logs` lines come once the application has started, which then need not load the recognisers before.
 
     Raises:
-        ConfigurationError: A setting can't be used.
+        ConfigurationError: A setting can't be used, or the port for metrics is taken.
     """
     settings, redactor = load_settings(), default_redactor()
+    check_metrics_port(settings)  # it is opened behind the database, seconds later
     log_in(settings.log_format)
     require_hidden_text(settings, redactor)
     redacting = partial(redact_logs, redactor)  # libraries and nodes log what they work on

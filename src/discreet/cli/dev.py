@@ -17,6 +17,7 @@ from discreet import quick_start
 from discreet.cli.folders import check_data_folder, check_writable
 from discreet.cli.tokens_shown import access_environment, show_access
 from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.metrics_server import check_metrics_port
 from discreet.private_files import make_private
 from discreet.settings import Settings, child_environment, load_settings
 
@@ -49,7 +50,7 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     how callers are known, or that they need not be, tokens for `subjects` are shown on the terminal that it takes. `jobs` turns run at a time.
 
     Raises:
-        ConfigurationError: There is no langgraph.json here or it is no JSON, the port is taken, a folder can't be written to, or others may
+        ConfigurationError: There is no langgraph.json here or it is no JSON, a port is taken, a folder can't be written to, or others may
             enter .langgraph_api.
         MissingDependencyError: langgraph-cli[inmem] is not installed.
         StorageError: The database can't be used.
@@ -64,6 +65,7 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
         raise MissingDependencyError("`discreet dev` needs the LangGraph server: pip install 'langgraph-cli[inmem]'")
     settings = load_settings()
     check_data_folder(settings)
+    check_metrics_port(settings)
     check_writable(SERVER_FILES, step="The server keeps its threads there: run this in a folder that can be.")
     port = _chosen_port(port)
     os.environ.update(child_environment(**QUIET, **access_environment(settings, subjects), **_defaults(settings)))

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from importlib import import_module
@@ -40,6 +41,15 @@ def test_so_many_turns_run_at_a_time(started, options, jobs):
 
 def test_no_turn_at_a_time_is_refused(started):
     assert CliRunner().invoke(app, ["dev", "--jobs", "0"]).exit_code == 2
+    assert started == []
+
+
+def test_a_port_for_metrics_that_is_taken_is_one_sentence_before_anything_starts(started, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        monkeypatch.setenv("DISCREET_METRICS_PORT", port)
+        with pytest.raises(ConfigurationError, match=f"^DISCREET_METRICS_PORT={port} can't be opened"):
+            run_dev(port=None)
     assert started == []
 
 

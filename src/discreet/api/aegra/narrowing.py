@@ -11,9 +11,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.api.aegra.auth import is_thread_id
 from discreet.api.ingress.bodies import SERVER_KEYS
+from discreet.api.ingress.refusals import refuse
 from discreet.api.ingress.routes import Kind, kind_of, path_of
-from discreet.api.receiving import instead, loads, read_body, with_length
-from discreet.errors import InvalidRequestError, NotFoundError, ThreadBusyError
+from discreet.api.receiving import Taken, instead, loads, read_body, with_length
+from discreet.errors import InvalidRequestError, NotFoundError, RequestError, ThreadBusyError
 
 IsBusy: TypeAlias = Callable[[str], Awaitable[bool]]
 """Whether a thread has a run that is not over."""
@@ -30,7 +31,7 @@ WITHHELD: Final = ("__", "langgraph_")
 """How keys of `configurable` begin that LangGraph, or a server of it, keeps for itself: permissions are among them."""
 
 STRATEGY: Final = ("multitask_strategy", "multitaskStrategy")
-WAITS: Final = frozenset({None, "enqueue"})
+STRATEGIES: Final = (None, "enqueue", "reject")
 
 _THREAD: Final = re.compile(r"/threads/(?!search$|prune$)([^/]+)(?:/.*)?")
 _STATE: Final = re.compile(r"/threads/([^/]+)/state")
@@ -44,15 +45,15 @@ class Narrowed:
         self._is_busy = is_busy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request.
-
-        Raises:
-            NotFoundError: The path has a thread whose id is no UUID.
-            InvalidRequestError: The body asks for what this server can't do.
-            ThreadBusyError: The thread has a run, and the request was not to wait for it.
-        """
+        """Serve one request, or refuse it: 404 for a thread whose id is no UUID, 422, or 409 while the thread has a run."""
         if scope["type"] == "http":
-            receive, scope = await self._narrowed(scope, receive)
+            taken = Taken(receive)
+            try:
+                receive, scope = await self._narrowed(scope, taken)
+            except RequestError as refusal:
+                # By this `send`: the ingress, whose it is, then knows that no run came of the message.
+                await refuse(refusal, scope, taken, send)
+                return
         await self._app(scope, receive, send)
 
     async def _narrowed(self, scope: Scope, receive: Receive) -> tuple[Receive, Scope]:
@@ -117,7 +118,7 @@ def _check_one_context(run: Mapping[str, Any]) -> None:
 
 def _check_strategy(run: Mapping[str, Any]) -> None:
     for name in STRATEGY:
-        if run.get(name) not in WAITS | {"reject"}:
+        if run.get(name) not in STRATEGIES:  # a tuple: lists can be looked for in it
             raise InvalidRequestError([(name, "must be enqueue or reject")])
 
 

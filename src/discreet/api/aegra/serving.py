@@ -7,6 +7,9 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final
 
+from fastapi import HTTPException
+from langgraph.errors import InvalidUpdateError
+
 from discreet.api.aegra.database import persistence
 from discreet.checkpoint import RedactingSaver
 from discreet.errors import ConfigurationError
@@ -21,6 +24,11 @@ NESTED: Final = "__pregel_task_id"
 NOT_OURS: Final = (
     "The server would run this graph over another checkpointer, which would store what people say. Name "
     "discreet.api.aegra.server:app as http.app in aegra.json."
+)
+
+NO_UPDATE: Final = (
+    "The thread's state can't be changed so. as_node has to be a node of its graph, and the values what that node may "
+    "return."
 )
 
 
@@ -58,3 +66,16 @@ class ServedGraph(GuardedGraph):
         async with turn, aclosing(source) as events:
             async for event in events:
                 yield event
+
+    async def aupdate_state(
+        self, config: Any, values: Any, as_node: str | None = None, task_id: str | None = None
+    ) -> Any:
+        """Do what a guarded graph does.
+
+        Raises:
+            HTTPException: 422, LangGraph can't take the values so. Of any other error Aegra makes a 500.
+        """
+        try:
+            return await super().aupdate_state(config, values, as_node, task_id)
+        except InvalidUpdateError:  # not chained: it may hold the values
+            raise HTTPException(422, NO_UPDATE) from None

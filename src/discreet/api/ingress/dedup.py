@@ -23,6 +23,9 @@ REFUSED: Final = 400
 ELSEWHERE: Final = ("command", "checkpoint", "checkpoint_id", "after_seconds")
 """Parts of a run that make it another turn, whatever the message: an answer to a question, a fork, a later time."""
 
+STRATEGIES: Final = (None, "reject", "enqueue", "interrupt", "rollback")
+"""What a run may ask for while another one of its thread is not over; anything else is left for the server to refuse."""
+
 
 def delivery_in(
     body: Any, clean: Any, kind: Kind, checks: ChecksOf, *, thread: str | None, window: float
@@ -61,7 +64,7 @@ async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None) ->
     if configurable is None:
         return None
     configurable[REQUEST_DELIVERY] = name
-    if name.startswith(AGAIN):
+    if name.startswith(AGAIN) and run.get("multitask_strategy") in STRATEGIES:
         run["multitask_strategy"] = "enqueue"  # the client's own may stop the run that answers
     return name
 
