@@ -7,16 +7,18 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 
 from rich.console import Console
 
 from discreet import quick_start
 from discreet.cli.folders import check_data_folder, check_writable
 from discreet.cli.tokens_shown import access_environment, show_access
-from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.errors import ConfigurationError, DiscreetError, MissingDependencyError
 from discreet.metrics_server import check_metrics_port
 from discreet.private_files import make_private
 from discreet.settings import Settings, child_environment, load_settings
@@ -73,10 +75,29 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     make_private(SERVER_FILES, only=())
     console = Console(stderr=True)
     _tell(port, settings, subjects, console)
-    code = _serve(["--config", str(CONFIG), "--host", HOST, "--port", str(port), "--n-jobs-per-worker", str(jobs)])
+    with _database_ahead(settings):
+        code = _serve(["--config", str(CONFIG), "--host", HOST, "--port", str(port), "--n-jobs-per-worker", str(jobs)])
     if code:
         _tell_what_is_wrong(console)
     return code
+
+
+@contextmanager
+def _database_ahead(settings: Settings) -> Iterator[None]:
+    """Have our own database start while the server is imported. If it can't, the server says so, which opens it once more."""
+    with ExitStack() as held:
+
+        def lease() -> None:
+            from discreet.storage.embedded import lease_server  # noqa: PLC0415  # beside the imports of the server too
+
+            with suppress(DiscreetError):
+                held.enter_context(lease_server(Path(settings.data_dir), version=settings.postgres_version))
+
+        if settings.postgres_dsn is None:
+            starting = Thread(target=lease, name="discreet database")
+            starting.start()
+            held.callback(starting.join)
+        yield
 
 
 def _serve(options: Sequence[str]) -> int:
