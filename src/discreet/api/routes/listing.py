@@ -10,14 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.access import Caller
 from discreet.api.entries import Entry
 from discreet.api.errors import answers
+from discreet.api.filters import EntryFilters
 from discreet.api.ids import check_filters
 from discreet.api.paging import LINKED, Paging, follow
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of
-from discreet.api.values import Id, Label, Moment
 from discreet.state.described import describe_fields
-from discreet.state.records import MemoryFilters, MemoryType
 
 
 class Page(BaseModel):
@@ -31,31 +30,10 @@ class Page(BaseModel):
     """What to send as `cursor` for the page after this one; null: there is none. The Link header has its address."""
 
 
-class Selection(Paging):
-    """Which entries; every filter given must hold."""
+class Selection(EntryFilters, Paging):
+    """Which entries of whom, and which page of them."""
 
-    session_id: Id | None = None
-    user_id: str | None = None
-    agent_id: Id | None = None
-    request_id: Id | None = None
-    after: Annotated[Moment | None, Field(description="Written at or after this time.")] = None
-    before: Annotated[Moment | None, Field(description="Written before this time.")] = None
-    tags: Annotated[list[Label], Field(default_factory=list, max_length=50, description="That carry all these tags.")]
-    type: Annotated[list[MemoryType], Field(default_factory=list, max_length=10, description="Of any of these types.")]
-    app_name: Id = "default"
-
-    def filters(self) -> MemoryFilters:
-        """Return them as the storage has them."""
-        return MemoryFilters(
-            app_name=self.app_name,
-            thread_id=self.session_id,
-            agent_id=self.agent_id,
-            request_id=self.request_id,
-            types=self.type or None,
-            tags=self.tags or None,
-            after=self.after,
-            before=self.before,
-        )
+    user_id: Annotated[str | None, Field(description="Whose entries: yours, if you leave it out.")] = None
 
 
 def make_listing_router(services: Services) -> APIRouter:
@@ -71,7 +49,7 @@ def make_listing_router(services: Services) -> APIRouter:
         caller: Annotated[Caller, Depends(known)],
     ) -> Page:
         user = await read_user_of(services, caller, selection.user_id)
-        filters = selection.filters()
+        filters = selection.stored()
         await check_filters(filters, services.redactor)
         found = await services.memories.latest(
             user.identity,

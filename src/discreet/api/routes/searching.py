@@ -10,51 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field, Strict
 from discreet.access import Caller
 from discreet.api.entries import Entry
 from discreet.api.errors import answers
+from discreet.api.filters import EntryFilters
 from discreet.api.ids import check_filters
 from discreet.api.routing import make_router
 from discreet.api.services import Services
 from discreet.api.users import read_user_of
-from discreet.api.values import Id, Labels, Moment, Words
+from discreet.api.values import Words
 from discreet.state.described import describe_fields
-from discreet.state.records import MemoryFilters, MemoryType
 
 MAX_FOUND = 50
 
 
-class SearchFilters(BaseModel):
+class SearchFilters(EntryFilters):
     """Narrow a search; every filter given must hold."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
-
-    session_id: Id | None = None
-    """Of this conversation."""
-    agent_id: Id | None = None
-    """Of this agent."""
-    request_id: Id | None = None
-    """Of this request."""
-    type: Annotated[list[MemoryType], Field(max_length=10)] = []
-    """Of any of these types."""
-    tags: Labels = []
-    """That carry all these tags."""
-    after: Moment | None = None
-    """Written at or after this time."""
-    before: Moment | None = None
-    """Written before this time."""
-    app_name: Id = "default"
-    """Of this application."""
-
-    def stored(self) -> MemoryFilters:
-        """Return them as the storage has them."""
-        return MemoryFilters(
-            app_name=self.app_name,
-            thread_id=self.session_id,
-            agent_id=self.agent_id,
-            request_id=self.request_id,
-            types=self.type or None,
-            tags=self.tags or None,
-            after=self.after,
-            before=self.before,
-        )
+    model_config = ConfigDict(extra="forbid")
 
 
 class Question(BaseModel):
