@@ -112,7 +112,7 @@ async def test_a_recording_becomes_its_length_and_topics(run_node):
         "durationMs": 2100.4,
     }
     state = await run_node(make_save_input(), {"messages": [HumanMessage([block])]})
-    assert state["messages"][-1].content == "Запись (2 с): хранится, которое, Четвёртое, Третье, Второе, Первое"
+    assert state["messages"][-1].content == "Запись (2 с): Второе, которое, Первое, Третье, хранится, Четвёртое"
     assert state["request"]["modality"] == "voice"
     assert state["request"]["media"][0]["durationMs"] == 2100
 
