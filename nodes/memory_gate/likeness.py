@@ -56,10 +56,12 @@ class WordScore:
 
 
 def embedding_kernel(some: Floats, others: Floats) -> Floats:
-    """Return the likeness of each of `some` unit vectors to each of `others`."""
+    """Return the likeness of each of `some` unit vectors, or of one that is no matrix, to each of `others`."""
     import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
 
-    likeness: Floats = np.exp(SHARPNESS * (some @ others.T - 1))
+    # `@` of one vector wakes the threads of OpenBLAS, which then wait by spinning: 21 ms of CPU instead of 0.6, no sooner
+    cosines = np.vecdot(others, some) if some.ndim == 1 else some @ others.T
+    likeness: Floats = np.exp(SHARPNESS * (cosines - 1))
     return likeness
 
 

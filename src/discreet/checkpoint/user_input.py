@@ -28,8 +28,8 @@ class Came(NamedTuple):
     @classmethod
     def of(cls, message: BaseMessage) -> Self:
         """Return it."""
-        blocks = [block for block in message.content if isinstance(block, dict)]
-        return cls(str(message.text), any(block.get("type") != "text" for block in blocks))
+        content = message.content if isinstance(message.content, list) else ()
+        return cls(str(message.text), any(isinstance(each, dict) and each.get("type") != "text" for each in content))
 
 
 @dataclass
