@@ -180,7 +180,7 @@ async def test_a_pooler_whose_server_ends_within_a_transaction(database, through
 
                 async def end():
                     with psycopg.connect(database, autocommit=True) as other:
-                        other.execute("SELECT pg_terminate_backend(%s, 10000)", (row["server"],))
+                        other.execute("SELECT pg_terminate_backend(%s::int, 10000)", (row["server"],))
                     await until_said(conn, b"08P01")  # by the pooler, after what the server has said
 
                 await before(conn, end)

@@ -14,7 +14,10 @@ from discreet.storage import open_storage
 from discreet.storage.database.connecting.connection import connect
 from discreet.testing import StubEmbeddings
 
-pytestmark = pytest.mark.direct("speaks TLS to the server itself")
+pytestmark = [
+    pytest.mark.direct("speaks TLS to the server itself"),
+    pytest.mark.one_server("puts a layer that speaks it before the tests' own server"),
+]
 
 
 @pytest.fixture

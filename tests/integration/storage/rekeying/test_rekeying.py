@@ -163,6 +163,7 @@ async def test_a_value_that_was_moved_from_another_row_is_not_sealed_anew_for_it
         assert len(opened_texts) == 1
 
 
+@pytest.mark.one_server("locks a row of whoever it is")
 async def test_a_row_that_somebody_has_locked_is_not_waited_for(database, monkeypatch):
     monkeypatch.setattr(rekeying, "REST_SECONDS", 0.01)
     keys = InMemoryKeys()
@@ -299,6 +300,7 @@ async def test_what_expires_is_left_alone_and_told_of(database):
         assert came.until == until
 
 
+@pytest.mark.one_server("reads plans, which are the nodes'")
 @pytest.mark.parametrize("statement", [look, inspect])
 @pytest.mark.parametrize("table", SEALED_TABLES, ids=lambda table: table.name)
 def test_rows_are_looked_at_by_the_primary_key(database, table, statement):

@@ -77,8 +77,13 @@ ORDER BY 1, 2, 3
 """
 
 
-_TRIGGERS: LiteralString = "SELECT tgname::text FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal"
-"""Citus takes no table that has some. Those of ours guard against mistakes; what may be deleted, the rights of roles say."""
+_OUR_TRIGGERS: LiteralString = """
+SELECT t.tgname::text
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+WHERE t.tgrelid = %s::regclass AND NOT t.tgisinternal AND p.pronamespace = c.relnamespace
+"""
+"""Citus takes no table that has some. Ours, whose functions are where our tables are, guard against mistakes; what may be
+deleted, the rights of roles say. Those of others stay, and Citus refuses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +205,7 @@ async def _spread_all(
 async def _spread(conn: StorageConnection[TupleRow], step: _Step) -> int:
     """Spread one table and its rows, and leave none where they were: what is erased later must be gone. Return how many."""
     name = step.table.as_string()
-    for (trigger,) in await (await conn.execute(_TRIGGERS, (name,))).fetchall():
+    for (trigger,) in await (await conn.execute(_OUR_TRIGGERS, (name,))).fetchall():
         await conn.execute(sql.SQL("DROP TRIGGER {} ON {}").format(sql.Identifier(trigger), step.table))
     [(rows,)] = await (await conn.execute(sql.SQL("SELECT count(*) FROM {}").format(step.table))).fetchall()
     if step.key is None:
