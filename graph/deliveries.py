@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast, get_args
 from uuid import uuid4
 
@@ -29,14 +29,16 @@ AUDIO_LEASE = 180.0
 AUDIO_KEEP = 86_400.0
 """Seconds that the answer to a recording is kept: messengers deliver for a day."""
 QUEUED_KEEP = 3_600.0
-"""Seconds that the turn of a run on a server is held, and then its answer kept: deliveries stand in the server's queue meanwhile."""
+"""Seconds that the turn of a message is held on a server, and then its answer kept: deliveries stand in the server's queue meanwhile."""
+BEGIN_LEASE = 10.0
+"""Seconds within which a run that begins has said so."""
 QUEUED_WAIT = 20.0
 """Seconds for which a second delivery that runs beside the first waits for its answer before it asks for patience."""
 
 AGAIN: Final = "again:"
 """Begins the name that a delivery gets which is not the first."""
 HOLDS: Final = "/"
-"""Stands between the name that the first gets and what proves that the turn is its."""
+"""Stands in a name before what proves that the turn of the message is the bearer's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,19 +76,20 @@ class Deliveries:
     async def name(self, delivery: Delivery) -> str | None:
         """Return the name under which all deliveries of a message find its answer, while they still come in.
 
-        That of the first has the turn with it; that of another begins with `AGAIN`. None where nothing can be claimed.
+        That of one that is not the first begins with `AGAIN`. None where nothing can be claimed.
         """
         if self._short_term is None:
             return None
         for _ in range(3):  # who came first has not said its name yet
             claim = await self._claim(delivery)
             if isinstance(claim, Started):
-                name = f"{delivery.work.kind}:{uuid4()}"
-                turn = await self._claim(_turn(delivery.work.user_id, name))
-                call = self._short_term.finish(delivery.work, claim.token, name, keep=delivery.keep)
-                if not isinstance(turn, Started) or not await tolerant("finish", call, otherwise=False):
+                shared = f"{delivery.work.kind}:{uuid4()}"
+                turn = await self._claim(_turn(delivery.work.user_id, shared))
+                if not isinstance(turn, Started):
                     return None
-                return f"{name}{HOLDS}{turn.token}"
+                name = f"{shared}{HOLDS}{turn.token}"
+                call = self._short_term.finish(delivery.work, claim.token, name, keep=delivery.keep)
+                return name if await tolerant("finish", call, otherwise=False) else None
             if isinstance(claim, Done):
                 return AGAIN + claim.answer
             if claim is None:
@@ -94,33 +97,37 @@ class Deliveries:
             await asyncio.sleep(0.05)
         return None
 
-    async def claim_named(self, user_id: str, name: str) -> tuple[Delivery | None, Claim | None]:
+    async def claim_named(self, user_id: str, name: str, run_id: str) -> tuple[Delivery | None, Claim | None]:
         """Return whose turn the deliveries of that `name` are.
 
-        It is the first one's, in whatever process and however often its run is begun anew, until it is answered or gives the turn
-        back. Others wait for the answer, for `QUEUED_WAIT`.
+        It is that of the run which begins first: of the others one may never begin. It stays that run's, in whatever process and however
+        often it is begun anew, until it has answered or failed. Others wait for the answer, for `QUEUED_WAIT`.
         """
-        kind, _, _ = name.removeprefix(AGAIN).partition(":")
+        shared, _, token = name.removeprefix(AGAIN).partition(HOLDS)
+        kind = shared.partition(":")[0]
         if self._short_term is None or kind not in get_args(WorkKind):
             return None, None
-        shared, _, token = name.removeprefix(AGAIN).partition(HOLDS)
         delivery = _turn(user_id, shared)
-        claim = await self._claim(delivery)
-        if not name.startswith(AGAIN):
-            return delivery, Started(token) if isinstance(claim, Running) else claim
         deadline = asyncio.get_running_loop().time() + QUEUED_WAIT
-        while isinstance(claim, Running) and asyncio.get_running_loop().time() < deadline:
+        while isinstance(claim := await self._claim(delivery), Running):
+            if await self._begins(delivery, run_id):
+                return delivery, Started(token)
+            if asyncio.get_running_loop().time() > deadline:
+                break
             await asyncio.sleep(0.1)
-            claim = await self._claim(delivery)
         if claim is not None and not isinstance(claim, Started):
             duplicate_deliveries.labels(kind, type(claim).__name__.lower()).inc()
         return delivery, claim
 
-    async def give_back(self, user_id: str, name: str) -> None:
-        """Give the turn back that is named so: no run came of it."""
-        shared, _, token = name.partition(HOLDS)
-        if token:
-            await self.release(_turn(user_id, shared), Started(token))
+    async def _begins(self, delivery: Delivery, run_id: str) -> bool:
+        """Return whether of the runs of a message this is the one that began first."""
+        assert self._short_term is not None  # as in `_claim`
+        begun = replace(delivery, work=replace(delivery.work, ref=f"{delivery.work.ref}:begun"), lease=BEGIN_LEASE)
+        claim = await self._claim(begun)
+        if not isinstance(claim, Started):
+            return claim == Done(run_id)
+        call = self._short_term.finish(begun.work, claim.token, run_id, keep=begun.keep)
+        return await tolerant("finish", call, otherwise=False)
 
     async def _claim(self, delivery: Delivery) -> Claim | None:
         assert self._short_term is not None  # who calls has looked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import StateSnapshot
@@ -32,7 +33,7 @@ async def claim_run(deliveries: Deliveries, call: Call) -> tuple[Delivery | None
         user = run_of(call.configurable, call.options.get("context")).user_id
     except DiscreetError:
         return None, None  # the graph refuses it with the same error
-    return (None, None) if user is None else await deliveries.claim_named(user, name)
+    return (None, None) if user is None else await deliveries.claim_named(user, name, call.run_id or str(uuid4()))
 
 
 def is_again(call: Call) -> bool:
@@ -84,7 +85,7 @@ class AnswerWatch:
 async def repeated(graph: GuardedGraph, call: Call, claim: Done | Running) -> AsyncGenerator[Any]:
     """Yield what a run gives whose message another run has answered; nothing is run or stored.
 
-    It is the state of the thread and the answer, or a request for patience.
+    It is the state of the thread up to the answer, or a request for patience.
     """
     key, options = graph.messages_key, call.options
     shape = Shape(options["stream_mode"], bool(options.get("subgraphs")), options.get("version") or "v1")
@@ -105,12 +106,13 @@ def _answered(
     said: Sequence[BaseMessage], answer: str, state: StateSnapshot | None, shape: Shape, key: str
 ) -> list[Part]:
     known = [] if state is None else _messages(state.values, key)
-    first = next((each for each in reversed(known) if is_answer(each) and str(each.text) == answer), None)
-    if state is None or first is None:  # a run without a thread, a recording in another one
+    places = [place for place, each in enumerate(known) if is_answer(each) and str(each.text) == answer]
+    if state is None or not places:  # a run without a thread, a recording in another one
         reply: BaseMessage = AIMessage(answer, response_metadata={DELIVERY: "repeated"})
         return reply_parts(said, reply, shape, node=DELIVERY, messages_key=key)
+    first = known[places[-1]]
     reply = first.model_copy(update={"response_metadata": {**first.response_metadata, DELIVERY: "repeated"}})
-    values = {**state.values, key: [reply if each is first else each for each in known]}
+    values = {**state.values, key: [*known[: places[-1]], reply]}  # other turns may have come since
     return reply_parts(known, reply, shape, node=DELIVERY, messages_key=key, values=values)
 
 

@@ -118,6 +118,20 @@ async def test_a_message_whose_first_request_was_refused_is_answered(client):
     assert "delivery" not in state["messages"][-1]["response_metadata"]
 
 
+@pytest.mark.parametrize("how", ["cancelled", "rolled back", "deleted", "displaced"])
+async def test_a_message_whose_first_run_is_stopped_before_it_begins_is_answered(client, thread, how):
+    first = await client.runs.create(thread, "agent", input=said("I keep three parrots."))
+    if how == "deleted":
+        await client.runs.delete(thread, first["run_id"])
+    elif how == "displaced":
+        await client.runs.create(thread, "agent", input=said("Hello!"), multitask_strategy="interrupt")
+    else:
+        await client.runs.cancel(thread, first["run_id"], action="rollback" if how == "rolled back" else "interrupt")
+    values = await client.runs.wait(thread, "agent", input=said("I keep three parrots."))
+    assert values["messages"][-1]["response_metadata"].get("delivery") in (None, "repeated")
+    assert [text for kind, text in await texts(client, thread) if kind == "human"].count("I keep three parrots.") == 1
+
+
 async def test_of_runs_without_a_thread_that_are_delivered_at_once_none_is_doubled(client):
     async def twice(number):
         message = said(f"I have {number} dogs.")

@@ -11,10 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.api.aegra.auth import is_thread_id
 from discreet.api.ingress.bodies import SERVER_KEYS
-from discreet.api.ingress.refusals import refuse
 from discreet.api.ingress.routes import Kind, kind_of, path_of
-from discreet.api.receiving import Taken, instead, loads, read_body, with_length
-from discreet.errors import InvalidRequestError, NotFoundError, RequestError, ThreadBusyError
+from discreet.api.receiving import instead, loads, read_body, with_length
+from discreet.errors import InvalidRequestError, NotFoundError, ThreadBusyError
 
 IsBusy: TypeAlias = Callable[[str], Awaitable[bool]]
 """Whether a thread has a run that is not over."""
@@ -45,15 +44,15 @@ class Narrowed:
         self._is_busy = is_busy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or refuse it: 404 for a thread whose id is no UUID, 422, or 409 while the thread has a run."""
+        """Serve one request.
+
+        Raises:
+            NotFoundError: The path has a thread whose id is no UUID.
+            InvalidRequestError: The body asks for what this server can't do.
+            ThreadBusyError: The thread has a run, and the request was not to wait for it.
+        """
         if scope["type"] == "http":
-            taken = Taken(receive)
-            try:
-                receive, scope = await self._narrowed(scope, taken)
-            except RequestError as refusal:
-                # By this `send`: the ingress, whose it is, then knows that no run came of the message.
-                await refuse(refusal, scope, taken, send)
-                return
+            receive, scope = await self._narrowed(scope, receive)
         await self._app(scope, receive, send)
 
     async def _narrowed(self, scope: Scope, receive: Receive) -> tuple[Receive, Scope]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from langchain_core.messages import HumanMessage, RemoveMessage
-from starlette.types import Message, Send
 
 from discreet.api.ingress.inputs import FIELD, ChecksOf, GraphCheck
 from discreet.api.ingress.routes import Kind
@@ -17,8 +16,6 @@ from discreet.nodes.run import Run
 from discreet.settings import load_settings
 from discreet.state.context import Context
 from discreet.state.request_ref import REQUEST_DELIVERY
-
-REFUSED: Final = 400
 
 ELSEWHERE: Final = ("command", "checkpoint", "checkpoint_id", "after_seconds")
 """Parts of a run that make it another turn, whatever the message: an answer to a question, a fork, a later time."""
@@ -54,35 +51,16 @@ def delivery_in(
     return delivery_of(run, message, max_media_bytes=limit, window=window, about=about)
 
 
-async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None) -> str | None:
-    """Name the delivery in the run that is made of it, and return the name. One that is not the first waits for the first one's."""
+async def mark(deliveries: Deliveries, clean: Any, delivery: Delivery | None) -> None:
+    """Name the delivery in the run that is made of it. One that is not the first waits for the first one's."""
     name = None if delivery is None else await deliveries.name(delivery)
-    if name is None:
-        return None
-    run = clean.get("params", clean)
+    run = clean.get("params", clean) if name else {}
     configurable = _configurable(run)
-    if configurable is None:
-        return None
+    if name is None or configurable is None:
+        return
     configurable[REQUEST_DELIVERY] = name
     if name.startswith(AGAIN) and run.get("multitask_strategy") in STRATEGIES:
         run["multitask_strategy"] = "enqueue"  # the client's own may stop the run that answers
-    return name
-
-
-class Refusing:
-    """A `send` that gives the turn of a message back if the server refuses to make a run of it."""
-
-    def __init__(self, send: Send, deliveries: Deliveries, user_id: str, name: str) -> None:
-        self._send = send
-        self._deliveries = deliveries
-        self._user_id = user_id
-        self._name = name
-
-    async def __call__(self, message: Message) -> None:
-        """Send `message` on."""
-        if message["type"] == "http.response.start" and message["status"] >= REFUSED:
-            await self._deliveries.give_back(self._user_id, self._name)
-        await self._send(message)
 
 
 def _configurable(run: Mapping[str, Any]) -> dict[str, Any] | None:

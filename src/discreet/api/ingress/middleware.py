@@ -16,7 +16,7 @@ from discreet.api.actors import Denials, actor_of
 from discreet.api.headers import clean_headers, first_headers
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
-from discreet.api.ingress.dedup import Refusing, mark
+from discreet.api.ingress.dedup import mark
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
@@ -165,11 +165,9 @@ class Ingress:
                 shape=shape_of(scope["method"], path),
                 dedup_seconds=self._dedup_seconds,
             )
-            name = await mark(self._deliveries, clean.body, clean.delivery)
+            await mark(self._deliveries, clean.body, clean.delivery)
             written = await asyncio.to_thread(clean.as_json) if len(raw) > INLINE_BYTES else clean.as_json()
         await hold(self._vault, clean)
-        if name is not None and clean.delivery is not None:
-            send = Refusing(send, self._deliveries, clean.delivery.work.user_id, name)
         if self._restore and is_live(scope["method"], path):
             send = LiveAnswer(send, Restoring(self._vault, list(clean.parts), clean.values))
         return {**scope, "headers": with_length(scope["headers"], len(written))}, instead(written, receive), send

@@ -49,8 +49,8 @@ class House:
         delivery = Delivery(work=Work(kind="request", user_id="ann", ref="r"), lease=3, keep=None)
         return [await self.deliveries.name(delivery) for _ in range(count)]
 
-    async def run(self, name, thread="t", said=SAID, modes=MODES):
-        config = {"configurable": {"user_id": "ann", "thread_id": thread, REQUEST_DELIVERY: name}}
+    async def run(self, name, thread="t", said=SAID, modes=MODES, run_id=None):
+        config = {"configurable": {"user_id": "ann", "thread_id": thread, REQUEST_DELIVERY: name, "run_id": run_id}}
         return [event async for event in self.graph.astream(said, config, stream_mode=modes)]
 
 
@@ -79,9 +79,9 @@ async def test_one_turn_whichever_of_the_two_begins_first(house, first_begins):
 
 async def test_a_run_that_is_begun_anew_after_a_kill_has_the_turn_still(house):
     first, again = await house.names()
-    running = asyncio.create_task(house.run(first))
+    running = asyncio.create_task(house.run(first, run_id="1"))
     await asyncio.sleep(0.05)
-    begun_anew = await house.run(first)  # by another process; of the first nothing more is heard
+    begun_anew = await house.run(first, run_id="1")  # by another process; of the first nothing more is heard
     running.cancel()
     assert answers(begun_anew) == "Answer 2"
     await asyncio.gather(running, return_exceptions=True)
@@ -97,10 +97,32 @@ async def test_a_run_that_failed_gives_the_turn_to_the_second(house):
     assert answers(await house.run(again)) == "Answer 2"
 
 
-async def test_a_request_that_was_refused_gives_the_turn_to_the_second(house):
-    first, again = await house.names()
-    await house.deliveries.give_back("ann", first)
+async def test_a_run_that_never_begins_leaves_the_turn_to_the_second(house):
+    """The server refused it, or it was stopped while it stood in the queue."""
+    _, again = await house.names()
     assert answers(await house.run(again)) == "Answer 1"
+
+
+async def test_the_second_that_begins_first_has_the_turn_also_after_a_kill(house):
+    first, again = await house.names()
+    running = asyncio.create_task(house.run(again, run_id="2"))
+    await asyncio.sleep(0.05)
+    queued = asyncio.create_task(house.run(first, run_id="1", thread="other"))
+    assert answers(await house.run(again, run_id="2")) == "Answer 2"
+    running.cancel()
+    assert answers(await queued) == "Answer 2"
+    await asyncio.gather(running, return_exceptions=True)
+    assert house.calls == 2
+
+
+async def test_the_state_ends_with_the_answer_when_other_turns_came_since(house):
+    first, again = await house.names()
+    await house.run(first)
+    config = {"configurable": {"user_id": "ann", "thread_id": "t"}}
+    await house.graph.ainvoke({"messages": [{"role": "user", "content": "And now?", "id": "m-2"}]}, config)
+    repeated = [data for mode, data in await house.run(again) if mode == "values"][-1]
+    assert [message.text for message in repeated["messages"]] == ["Hello", "Answer 1"]
+    assert len((await house.graph.aget_state(config)).values["messages"]) == 4
 
 
 async def test_a_turn_that_waits_for_a_person_shows_its_question_again(house):
