@@ -4,7 +4,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.api.values import Id, Labels, Moment
 from discreet.state.records import MemoryFilters, MemoryType
@@ -12,6 +12,8 @@ from discreet.state.records import MemoryFilters, MemoryType
 
 class EntryFilters(BaseModel):
     """Which entries; every filter given must hold."""
+
+    model_config = ConfigDict(extra="forbid")  # a filter whose name is mistyped would let everything through
 
     session_id: Annotated[Id | None, Field(description="Of this conversation.")] = None
     agent_id: Annotated[Id | None, Field(description="Of this agent.")] = None

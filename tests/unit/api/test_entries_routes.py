@@ -209,6 +209,11 @@ async def test_who_may_name_users_stores_under_their_identity(client, authentica
     assert await listed(client, authenticator.headers_of("ann")) == [entry]
 
 
+async def test_a_filter_whose_name_is_unknown_is_refused(client, ann):
+    answer = await client.get("/memory/query", params={"sesion_id": "s1"}, headers=ann)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request_invalid")
+
+
 async def test_entries_are_listed_newest_first_page_by_page(client, ann):
     for minute in (1, 3, 0, 2, 4):
         await stored(client, ann, timestamp=f"2026-01-02T12:0{minute}:00Z", short_answer=f"at {minute}")

@@ -21,12 +21,6 @@ from discreet.state.described import describe_fields
 MAX_FOUND = 50
 
 
-class SearchFilters(EntryFilters):
-    """Narrow a search; every filter given must hold."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 class Question(BaseModel):
     """A search."""
 
@@ -40,7 +34,7 @@ class Question(BaseModel):
     """Entries at most; as the settings say, if you leave it out."""
     threshold: Annotated[float, Strict(), Field(ge=0, le=1)] | None = None
     """Least similarity of an entry that shares no word with `q`; as the settings say, if you leave it out."""
-    filters: SearchFilters = SearchFilters()
+    filters: EntryFilters = EntryFilters()
     """Which entries."""
 
 
