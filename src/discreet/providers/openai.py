@@ -33,7 +33,10 @@ def openai_chat_model(model: str, settings: Settings) -> BaseChatModel:
     access = _access(settings)
     from langchain_openai import ChatOpenAI  # noqa: PLC0415  # two seconds that an offline start does without
 
-    return ChatOpenAI(model=model, **access)
+    from discreet.providers.openai_connections import is_proxied  # noqa: PLC0415  # as above
+
+    # With a client given, it no longer looks for proxies before it makes the other, blocking one.
+    return ChatOpenAI(model=model, http_socket_options=() if is_proxied() else None, **access)
 
 
 def openai_embeddings(model: str, dims: int, settings: Settings) -> Embeddings:
@@ -73,8 +76,7 @@ def _access(settings: Settings) -> dict[str, Any]:
             "An openai: model needs OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server that takes no key."
         )
     access = {"api_key": next(iter(keys), SecretStr(_KEY_OF_KEYLESS_SERVERS)), "base_url": settings.openai_base_url}
-    if len(keys) > 1:
-        from discreet.providers.openai_keys import KeyRing  # noqa: PLC0415  # as above
+    from discreet.providers.openai_connections import ClientPerLoop  # noqa: PLC0415  # as above
+    from discreet.providers.openai_keys import KeyRing  # noqa: PLC0415  # as above
 
-        access |= KeyRing(keys).clients()
-    return access
+    return access | (KeyRing(keys).clients() if len(keys) > 1 else {"http_async_client": ClientPerLoop()})

@@ -9,6 +9,8 @@ from typing import Any
 import openai
 from pydantic import SecretStr
 
+from discreet.providers.openai_connections import ClientPerLoop
+
 _REFUSED, _USED_UP = 401, 429
 
 
@@ -45,7 +47,7 @@ class _Client(openai.DefaultHttpxClient):
         raise AssertionError  # there is a last one
 
 
-class _AsyncClient(openai.DefaultAsyncHttpxClient):
+class _AsyncClient(ClientPerLoop):
     def __init__(self, ring: KeyRing) -> None:
         super().__init__()
         self._ring = ring
