@@ -147,7 +147,8 @@ class LogRedaction(logging.Filter):
 
     def _cover(self, each: logging.Filterer, put: logging.Filter) -> None:
         if put not in each.filters:
-            each.filters.insert(0, put)
+            # A logger's goes first, since a line that it puts off passes the others later; a handler's sees what they add.
+            each.filters.insert(0 if isinstance(each, logging.Logger) else len(each.filters), put)
             self._filtered.append((each, put))
 
 

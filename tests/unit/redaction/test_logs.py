@@ -4,6 +4,7 @@ import json
 import logging
 import pickle
 import warnings
+from contextlib import ExitStack, contextmanager
 
 import pytest
 import structlog
@@ -303,10 +304,11 @@ def test_what_a_filter_of_an_existing_handler_adds_is_redacted(logger, captured)
             return True
 
     captured.addFilter(Adds())
+    captured.setFormatter(logging.Formatter("%(message)s %(user)s"))
     logger.addHandler(captured)
     with redact_logs():
         logger.warning("x")
-    assert captured.records[0].user == "<EMAIL>"
+    assert captured.text == "x <EMAIL>\n"
 
 
 def test_records_that_come_from_elsewhere_are_redacted(logger, captured, redacted):
@@ -315,6 +317,74 @@ def test_records_that_come_from_elsewhere_are_redacted(logger, captured, redacte
     logger.handle(logging.makeLogRecord({"levelno": logging.INFO, "msg": "mail %s", "args": (EMAIL,), "to": EMAIL}))
     assert captured.records[0].getMessage() == "mail <EMAIL>"
     assert EMAIL not in captured.everything
+
+
+class Adding(logging.LogRecord):
+    def getMessage(self):  # noqa: N802 - the base class's name
+        return f"{super().getMessage()} of {EMAIL}"
+
+
+class Braces(logging.LogRecord):
+    def getMessage(self):  # noqa: N802 - the base class's name
+        return str(self.msg).format(*self.args)
+
+
+class Refusing(logging.LogRecord):
+    def getMessage(self):  # noqa: N802 - the base class's name
+        raise OSError(EMAIL)
+
+
+@contextmanager
+def made_by(factory):
+    """Have records made by `factory`."""
+    before = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(factory)
+    try:
+        yield
+    finally:
+        logging.setLogRecordFactory(before)
+
+
+@pytest.mark.parametrize("first", ["factory", "redaction"])
+@pytest.mark.parametrize(
+    ("kind", "said", "message"),
+    [
+        (Adding, ("mail %s", PHONE), "mail <PHONE> of <EMAIL>"),
+        (Adding, ("mail",), "mail of <EMAIL>"),
+        (Adding, ({"to": PHONE},), "{'to': '<PHONE>'}"),
+        (Braces, ("mail {} to {}", 3, EMAIL), "mail 3 to <EMAIL>"),
+        (Refusing, ("mail",), "<UNKNOWN>"),
+    ],
+)
+def test_the_message_that_a_class_of_records_makes_is_redacted(logger, first, kind, said, message):
+    logger.addHandler(captured := Captured())
+    with ExitStack() as stack:
+        for step in (made_by, redact_logs) if first == "factory" else (redact_logs, made_by):
+            stack.enter_context(made_by(kind) if step is made_by else redact_logs())
+        logger.warning(*said)
+    (record,) = captured.records
+    assert captured.text == f"WARNING test_logs.fresh {message}\n"
+    assert isinstance(record, kind)
+    for other in (copy.copy(record), pickle.loads(pickle.dumps(record))):
+        assert other.getMessage() == message
+
+
+async def test_the_message_of_such_a_record_that_takes_long_is_redacted_whole(logger, captured, redacted):
+    logger.addHandler(captured)
+    record = Adding(logger.name, logging.WARNING, "/path", 1, "word " * 1_000 + "%s", (PHONE,), None)
+    logger.handle(record)
+    redacted.flush()
+    assert captured.text.endswith("word <PHONE> of <EMAIL>\n")
+
+
+def test_what_the_redactor_logs_in_such_records_is_masked(captured):
+    logger = logging.getLogger("talkative")
+    logger.addHandler(captured)
+    with made_by(Adding), redact_logs(TalkativeRedactor()):
+        logger.warning("mail %s", PHONE)
+    logger.removeHandler(captured)
+    assert "<UNKNOWN>" in captured.text
+    assert EMAIL not in captured.text
 
 
 def test_captured_warnings_are_redacted(captured, redacted):

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from discreet.redaction.logged.attributes import PLACES, SAID, STANDARD
 from discreet.redaction.logged.kept import MOST_DIGITS
 from discreet.redaction.logged.lines import LineRedactor, is_plain
+from discreet.redaction.logged.messages import makes_its_message, stop_making
 from discreet.redaction.logged.tracebacks import without_values
 from discreet.redaction.placeholders import UNKNOWN, issue, uncounted
 from discreet.redaction.walker import redact_object
@@ -85,7 +86,9 @@ class RecordRedactor:
             )
 
         redactions: dict[str, Callable[[logging.LogRecord], dict[str, Any]]] = {}
-        if changed("msg", "args") or record.msg is None:
+        if makes_its_message(record):
+            redactions["msg"] = self._made_message
+        elif changed("msg", "args") or record.msg is None:
             redactions["msg"] = self._message
         if changed("exc_info", "exc_text"):
             redactions["exc_text"] = self._exception
@@ -98,6 +101,8 @@ class RecordRedactor:
             except Exception:  # noqa: BLE001 - what is logged may raise anything when it is written out, and logging must not
                 new = {name: issue(UNKNOWN), **INSTEAD.get(name, {})}
             values.update(new)
+            if name == "msg":
+                stop_making(record)
 
     def _rename(self, record: logging.LogRecord, *, given_up: bool) -> None:
         """Redact the names of extra attributes, which formatters write out too; what has letters only names no value."""
@@ -108,6 +113,12 @@ class RecordRedactor:
                 redacted = issue(UNKNOWN)
             if redacted != name:
                 vars(record)[redacted] = vars(record).pop(name)
+
+    def _made_message(self, record: logging.LogRecord) -> dict[str, Any]:
+        """Return what the message becomes that the record's class makes. A structlog event stays one."""
+        if type(record.msg) is dict and not record.args:
+            return self._message(record)
+        return {"msg": self._lines.redact(record.getMessage()), "args": None}
 
     def _message(self, record: logging.LogRecord) -> dict[str, Any]:
         """Return what message and arguments become. Arguments that still fit it are redacted ones, others are dropped."""

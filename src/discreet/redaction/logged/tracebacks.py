@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Callable, Generator
 from functools import lru_cache
-from types import CodeType, FrameType, FunctionType, GeneratorType, TracebackType
-from typing import Any, Final, cast
+from types import FrameType, FunctionType, GeneratorType, TracebackType
+from typing import Final, cast
 
 from discreet.redaction.placeholders import UNKNOWN, issue
 from discreet.redaction.view import Span
@@ -67,7 +67,7 @@ class _Copies:
             copy.__notes__ = [self._said(each) for each in notes]
         copy.__cause__, copy.__context__ = self._other(error.__cause__), self._other(error.__context__)
         copy.__suppress_context__ = error.__suppress_context__
-        return copy.with_traceback(_bare(error.__traceback__))
+        return copy.with_traceback(self._bare(error.__traceback__))
 
     def _other(self, error: BaseException | None) -> BaseException | None:
         if error is None or id(error) in self._copied:
@@ -91,22 +91,24 @@ class _Copies:
         except Exception:  # noqa: BLE001 - what an exception says may raise anything when it is written out
             return issue(UNKNOWN)
 
+    def _bare(self, trace: TracebackType | None) -> TracebackType | None:
+        """Return a traceback through the same places whose frames hold nothing."""
+        loaded = _loaded(len(sys.modules))
+        places: list[tuple[FrameType, int]] = []
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename  # of code that was compiled from a text, whatever its caller says
+            places.append((_frame(trace.tb_frame, file if file in loaded else self._said(file)), trace.tb_lineno))
+            trace = trace.tb_next
+        bare: TracebackType | None = None
+        for frame, line in reversed(places):
+            bare = TracebackType(bare, frame, -1, line)
+        return bare
 
-def _bare(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback through the same places whose frames hold nothing."""
-    places: list[tuple[CodeType, int, Any]] = []
-    while trace is not None:
-        places.append((trace.tb_frame.f_code, trace.tb_lineno, trace.tb_frame.f_globals.get("__name__")))
-        trace = trace.tb_next
-    bare: TracebackType | None = None
-    for code, line, module in reversed(places):
-        bare = TracebackType(bare, _frame(code, module), -1, line)
-    return bare
 
-
-def _frame(code: CodeType, module: Any) -> FrameType:
-    """Return a frame that has the names of `code`, no variables and no caller: that of a generator that never ran."""
-    named = _nothing.__code__.replace(co_filename=code.co_filename, co_name=code.co_name, co_qualname=code.co_qualname)
+def _frame(of: FrameType, file: str) -> FrameType:
+    """Return a frame in `file` that has the names of another, no variables and no caller: that of a generator that never ran."""
+    code, module = of.f_code, of.f_globals.get("__name__")
+    named = _nothing.__code__.replace(co_filename=file, co_name=code.co_name, co_qualname=code.co_qualname)
     empty: GeneratorType[None] = FunctionType(named, {"__name__": module})()
     frame = empty.gi_frame
     assert frame is not None  # it has not run

@@ -90,6 +90,15 @@ def test_a_text_of_a_traceback_keeps_its_frames():
     assert LINES.redact(text) == text.replace(EMAIL, "<EMAIL>")
 
 
+def test_the_file_of_a_frame_is_redacted_unless_a_module_was_loaded_from_it(out):
+    try:
+        exec(compile("failing(EMAIL)", f"<of {EMAIL}>", "exec"))
+    except LookupError:
+        logging.getLogger("test_tracebacks").exception("failed")
+    assert_told(exception := json.loads(out.getvalue())["exception"])
+    assert 'File "<of <EMAIL>>", line 1, in <module>' in exception
+
+
 @pytest.mark.parametrize(
     "told",
     [
