@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 import pytest_asyncio
+from ownership_battery.lost_threads import check_only_its_owner_goes_on, make_lost_thread
 from ownership_battery.operations import ADMINISTRATORS
 from ownership_battery.things import post
 from things import OPEN, STREAMS, TABLE, looks_at, make_things, seen
@@ -166,3 +167,8 @@ async def test_neither_rows_nor_logs_nor_redis_have_a_name(server, things):
     places = dict(server.everything())
     assert any(things.identity.encode() in data for data in places.values())
     assert [place for place, data in places.items() if b"ann@example.com" in data or b"bob@example.com" in data] == []
+
+
+async def test_a_thread_that_the_server_has_lost_is_still_its_owners(server, carol, bob, token):
+    lost = await make_lost_thread(carol, server.databases[1], token)
+    await check_only_its_owner_goes_on(carol, [bob], lost, token)

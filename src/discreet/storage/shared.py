@@ -13,6 +13,7 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from discreet.access.user_keys import UserKeys
+from discreet.checkpoint.postgres.owned import OwnedThreads
 from discreet.errors import StorageUnavailableError
 from discreet.ports import (
     AuditLog,
@@ -60,6 +61,7 @@ class SharedStorage:
         self.background = _forwarding_background(lambda find: find(self._serving.background))
         self.health = cast("DatabaseHealth", _Forwarding(lambda: self._serving.health))
         self.ages = cast("Ages", _Forwarding(lambda: self._serving.ages))
+        self.threads = cast("OwnedThreads", _Forwarding(lambda: self._serving.threads))
         self.memory_settings = cast(
             "SettingsStore", _ForwardingSettings(lambda: self._serving.memory_settings, lambda: self._open)
         )
@@ -107,6 +109,11 @@ class SharedStorage:
                 "they hold it open."
             )
         return slot.storage
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody holds a lease, on whatever event loop."""
+        return self._open is not None
 
     @property
     def is_restarting(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from discreet.access.user_keys import UserKeys
+from discreet.checkpoint.postgres.owned import OwnedThreads
 from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
     AuditLog,
@@ -108,6 +109,8 @@ class Storage:
     """Whether the database works, and whether its connections are all in use."""
     ages: Ages
     """How long what waits for workers."""
+    threads: OwnedThreads
+    """Whose the checkpointer's threads are."""
     sealer: FieldSealer = field(repr=False)
     """What opens sealed columns."""
     access: DatabaseAccess = field(repr=False)
@@ -255,6 +258,7 @@ def wire(
             delegations=bound_to_loop(delegations, loop),
             health=bound_to_loop(health, loop),
             ages=bound_to_loop(ages, loop),
+            threads=bound_to_loop(OwnedThreads(pool), loop),
             sealer=sealer,
             access=access,
             dsn=pool.target.dsn,

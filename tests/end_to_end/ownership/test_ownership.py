@@ -22,11 +22,14 @@ from ownership_battery.checks import (
     named,
     operations_of,
 )
+from ownership_battery.lost_threads import check_goes_on, check_only_its_owner_goes_on, make_lost_thread
 from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
 from ownership_battery.sdk_calls import CALLS, ENDS
 from ownership_battery.things import begin_to_ask, end_a_run, looks_at, make_things, part_of, post
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from discreet.storage.embedded import lease_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -309,6 +312,19 @@ async def test_a_stateless_run_is_nobody_elses(carol, bob, token):
         assert token not in response.text
     assert (await carol.get(f"{at}/runs/{run['run_id']}")).is_success
     assert (await carol.post(f"{at}/runs/{run['run_id']}/cancel?wait=true")).is_success
+
+
+async def test_a_thread_that_the_server_has_lost_is_still_its_owners(ownership_server, strangers, carol, bob, token):
+    with lease_server(ownership_server.folder / ".discreet") as dsn:
+        lost = await make_lost_thread(carol, dsn, token)
+    await check_only_its_owner_goes_on(carol, [bob, strangers["the Studio"]], lost, token)
+
+
+async def test_a_thread_that_was_lost_may_be_made_by_its_owner(ownership_server, carol, token):
+    with lease_server(ownership_server.folder / ".discreet") as dsn:
+        lost = await make_lost_thread(carol, dsn, token)
+    assert (await post(carol, "/threads", thread_id=lost))["thread_id"] == lost
+    await check_goes_on(carol, lost, token)
 
 
 async def test_nobody_gives_a_thing_away_or_takes_one(carol, ann, things):

@@ -64,8 +64,13 @@ class AegraThreads(ThreadHandlers):
         return await super().create(ctx, value)
 
     async def create_run(self, ctx: Ctx, value: Value) -> Any:
-        """Let the run work with the caller's memories. A command (`params`) was settled by the ingress."""
+        """Let the run work with the caller's memories. A command (`params`) was settled by the ingress.
+
+        Raises:
+            HTTPException: 404, Aegra would make the thread for the run, and the checkpointer has it of somebody else.
+        """
         caller = self._callers.of(ctx)
+        await self._check_thread(value, caller)
         if "params" in value:
             return owned_by(caller)
         own(value, caller)

@@ -8,13 +8,18 @@ from discreet.api.actors import Denials
 from discreet.api.auth.assistants import AssistantHandlers
 from discreet.api.auth.callers import Callers, Ctx, Value
 from discreet.api.auth.crons import CronHandlers
+from discreet.api.auth.kept_threads import ThreadOwner, thread_owner
 from discreet.api.auth.store import StoreHandlers
 from discreet.api.auth.threads import RunExists, ThreadHandlers, run_exists
 from discreet.api.services import Authenticates
 
 
 def make_auth(
-    authenticator: Authenticates, *, run_exists: RunExists = run_exists, denials: Denials | None = None
+    authenticator: Authenticates,
+    *,
+    run_exists: RunExists = run_exists,
+    owner_of: ThreadOwner = thread_owner,
+    denials: Denials | None = None,
 ) -> Auth:
     """Return the `auth` of a server where everybody has their own threads, runs, assistants, crons and items.
 
@@ -23,13 +28,14 @@ def make_auth(
     Args:
         authenticator: Tells who calls.
         run_exists: Whether a thread has a run. Default: ask the server.
+        owner_of: Whose checkpoints a thread has. Default: ask the checkpointer's tables.
         denials: Hears whose credentials were refused.
     """
     auth = Auth()
     callers = Callers(authenticator, denials)
     auth.authenticate(callers.authenticate)
     auth.on(refuse_all)
-    ThreadHandlers(callers, run_exists).register(auth)
+    ThreadHandlers(callers, run_exists, owner_of).register(auth)
     AssistantHandlers(callers).register(auth)
     CronHandlers(callers).register(auth)
     StoreHandlers(callers).register(auth)

@@ -9,7 +9,9 @@ from langgraph_sdk import get_client
 from langgraph_sdk.auth import Auth
 from langgraph_sdk.errors import NotFoundError
 
+from discreet.access.caller import Caller
 from discreet.api.auth.callers import Callers, Ctx, Value
+from discreet.api.auth.kept_threads import ThreadOwner, is_anothers, thread_owner
 from discreet.api.auth.owners import USER, named_user, own, own_if_given, owned_by
 
 RunExists: TypeAlias = Callable[[str, str], Awaitable[bool]]
@@ -32,9 +34,10 @@ async def run_exists(thread_id: str, run_id: str) -> bool:
 class ThreadHandlers:
     """One a kind of action."""
 
-    def __init__(self, callers: Callers, run_exists: RunExists) -> None:
+    def __init__(self, callers: Callers, run_exists: RunExists, owner_of: ThreadOwner = thread_owner) -> None:
         self._callers = callers
         self._run_exists = run_exists
+        self._owner_of = owner_of
 
     def register(self, auth: Auth) -> None:
         """Give them to `auth`."""
@@ -46,14 +49,26 @@ class ThreadHandlers:
         auth.on.threads.delete(self.delete)
 
     async def create(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:
-        """Make it the caller's. The filter is for a thread that has this id already."""
-        caller = self._callers.of(ctx)
+        """Make it the caller's. The filter is for a thread that has this id already.
+
+        Raises:
+            HTTPException: 409, the server has no such thread, and the checkpointer has one of somebody else.
+        """
+        caller, thread_id = self._callers.of(ctx), value.get("thread_id")
+        if thread_id is not None and await is_anothers(str(thread_id), caller, self._owner_of):
+            raise Auth.exceptions.HTTPException(409, f"Thread with ID {thread_id} already exists")
         own(value, caller)
         return owned_by(caller)
 
     async def create_run(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:
-        """Let the run work with the caller's memories, in a thread of theirs."""
+        """Let the run work with the caller's memories, in a thread of theirs.
+
+        Raises:
+            HTTPException: 404, the run would make a thread that the checkpointer has of somebody else.
+        """
         caller = self._callers.of(ctx)
+        if value.get("if_not_exists") == "create":
+            await self._check_thread(value, caller)
         own(value, caller)
         self._set_user(ctx, value["kwargs"])
         return owned_by(caller)
@@ -81,6 +96,11 @@ class ThreadHandlers:
         if run_id is not None and not await self._run_exists(str(thread_id), str(run_id)):
             raise Auth.exceptions.HTTPException(404, "Run not found")
         return owned_by(self._callers.of(ctx))
+
+    async def _check_thread(self, value: Value, caller: Caller) -> None:
+        thread_id = value.get("thread_id")
+        if thread_id is not None and await is_anothers(str(thread_id), caller, self._owner_of):
+            raise Auth.exceptions.HTTPException(404, "Thread or assistant not found.")
 
     def _set_user(self, ctx: Ctx, kwargs: dict[str, Any]) -> None:
         caller, identity = self._callers.of(ctx), self._callers.identity

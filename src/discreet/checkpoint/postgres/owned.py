@@ -19,6 +19,7 @@ from discreet.checkpoint.postgres.cursors import table_cursor
 from discreet.checkpoint.postgres.message_rows import MESSAGE_ROWS
 from discreet.checkpoint.postgres.names import qualify
 from discreet.checkpoint.postgres.statements import Statement
+from discreet.checkpoint.postgres.threads import NOBODY
 
 _THREADS: Final = """
 SELECT thread_id FROM checkpoint_threads
@@ -27,6 +28,8 @@ ORDER BY thread_id
 LIMIT %(limit)s
 """
 _AFTER_THREAD: Final = "AND thread_id > %(after)s"
+
+_OWNER: Final = "SELECT user_key FROM checkpoint_threads WHERE thread_id = %(thread_id)s"
 
 _MESSAGES: Final = """
 SELECT thread_id, checkpoint_ns, channel, position, kind AS type, message_id, content, created_at
@@ -77,6 +80,7 @@ class OwnedThreads:
         # No class is imported that a value only names.
         saver = AsyncPostgresSaver(pool, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self._tier = _Tier(saver, schema=schema)
+        self._are_there = False
 
     async def are_there(self) -> bool:
         """Tell whether the database has a checkpointer's tables.
@@ -85,6 +89,20 @@ class OwnedThreads:
             ConfigurationError: `schema` names one without them, or several sets are in sight and nothing says which is meant.
         """
         return await self._tier.are_there()
+
+    async def owner(self, thread_id: str) -> UUID | None:
+        """Return the key of whoever a thread belongs to, as its rows have it; None if nothing of it is kept, or it is nobody's.
+
+        One statement by the primary key; two more until the tables have been seen.
+
+        Raises:
+            StorageUnavailableError: The database can't be asked.
+            ConfigurationError: As `are_there`.
+        """
+        self._are_there = self._are_there or await self.are_there()
+        rows = await self._tier.rows(_OWNER, {"thread_id": thread_id}) if self._are_there else []
+        owners = [row["user_key"] for row in rows if row["user_key"] != NOBODY]
+        return owners[0] if owners else None
 
     async def threads(self, user_key: UUID, *, after: str | None = None, limit: int) -> list[str]:
         """Return at most `limit` threads of a user that come after one, in the database's order."""

@@ -15,12 +15,15 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from testkit.citus import CITUS_DSN
 from testkit.roles import Logins, logins
 from typer.testing import CliRunner
 
 from discreet.access.actor import read_as_delegate
+from discreet.access.user_keys import default_user_keys
+from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app as commands
 from discreet.errors import MigrationError, StorageError
@@ -292,6 +295,18 @@ async def test_the_application_owns_nothing_and_starts_all_the_same(roles):
             ):
                 with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.RestrictViolation)):
                     await conn.execute(statement)
+
+
+async def test_whose_a_thread_is_is_known_whoever_asks(roles):
+    thread_id = str(uuid4())
+    thread = {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", "user_id": "ann"}}
+    async with opened(roles.app) as storage:
+        assert await storage.threads.owner(thread_id) is None
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.aput(thread, empty_checkpoint(), {"source": "input", "step": -1, "parents": {}}, {})
+        assert await storage.threads.owner(thread_id) == default_user_keys().of_user("ann")
+        await saver.adelete_thread(thread_id)
+        assert await storage.threads.owner(thread_id) is None
 
 
 async def test_without_a_worker_a_process_serves_users_and_leaves_the_rest(roles, monkeypatch):

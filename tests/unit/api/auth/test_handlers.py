@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,9 +8,10 @@ from langgraph_sdk.auth.types import StudioUser
 
 from discreet.access.caller import Caller
 from discreet.access.identity import Identities
+from discreet.access.user_keys import default_user_keys
 from discreet.api.auth import make_auth
 from discreet.api.auth.closed import ClosedPaths, is_closed
-from discreet.errors import UnauthorisedError
+from discreet.errors import StorageUnavailableError, UnauthorisedError
 
 IDENTITIES = Identities(bytes(32))
 ANN, BOB = IDENTITIES.of("ann"), IDENTITIES.of("bob")
@@ -187,6 +190,50 @@ async def test_a_cron_of_who_may_name_users_may_when_its_time_comes(auth):
         "user_id": BOB,
         "langgraph_auth_permissions": ["users:name"],
     }
+
+
+def auth_over(checkpoints):
+    """Return the auth of a server whose checkpointer has these threads."""
+
+    async def owner_of(thread_id):
+        found = checkpoints.get(thread_id)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return make_auth(Authenticator(), owner_of=owner_of)
+
+
+ASKS = [("create", {}, 409), ("create_run", {"if_not_exists": "create", **kwargs()}, 404)]
+
+
+@pytest.mark.parametrize(("action", "value", "refused"), ASKS, ids=["thread", "run"])
+async def test_a_thread_whose_checkpoints_are_somebody_elses_is_not_made(action, value, refused):
+    keys = default_user_keys()
+    auth = auth_over({"ann's": keys.of_user(ANN), "nobody's": keys.of_thread("nobody's")})
+    assert await status(auth, "threads", action, {**value, "thread_id": "ann's"}, user=BOB) == refused
+    for thread_id, user in (("ann's", ANN), ("nobody's", BOB), ("new", BOB), (None, BOB)):
+        told, _ = await ask(auth, "threads", action, {**copy.deepcopy(value), "thread_id": thread_id}, user=user)
+        assert told == {"owner": user}
+
+
+async def test_a_run_in_a_thread_that_the_server_has_asks_no_checkpointer():
+    auth = auth_over({"ann's": StorageUnavailableError("away")})
+    for said in ({}, {"if_not_exists": "reject"}):
+        await ask(auth, "threads", "create_run", {"thread_id": "ann's", **said, **kwargs()})
+
+
+async def test_who_may_name_users_goes_on_with_their_threads():
+    auth = auth_over({"ann's": default_user_keys().of_user(ANN)})
+    who = {"user": BOB, "permissions": ["users:name"]}
+    for action, value, _ in ASKS:
+        await ask(auth, "threads", action, {**copy.deepcopy(value), "thread_id": "ann's"}, **who)
+
+
+@pytest.mark.parametrize(("action", "value", "_"), ASKS, ids=["thread", "run"])
+async def test_while_the_database_is_away_no_thread_is_made_under_an_id(action, value, _):
+    auth = auth_over({"ann's": StorageUnavailableError("away")})
+    assert await status(auth, "threads", action, {**value, "thread_id": "ann's"}) == 503
 
 
 NAMESPACE = st.lists(st.sampled_from(["users", ANN, BOB, "notes", "a"]), max_size=5).map(tuple)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
-from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import PoolTimeout
 
@@ -107,8 +107,8 @@ class Pool(QueuedPool[Connection]):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the server refused the last connection that was asked of it."""
-        return self.failure is not None
+        """Whether the server refused the last connection that was asked of it. One that hangs doesn't answer at all."""
+        return self.failure is not None and not isinstance(self.failure, ConnectionTimeout)
 
     def _is_down(self) -> bool:
         """Whether to expect nothing of the server. One that has too many connections still serves those there are."""
