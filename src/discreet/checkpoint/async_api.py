@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import Spilled, SpillStore
+from discreet.checkpoint.turn_ends import astore_end
 from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError, ThreadDeletedError
 from discreet.spans import span
@@ -188,7 +190,8 @@ class AsyncApi(TwoTierSaver):
     async def _astore(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:
             try:
-                await self._durable.aput(*self._late.since(plan.durable, config))
+                put = partial(self._durable.aput, *self._late.since(plan.durable, config))
+                await (astore_end(put) if plan.closing else put())
             except ThreadDeletedError:
                 raise
             except BaseException:  # cancelled is not stored either

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
 from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
+from discreet.checkpoint.turn_ends import store_end
 from discreet.checkpoint.write_plan import PutPlan
 from discreet.errors import ConfigurationError, ThreadDeletedError
 
@@ -182,7 +184,8 @@ class SyncApi(TwoTierSaver):
     def _store(self, config: RunnableConfig, plan: PutPlan) -> None:
         if plan.durable is not None:
             try:
-                self._durable.put(*self._late.since(plan.durable, config))
+                put = partial(self._durable.put, *self._late.since(plan.durable, config))
+                _ = store_end(put) if plan.closing else put()
             except ThreadDeletedError:
                 raise
             except BaseException:  # interrupted is not stored either

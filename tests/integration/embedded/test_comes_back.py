@@ -152,6 +152,22 @@ def is_locked(path):
     return False
 
 
+async def test_a_server_that_hangs_is_not_told_to_be_starting_again(data_dir, postmaster):
+    async with opened(data_dir) as storage:
+        server = await asyncio.to_thread(postmaster, storage.dsn)
+        processes = [server, *server.children()]
+        for process in processes:
+            process.suspend()
+        try:  # more at once than the pool has connections
+            waiting = [asyncio.create_task(storage.memories.latest("ann")) for _ in range(storage.pool.max_size)]
+            await until(lambda: storage.pool.failure is not None)
+            assert not storage.is_restarting
+        finally:
+            for process in reversed(processes):
+                process.resume()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_a_server_that_can_not_start_again_is_given_up_and_the_logs_say_so(data_dir, postmaster, caplog):
     folder = data_dir / "postgres-18"
     control = folder / "data" / "global" / "pg_control"

@@ -4,18 +4,25 @@ A relay on loopback stands between the saver and the server; taken down, it drop
 """
 
 import asyncio
+import threading
 from contextlib import suppress
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
-from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint import RedactingSaver, turn_ends
 from discreet.errors import StorageUnavailableError, TransientStateLostError
 from discreet.state.conversation import InputState
 
 ROWS = ["relay:async", "relay:sync"]
 THREAD = {"configurable": {"thread_id": "1"}}
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """An outage of these tests ends when they say so."""
+    monkeypatch.setattr(turn_ends, "PATIENCE_SECONDS", 0.1)
 
 
 async def test_nothing_starts_while_the_first_read_fails(rows, relay, shop, durability):
@@ -40,7 +47,7 @@ async def test_a_turn_whose_end_could_not_be_stored_is_stored_with_the_next(rows
     for _ in range(earlier):
         await talk.invoke(shop.say("first one"), **durability)
     shop.in_tool = relay.down
-    with pytest.raises(StorageUnavailableError):
+    with pytest.raises(StorageUnavailableError, match="is another turn"):
         await talk.invoke(shop.say("use:note one"), **durability)
     shop.in_tool = lambda: None
     relay.up()
@@ -52,6 +59,21 @@ async def test_a_turn_whose_end_could_not_be_stored_is_stored_with_the_next(rows
     assert await talk.texts() == expected
     assert await rows.talk(shop.loop).texts() == expected
     assert (shop.runs, shop.model.refused) == (["note"], 0)
+
+
+@pytest.mark.parametrize("durability", ["sync", "exit"])  # as above
+async def test_an_outage_at_the_end_of_a_turn_is_waited_for(rows, relay, shop, durability, monkeypatch):
+    monkeypatch.setattr(turn_ends, "PATIENCE_SECONDS", 60)
+    talk, back = rows.talk(shop.loop), threading.Timer(1, relay.up)
+
+    def fall():
+        relay.down()
+        back.start()
+
+    shop.in_tool = fall
+    await talk.invoke(shop.say("use:note one"), durability=durability)
+    assert back.finished.is_set()
+    assert await rows.talk(shop.loop).texts() == ["h:use:note one", "a:answer to"]
 
 
 async def test_an_outage_writes_nothing_raw(rows, relay, shop, durability, words_on_disk):

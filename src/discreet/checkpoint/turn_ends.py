@@ -1,0 +1,64 @@
+"""Wait for a database that is away when the end of a turn is to be stored: the turn is done, and nobody can undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from discreet.errors import StorageBusyError, StorageUnavailableError
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 10.0
+"""How long. A pool that knows that its server is away fails in half a second, so that turns don't begin late; a restart, a
+fail-over or a host that stands still for a moment take longer. It is as long as one waits for a pool whose server answers."""
+FIRST_WAIT_SECONDS = 0.05
+MAX_WAIT_SECONDS = 0.5
+
+NOT_STORED: Final = (
+    "The turn is over, and its end can't be stored: the database can't be reached. This process keeps it, and stores it with what the "
+    "thread stores next. To repeat the call is another turn."
+)
+
+
+async def astore_end(put: Callable[[], Awaitable[T]]) -> T:
+    """Return what `put` returns, which stores the end of a turn, after more attempts if need be.
+
+    Raises:
+        StorageUnavailableError: The database was away for longer.
+    """
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(_is_away),
+        stop=stop_after_delay(PATIENCE_SECONDS),
+        wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS),
+        reraise=True,
+    )
+    try:
+        return await retrying(put)
+    except StorageUnavailableError as error:
+        raise _told(error) from error
+
+
+def store_end(put: Callable[[], T]) -> T:
+    """Do what `astore_end` does, blocking."""
+    retrying = Retrying(
+        retry=retry_if_exception(_is_away),
+        stop=stop_after_delay(PATIENCE_SECONDS),
+        wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS),
+        reraise=True,
+    )
+    try:
+        return retrying(put)
+    except StorageUnavailableError as error:
+        raise _told(error) from error
+
+
+def _is_away(error: BaseException) -> bool:
+    """Return whether to wait. Where others have all connections one has waited in line already."""
+    return isinstance(error, StorageUnavailableError) and not isinstance(error, StorageBusyError)
+
+
+def _told(error: StorageUnavailableError) -> StorageUnavailableError:
+    return StorageUnavailableError(NOT_STORED) if _is_away(error) else error
