@@ -75,8 +75,10 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     make_private(SERVER_FILES, only=())
     console = Console(stderr=True)
     _tell(port, settings, subjects, console)
+    quick_start.begin()
     with _database_ahead(settings):
         code = _serve(["--config", str(CONFIG), "--host", HOST, "--port", str(port), "--n-jobs-per-worker", str(jobs)])
+    quick_start.started()
     if code:
         _tell_what_is_wrong(console)
     return code
@@ -85,16 +87,21 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
 @contextmanager
 def _database_ahead(settings: Settings) -> Iterator[None]:
     """Have our own database start while the server is imported. If it can't, the server says so, which opens it once more."""
+    if settings.postgres_dsn is not None:
+        yield
+        return
+    # Imported before the thread starts: two threads that import modules which need each other find one half made.
+    from discreet.storage.embedded import lease_server  # noqa: PLC0415  # other commands do without
+
     with ExitStack() as held:
 
-        def lease() -> None:
-            from discreet.storage.embedded import lease_server  # noqa: PLC0415  # beside the imports of the server too
-
+        def start() -> None:
             with suppress(DiscreetError):
-                held.enter_context(lease_server(Path(settings.data_dir), version=settings.postgres_version))
+                held.enter_context(lease)
 
-        if settings.postgres_dsn is None:
-            starting = Thread(target=lease, name="discreet database")
+        with suppress(DiscreetError):
+            lease = lease_server(Path(settings.data_dir), version=settings.postgres_version)
+            starting = Thread(target=start, name="discreet database")
             starting.start()
             held.callback(starting.join)
         yield
@@ -102,7 +109,6 @@ def _database_ahead(settings: Settings) -> Iterator[None]:
 
 def _serve(options: Sequence[str]) -> int:
     """Run `langgraph dev` in this process: to start another one would take 0.3 s. SIGTERM ends it as Ctrl-C does."""
-    quick_start.begin()
     import click  # noqa: PLC0415  # comes with the server
     from langgraph_cli.cli import cli  # noqa: PLC0415  # as above
 
@@ -119,7 +125,6 @@ def _serve(options: Sequence[str]) -> int:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     finally:
         signal.signal(signal.SIGTERM, previous)
-        quick_start.started()
     return 0
 
 
