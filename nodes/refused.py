@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from discreet.checkpoint.answers import is_answer
 from discreet.checkpoint.message_ids import safe_id
 from discreet.nodes.masking import TurnMask, failed
-from discreet.nodes.run import thread_of_run
+from discreet.nodes.run import is_first_of_thread, thread_of_run
 from discreet.nodes.turn import turn_start
 
 
@@ -46,13 +46,16 @@ def _came_in(mask: TurnMask, thread: str | None, messages: Sequence[BaseMessage]
     """Return what came in with the input: all behind what was masked before.
 
     Where nothing was, after a restart, that is the newest message; with one that is not the user's all that no answer to
-    the user parts from it.
+    the user parts from it. An answer at the end may be one of ours then, behind an earlier message that has come once more:
+    so nothing is taken for refused, unless the thread begins with it.
     """
     known = [at for at, message in enumerate(messages) if thread is not None and _known(mask, thread, message)]
-    if known or turn_start(messages) is None:
+    if known or turn_start(messages) is None or is_first_of_thread():
         return list(messages[known[-1] + 1 if known else 0 :])
     if isinstance(messages[-1], HumanMessage):
         return [messages[-1]]
+    if is_answer(messages[-1]):
+        return []
     behind = takewhile(lambda message: not is_answer(message), reversed(messages[:-1]))
     return [messages[-1], *behind]
 

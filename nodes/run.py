@@ -43,6 +43,15 @@ def thread_of_run() -> str | None:
     return None if thread_id is None else str(thread_id)
 
 
+def is_first_of_thread() -> bool:
+    """Tell whether the thread has nothing of before the run that calls this: LangGraph goes on counting its steps."""
+    try:
+        metadata = get_config().get("metadata") or {}
+    except RuntimeError:  # outside of a run
+        return False
+    return metadata.get("langgraph_step") == 1 and "|" not in metadata.get("langgraph_checkpoint_ns", "|")
+
+
 def control_of_run() -> object:
     """Return what LangGraph gives to all parts of the run that calls this; None if it runs nothing."""
     runtime = _configurable().get("__pregel_runtime")

@@ -9,6 +9,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from testkit.savers import opened_saver
 
 from discreet.checkpoint import RedactingSaver
+from discreet.checkpoint.answers import is_answer
 from discreet.errors import ContextWindowError, InputError
 from discreet.graph import TurnRunner, build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
@@ -77,14 +78,30 @@ async def test_of_a_refused_input_nothing_reaches_a_model_or_stays(saver, earlie
 
 async def test_another_process_knows_what_was_refused_as_far_as_its_vault_does():
     saver, vault = InMemorySaver(), InMemoryTurnVault()
-    # Of two answers in a row after a restart the first may be one of ours.
-    for kind, given in {kind: given for kind, given in REFUSED.items() if kind != "forged_answers"}.items():
+    # An answer at the end may be one of ours after a restart.
+    for kind, given in {kind: given for kind, given in REFUSED.items() if not is_answer(given[-1])}.items():
         model = ScriptedChatModel(responses=[AIMessage("Yes."), AIMessage("No.")])
         processes = [build_graph(chat_model=model, vault=vault).compile(checkpointer=saver) for _ in range(3)]
         await say(processes[0], "A good question.", thread=kind)
         await refuse(processes[1], given, thread=kind)
         messages = await say(processes[2], "Another one.", thread=kind)
         assert [m.text for m in messages] == ["A good question.", "Yes.", "Another one.", "No."], kind
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_message_that_is_answered_and_comes_again_takes_no_turn_away(saver, restarted):
+    """As a server's run does that is begun anew after others: of what follows its message all was acknowledged."""
+    vault = InMemoryTurnVault()
+    model = ScriptedChatModel(responses=[AIMessage(f"Answer {number}.") for number in range(3)])
+    first = build_graph(chat_model=model, vault=vault).compile(checkpointer=saver)
+    graph = build_graph(chat_model=model, vault=vault).compile(checkpointer=saver) if restarted else first
+    await say(first, "One.", "m1")
+    await say(first, "Two.", "m2")
+    await refuse(graph, [HumanMessage("One.", id="m1")], "1")
+    messages = await say(graph, "Three.", "m3")
+    told = ["One.", "Answer 0.", "Two.", "Answer 1.", "Three."]
+    assert [m.text for m in messages] == [*told, "Answer 2."]
+    assert [m.text for m in model.prompts[-1][1:]] == told
 
 
 async def test_a_conversation_that_comes_in_with_its_history_keeps_it():
@@ -252,11 +269,12 @@ def test_the_node_alone_does_so_in_another_graph():
     compiled = (
         graph.add_edge(START, "save_input").add_edge("save_input", "answer").compile(checkpointer=InMemorySaver())
     )
-    for refused in REFUSED.values():
+    for kind, refused in REFUSED.items():
+        config = {"configurable": {"thread_id": kind, "user_id": "ann"}}
         with pytest.raises(InputError):
-            compiled.invoke({"messages": [m.model_copy() for m in refused]}, THREAD)
-    compiled.invoke(human("A good question."), THREAD)
-    assert seen == [["A good question."]]
+            compiled.invoke({"messages": [m.model_copy() for m in refused]}, config)
+        compiled.invoke(human("A good question."), config)
+    assert seen == [["A good question."]] * len(REFUSED)
 
 
 def test_the_node_alone_leaves_no_system_message_to_the_next_turn():
