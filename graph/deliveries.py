@@ -32,6 +32,8 @@ QUEUED_KEEP = 3_600.0
 """Seconds that the turn of a message is held on a server, and then its answer kept: deliveries stand in the server's queue meanwhile."""
 BEGIN_LEASE = 10.0
 """Seconds within which a run that begins has said so."""
+BEGUN_KEEP = AUDIO_LEASE
+"""Seconds after which a run that began, and has not answered, is taken for dead: a server that was killed may have forgotten it."""
 QUEUED_WAIT = 20.0
 """Seconds for which a second delivery that runs beside the first waits for its answer before it asks for patience."""
 
@@ -101,7 +103,7 @@ class Deliveries:
         """Return whose turn the deliveries of that `name` are.
 
         It is that of the run which begins first: of the others one may never begin. It stays that run's, in whatever process and however
-        often it is begun anew, until it has answered or failed. Others wait for the answer, for `QUEUED_WAIT`.
+        often it is begun anew, until it has answered or failed, or `BEGUN_KEEP` is over. Others wait for the answer, for `QUEUED_WAIT`.
         """
         shared, _, token = name.removeprefix(AGAIN).partition(HOLDS)
         kind = shared.partition(":")[0]
@@ -122,11 +124,11 @@ class Deliveries:
     async def _begins(self, delivery: Delivery, run_id: str) -> bool:
         """Return whether of the runs of a message this is the one that began first."""
         assert self._short_term is not None  # as in `_claim`
-        begun = replace(delivery, work=replace(delivery.work, ref=f"{delivery.work.ref}:begun"), lease=BEGIN_LEASE)
-        claim = await self._claim(begun)
+        work = replace(delivery.work, ref=f"{delivery.work.ref}:begun")
+        claim = await self._claim(Delivery(work=work, lease=BEGIN_LEASE, keep=BEGUN_KEEP))
         if not isinstance(claim, Started):
             return claim == Done(run_id)
-        call = self._short_term.finish(begun.work, claim.token, run_id, keep=begun.keep)
+        call = self._short_term.finish(work, claim.token, run_id, keep=BEGUN_KEEP)
         return await tolerant("finish", call, otherwise=False)
 
     async def _claim(self, delivery: Delivery) -> Claim | None:

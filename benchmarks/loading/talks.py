@@ -130,7 +130,10 @@ class TurnTalk(_Insisting):
 
 
 def _is_answered(state: Any, message_id: str) -> bool:
-    """Return whether a thread has a message and an answer behind it."""
+    """Return whether a thread has a message and an answer behind it. To be asked for patience is none."""
     messages = state.get("messages", []) if isinstance(state, dict) else []
     place = next((n for n, each in enumerate(messages) if each["id"] == message_id), None)
-    return place is not None and any(each["type"] == "ai" for each in messages[place + 1 :])
+    return place is not None and any(
+        each["type"] == "ai" and each["response_metadata"].get("delivery") != "still_working"
+        for each in messages[place + 1 :]
+    )

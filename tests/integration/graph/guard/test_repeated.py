@@ -115,6 +115,14 @@ async def test_the_second_that_begins_first_has_the_turn_also_after_a_kill(house
     assert house.calls == 2
 
 
+async def test_a_run_that_is_dead_loses_the_turn_after_a_while(house, monkeypatch):
+    """The server that was killed has forgotten it, and the client sends its recording again."""
+    monkeypatch.setattr("discreet.graph.deliveries.BEGUN_KEEP", 0.3)
+    first, again = await house.names()
+    await house.deliveries.claim_named("ann", first, "1")
+    assert answers(await house.run(again, run_id="2")) == "Answer 1"
+
+
 async def test_the_state_ends_with_the_answer_when_other_turns_came_since(house):
     first, again = await house.names()
     await house.run(first)
