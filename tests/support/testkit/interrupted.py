@@ -288,8 +288,9 @@ class WorkerProcess:
         return seen() == "T"
 
     def go_on(self) -> None:
-        """Let it go on after it was stopped."""
-        os.kill(self._process.pid, signal.SIGCONT)
+        """Let it go on after it was stopped. It may have ended, if its steps came in another order this time."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         """Kill it."""
