@@ -58,7 +58,9 @@ def test_a_process_whose_redis_can_not_be_asked_is_alive_and_not_ready(tmp_path,
         with redis_server(tmp_path / "again", options={"port": first.port}):
             until(is_ready, "a Redis that is back")
             assert client.get("/health").is_success
-            until(
-                lambda: [run["status"] for run in client.get(f"{at}/runs", **ann).json()] == ["success"],
-                "the run that could not be handed on",
-            )
+
+            def is_done():
+                runs = client.get(f"{at}/runs", **ann)
+                return runs.is_success and [run["status"] for run in runs.json()] == ["success"]
+
+            until(is_done, "the run that could not be handed on")
