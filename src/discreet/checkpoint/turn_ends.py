@@ -10,6 +10,7 @@ from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_del
 from discreet.errors import StorageBusyError, StorageUnavailableError
 
 T = TypeVar("T")
+R = TypeVar("R", AsyncRetrying, Retrying)
 
 PATIENCE_SECONDS = 10.0
 """How long. A pool that knows that its server is away fails in half a second, so that turns don't begin late; a restart, a
@@ -29,12 +30,7 @@ async def astore_end(put: Callable[[], Awaitable[T]]) -> T:
     Raises:
         StorageUnavailableError: The database was away for longer.
     """
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(_is_away),
-        stop=stop_after_delay(PATIENCE_SECONDS),
-        wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS),
-        reraise=True,
-    )
+    retrying = _patient(AsyncRetrying)
     try:
         return await retrying(put)
     except StorageUnavailableError as error:
@@ -43,16 +39,20 @@ async def astore_end(put: Callable[[], Awaitable[T]]) -> T:
 
 def store_end(put: Callable[[], T]) -> T:
     """Do what `astore_end` does, blocking."""
-    retrying = Retrying(
+    retrying = _patient(Retrying)
+    try:
+        return retrying(put)
+    except StorageUnavailableError as error:
+        raise _told(error) from error
+
+
+def _patient(kind: type[R]) -> R:
+    return kind(
         retry=retry_if_exception(_is_away),
         stop=stop_after_delay(PATIENCE_SECONDS),
         wait=wait_random_exponential(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS),
         reraise=True,
     )
-    try:
-        return retrying(put)
-    except StorageUnavailableError as error:
-        raise _told(error) from error
 
 
 def _is_away(error: BaseException) -> bool:
