@@ -17,7 +17,7 @@ from discreet.access.user_keys import UserKeys, load_user_keys
 from discreet.retrieval.lexical import impacts, token_ids
 from discreet.settings import Settings
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.memories.rows import MAX_COVERED_DIMS, sparse
+from discreet.storage.memories.rows import sparse
 from discreet.storage.memories.token_counts import TokenSums
 
 TEMPLATE = "template"
@@ -71,12 +71,11 @@ def keys() -> UserKeys:
     return load_user_keys(settings_with())
 
 
-async def fill(pool: Pool, people: Sequence[Person], dims: int) -> None:
+async def fill(pool: Pool, people: Sequence[Person]) -> None:
     """Store `people`, of whom nothing is there, in the same shape as the one memory of `TEMPLATE`."""
     made = keys()
     key_of = {person.user_id: made.of_user(person.user_id) for person in people}
     template = made.of_user(TEMPLATE)
-    wide = dims > MAX_COVERED_DIMS
     async with pool.connection() as connection, connection.transaction():
         await connection.execute(_USERS, (list(key_of.values()),))
         counts = await _stage(connection, people, key_of)
@@ -86,9 +85,8 @@ async def fill(pool: Pool, people: Sequence[Person], dims: int) -> None:
             {"template": template},
             user_key="s.user_key",
             entry_id="s.entry_id",
-            embedding="NULL" if wide else "s.vector",
-            wide_embedding="s.vector" if wide else "NULL",
-            sketch="binary_quantize(s.vector)" if wide else "NULL",
+            embedding="s.vector",
+            sketch="binary_quantize(s.vector)",
             lexical="s.lexical",
             text="s.text",
         )
@@ -123,7 +121,7 @@ async def _stage(
             user_key = key_of[person.user_id]
             counts[user_key] = Counter()
             for text, vector in zip(person.texts, person.vectors, strict=True):
-                own, _ = impacts(token_ids(text))
+                own = impacts(token_ids(text))
                 counts[user_key].update(own.keys())
                 await copy.write_row((user_key, uuid4(), HalfVector(vector), sparse(own), text))
     return counts

@@ -14,26 +14,23 @@ from racing.ours import OurRace
 from racing.people import Lookup, Question
 
 from discreet.retrieval.lexical import read_question
-from discreet.storage.memories.rows import MAX_COVERED_DIMS, sparse
+from discreet.storage.memories.rows import sparse
 
 ROUND_TRIP = "round trip"
 KERNELS = "round trip and kernels"
 SEARCH = "search"
 
 _KERNELS: LiteralString = """
-SELECT sum({distance}), sum(m.lexical <#> %(lexical)s), sum(m.context <#> %(lexical)s)
+SELECT sum(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec))), sum(m.lexical <#> %(lexical)s)
 FROM discreet.memory m
 WHERE m.user_key = %(user_key)s
 """
-_EXACT: LiteralString = "m.embedding <#> %(embedding)s"
-_BY_BITS: LiteralString = "m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec))"
 
 
 async def floor(
     race: OurRace, questions: Sequence[Question], embeddings: Lookup, repetitions: int
 ) -> dict[str, list[float]]:
     """Return the median milliseconds of `ROUND_TRIP`, `KERNELS` and `SEARCH`, a value a repetition."""
-    kernels = _KERNELS.format(distance=_EXACT if embeddings.dims <= MAX_COVERED_DIMS else _BY_BITS)
     keys_of = keys()
     medians: dict[str, list[float]] = {ROUND_TRIP: [], KERNELS: [], SEARCH: []}
     for _ in range(repetitions):
@@ -45,7 +42,7 @@ async def floor(
                 "lexical": sparse(dict.fromkeys(read_question(asked.text).words, 1.0)),
             }
             taken[ROUND_TRIP].append(await _milliseconds(race, "SELECT 1", None))
-            taken[KERNELS].append(await _milliseconds(race, kernels, parameters))
+            taken[KERNELS].append(await _milliseconds(race, _KERNELS, parameters))
             started = time.perf_counter()
             await race.storage.memories.search(asked.user_id, asked.text, limit=LIMIT)
             taken[SEARCH].append(1e3 * (time.perf_counter() - started))

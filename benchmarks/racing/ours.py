@@ -44,7 +44,7 @@ class Ours:
         embeddings.add([TEMPLATE], people[0].vectors[:1])
         async with self._open(dsn, embeddings) as storage:
             await storage.memories.save(TEMPLATE, [MemoryRecord(text=TEMPLATE)])
-            await fill(storage.pool, people, dims)
+            await fill(storage.pool, people)
 
     async def multiply(self, dsn: str, people: Sequence[Person], times: int) -> None:
         """Let there be `times` as many people, the new ones, `copied`, with the memories of `people`."""

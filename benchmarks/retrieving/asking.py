@@ -21,9 +21,10 @@ from discreet.settings import Settings
 from discreet.storage import Storage, open_storage
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.memories.memories import PostgresMemories
+from discreet.storage.memories.search import arrange
 
 WAYS: Final[Mapping[str, str]] = {
-    "words": "fused AS (SELECT *, own + context AS score FROM candidates WHERE own + context > 0)",
+    "words": "fused AS (SELECT *, words AS score FROM candidates WHERE words > 0)",
     "meaning": "fused AS (SELECT *, cosine AS score FROM candidates)",
     **FUSIONS,
 }
@@ -73,7 +74,7 @@ class Asked:
         statement = search.statement.replace(FUSIONS["convex"].strip(), WAYS[way].strip())
         async with self._pool.connection() as connection:
             cursor = await connection.execute(statement, {**search.parameters, **parameters})
-            return [_number(row) for row in await cursor.fetchall()]
+            return [_number(row) for row in arrange(await cursor.fetchall(), DEEPEST)]
 
 
 @asynccontextmanager

@@ -24,7 +24,7 @@ def without_jobs(**values):
     return Settings(reembed=False, large_user_memories=0, **values)
 
 
-@pytest.fixture(params=[256, 1024], ids=["covered", "wide"])
+@pytest.fixture(params=[256, 1024], ids=["narrow", "wide"])
 async def storage(one_shard_only, request):
     """Return a storage whose statements over several shards fail, with narrow and with wide vectors."""
     opened = open_storage(one_shard_only, embeddings=StubEmbeddings(dims=request.param), settings=without_jobs())

@@ -1,8 +1,8 @@
 """Make one order of two: by meaning (cosine) and by words (BM25). Each way is a pair of SQL queries.
 
-They read the common table expression `candidates` (user_key, entry_id, cosine, own, context) and end in `fused`, the
-same columns with `score`. A cosine is NULL where the vectors can't be compared; `own` and `context` add up to BM25,
-for a question whose words weigh 1 together.
+They read the common table expression `candidates` (cosine, words, own and others) and end in `fused`, the same columns with
+`score`. A cosine is NULL where the vectors can't be compared; `words` is BM25, for a question whose words weigh 1 together, and
+`own` the part of the memory's own words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ local model and with those of OpenAI alike. It makes one unit of the cosine weig
 _CONVEX: LiteralString = """
 fused AS (
     SELECT c.*,
-           %(lexical_weight)s * (c.own + c.context)
+           %(lexical_weight)s * c.words
            + (1 - %(lexical_weight)s) / %(spread)s * greatest(c.cosine, 0) AS score
     FROM candidates c
 )
@@ -41,13 +41,13 @@ _RRF: LiteralString = """
 ranked AS (
     SELECT *,
            rank() OVER (ORDER BY cosine DESC NULLS LAST) AS vector_rank,
-           rank() OVER (ORDER BY own + context DESC) AS lexical_rank
+           rank() OVER (ORDER BY words DESC) AS lexical_rank
     FROM candidates
 ),
 fused AS (
     SELECT *,
            CASE WHEN cosine IS NOT NULL AND vector_rank <= 50 THEN 0.6 / (60 + vector_rank) ELSE 0 END
-           + CASE WHEN own + context > 0 AND lexical_rank <= 50 THEN 0.4 / (60 + lexical_rank) ELSE 0 END AS score
+           + CASE WHEN words > 0 AND lexical_rank <= 50 THEN 0.4 / (60 + lexical_rank) ELSE 0 END AS score
     FROM ranked
 )
 """

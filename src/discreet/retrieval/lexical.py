@@ -5,8 +5,8 @@ carries how rare each of its tokens is (the inverse document frequency). Their i
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), equation 3.15.
 
 A turn of a conversation is weighed together with the two turns before and after it: the word that a question asks for
-is often beside the one that answers it. Words that only its neighbours have are kept apart, since a match of them is
-none of its own, and so are marks (`discreet.retrieval.ranking_features`).
+is often beside the one that answers it. Words that only its neighbours have are in the upper half of the dimensions, since a
+match of them is none of its own, and so are marks (`discreet.retrieval.ranking_features`).
 
 The weights of a question's words add up to 1. So its score against a memory says how much of the question the memory
 covers, whether the question is long or short, and the best of several poor matches stays a poor one.
@@ -24,12 +24,14 @@ from zlib import crc32
 from discreet.retrieval.ranking_features import marks_asked, marks_of
 from discreet.retrieval.tokens import tokens
 
-DIMS = 2**29
-"""Size of the space that tokens are hashed into. pgvector allows 10**9 dimensions of a sparsevec."""
+DIMS = 10**9
+"""Dimensions of both vectors: as many as pgvector allows a sparsevec."""
+CONTEXT = DIMS // 2
+"""Dimensions that tokens are hashed into. So far above it a token stands that is not the text's own."""
 
 MAX_TOKENS = 180
-"""Tokens that one memory is found by. A B-tree entry holds 2,704 bytes, a token takes 8 of them and a vector of 512
-half-precision numbers 1,032; the rest is for the key and the other columns."""
+"""Tokens that one memory is found by. A B-tree entry holds 2,704 bytes, a token takes 8 of them; the rest is for the signs
+of a vector of up to 8,000 dims, the key and the other columns."""
 
 MAX_QUERY_TOKENS = 64
 """Tokens of a question that count, the first ones: a pasted document is searched by how it begins."""
@@ -59,8 +61,13 @@ Impacts = dict[int, float]
 
 @lru_cache(maxsize=50_000)
 def token_id(token: str) -> int:
-    """Return the dimension of `token`, 0 to `DIMS` - 1. Stable across processes and versions: it is stored."""
-    return crc32(token.encode()) % DIMS
+    """Return the dimension of `token`, 0 to `CONTEXT` - 1. Stable across processes and versions: it is stored."""
+    return crc32(token.encode()) % CONTEXT
+
+
+def own_part(weights: Impacts) -> Impacts:
+    """Return those of `weights` that are of own tokens."""
+    return {token: weight for token, weight in weights.items() if token < CONTEXT}
 
 
 def token_ids(text: str) -> list[int]:
@@ -75,20 +82,20 @@ class Question:
     words: list[int]
     """Distinct tokens, in the order of the question."""
     marks: list[int]
-    """Marks."""
+    """Those of marks."""
 
     def weights(self, rarity: Mapping[int, float]) -> Impacts:
         """Return the weight of each word, by its `rarity` (inverse document frequency), and of each mark."""
         whole = sum(rarity[word] for word in self.words)
-        return dict.fromkeys(self.marks, MARK_WEIGHT) | {word: rarity[word] / whole for word in self.words}
+        own = {word: rarity[word] / whole for word in self.words}
+        return dict.fromkeys(self.marks, MARK_WEIGHT) | own | {CONTEXT + word: own[word] for word in own}
 
 
 def read_question(text: str) -> Question:
     """Return what `text` asks for."""
     words = list(dict.fromkeys(tokens(text)))[:MAX_QUERY_TOKENS]
     ids = dict.fromkeys(map(token_id, words))
-    marks = dict.fromkeys(map(token_id, marks_asked(text, words)))
-    return Question(list(ids), [mark for mark in marks if mark not in ids])
+    return Question(list(ids), list(dict.fromkeys(map(_mark_id, marks_asked(text, words)))))
 
 
 Neighbour = tuple[int, Sequence[int]]
@@ -97,13 +104,15 @@ Neighbour = tuple[int, Sequence[int]]
 
 def mark_impacts(text: str, said: datetime) -> Impacts:
     """Return the impacts of the marks of a memory."""
-    return {token_id(mark): impact for mark, impact in marks_of(text, said).items()}
+    return {_mark_id(mark): impact for mark, impact in marks_of(text, said).items()}
 
 
-def impacts(
-    own: Sequence[int], neighbours: Sequence[Neighbour] = (), marks: Impacts | None = None
-) -> tuple[Impacts, Impacts]:
-    """Return the impacts of a memory's own tokens, and of those that only its neighbours have with those of its `marks`.
+def _mark_id(mark: str) -> int:
+    return CONTEXT + token_id(mark)
+
+
+def impacts(own: Sequence[int], neighbours: Sequence[Neighbour] = (), marks: Impacts | None = None) -> Impacts:
+    """Return the impacts of a memory's own tokens, of those that only its neighbours have, and of its `marks`.
 
     Words are weighed as tokens of one text, so that their sum over a question's tokens is the BM25 score of the memory
     together with its neighbours. They are at most `MAX_TOKENS`: marks first, then own tokens, then the heaviest.
@@ -121,7 +130,8 @@ def impacts(
     damping = K1 * (1 - B + B * length / (AVERAGE_TOKENS * texts))
     weights = {token: count * (K1 + 1) / (count + damping) for token, count in counts.items()}
     of_own = _heaviest({token: weights.pop(token) for token in dict.fromkeys(own)}, MAX_TOKENS - len(marks))
-    return of_own, _heaviest(weights, MAX_TOKENS - len(marks) - len(of_own)) | marks
+    around = _heaviest(weights, MAX_TOKENS - len(marks) - len(of_own))
+    return of_own | {CONTEXT + token: weight for token, weight in around.items()} | marks
 
 
 def _heaviest(weights: Impacts, limit: int) -> Impacts:

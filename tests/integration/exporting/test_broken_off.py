@@ -34,11 +34,11 @@ from discreet.testing import StubEmbeddings
 
 MANY = """
 INSERT INTO discreet.memory (
-    user_key, entry_id, app_key, space_key, type, created_at, app_name, text, importance, confidence, tags, conflict_flags,
-    loop_flag, provenance, feedback
+    user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, app_name, text, importance, confidence,
+    loop_flag
 )
 SELECT %(user_key)s, gen_random_uuid(), %(app_key)s, (SELECT max(space_key) FROM discreet.embedding_space), 'user_fact', now(),
-    'default', 'memory ' || n, 5, 1, '{}', '{}', false, '{}', '[]'
+    '[1]', '1', 'default', 'memory ' || n, 5, 1, false
 FROM generate_series(1, %(count)s) n
 """
 

@@ -7,11 +7,12 @@ import random
 import pytest
 
 from discreet.retrieval.lexical import (
-    DIMS,
+    CONTEXT,
     MARK_WEIGHT,
     MAX_QUERY_TOKENS,
     MAX_TOKENS,
     impacts,
+    own_part,
     read_question,
     token_id,
     token_ids,
@@ -19,24 +20,30 @@ from discreet.retrieval.lexical import (
 
 
 def test_a_token_has_the_same_id_in_every_process():
-    assert token_id("parrot") == 503112955
-    assert 0 <= token_id("попуга") < DIMS
+    assert token_id("parrot") == 39983867
+    assert 0 <= token_id("попуга") < CONTEXT
+
+
+def parts(weights):
+    """Return the impacts of a text's own tokens, and those of its neighbours by the tokens."""
+    own = own_part(weights)
+    return own, {token - CONTEXT: weight for token, weight in weights.items() if token not in own}
 
 
 def test_a_repeated_word_weighs_more_but_less_than_twice():
-    once, _ = impacts(token_ids("parrot cage mango seed"))
-    twice, _ = impacts(token_ids("parrot parrot mango seed"))
+    once = impacts(token_ids("parrot cage mango seed"))
+    twice = impacts(token_ids("parrot parrot mango seed"))
     assert once[token_id("parrot")] < twice[token_id("parrot")] < 2 * once[token_id("parrot")]
 
 
 def test_a_word_of_a_short_text_weighs_more_than_of_a_long_one():
-    short, _ = impacts(token_ids("parrot cage"))
-    long, _ = impacts(token_ids("parrot " + " ".join(f"word{n}" for n in range(40))))
+    short = impacts(token_ids("parrot cage"))
+    long = impacts(token_ids("parrot " + " ".join(f"word{n}" for n in range(40))))
     assert short[token_id("parrot")] > long[token_id("parrot")]
 
 
 def test_words_of_neighbours_are_kept_apart_and_weigh_less():
-    own, context = impacts(token_ids("parrot"), [(1, token_ids("mango")), (2, token_ids("cage parrot"))])
+    own, context = parts(impacts(token_ids("parrot"), [(1, token_ids("mango")), (2, token_ids("cage parrot"))]))
     assert set(own) == {token_id("parrot")}
     assert set(context) == {token_id("mango"), token_id("cage")}
     assert own[token_id("parrot")] > context[token_id("mango")] > context[token_id("cage")]
@@ -45,23 +52,23 @@ def test_words_of_neighbours_are_kept_apart_and_weigh_less():
 def test_no_text_has_more_tokens_than_the_index_holds_and_its_own_come_first():
     generator = random.Random(0)
     text = "".join(chr(generator.randrange(0x4E00, 0x9FFF)) for _ in range(4_000))
-    own, context = impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))])
+    own, context = parts(impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))]))
     assert (len(own), context) == (MAX_TOKENS, {})
-    own, context = impacts(token_ids("parrot"), [(1, token_ids(text))])
+    own, context = parts(impacts(token_ids("parrot"), [(1, token_ids(text))]))
     assert len(own) + len(context) == MAX_TOKENS
-    marks = {1: 1.0, 2: 1.0}
-    own, context = impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))], marks)
-    assert (len(own), context) == (MAX_TOKENS - 2, marks)
+    marks = {CONTEXT + 1: 1.0, CONTEXT + 2: 1.0}
+    weights = impacts(token_ids(text), [(1, token_ids("a neighbour speaks"))], marks)
+    assert (len(own_part(weights)), weights.items() - own_part(weights).items()) == (MAX_TOKENS - 2, marks.items())
 
 
 def test_the_heaviest_tokens_are_kept():
     text = "parrot parrot parrot " + " ".join(f"word{n}" for n in range(1_000))
-    assert token_id("parrot") in impacts(token_ids(text))[0]
+    assert token_id("parrot") in impacts(token_ids(text))
 
 
 @pytest.mark.parametrize("blank", ["", " ", "!?", "the"])
 def test_a_text_without_words_weighs_nothing(blank):
-    assert impacts(token_ids(blank)) == ({}, {})
+    assert impacts(token_ids(blank)) == {}
 
 
 def test_a_question_counts_each_word_once_and_the_first_ones_only():

@@ -80,7 +80,7 @@ def _plain(part: UUID | str | int) -> KeyPart:
 
 def _memory(row: Row, sealer: FieldSealer) -> Fields:
     record = record_from(row, sealer)
-    said = {name: getattr(record, name) for name in ("text", "reasoning", "feedback")}
+    said = {name: getattr(record, name) for name in ("text", "reasoning", "feedback", "tags", "conflict_flags")}
     vector = None if row["vector"] is None else [float(number) for number in row["vector"].to_list()]
     return {**said, "provenance": record.provenance.model_dump(exclude_none=True), "vector": vector}
 
@@ -117,7 +117,7 @@ MEMORIES = Table(
     kind="memories",
     rows=f"""
 SELECT {RECORD_COLUMNS},
-    CASE WHEN %(vectors)s THEN coalesce(m.embedding, m.wide_embedding) END AS vector,
+    CASE WHEN %(vectors)s THEN m.embedding END AS vector,
     CASE WHEN %(vectors)s THEN e.name END AS space,
     coalesce(s.hits, 0) AS hits, s.last_hit,
     ARRAY(

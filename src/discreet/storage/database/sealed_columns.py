@@ -35,8 +35,8 @@ class SealedTable:
 
 MEMORY_TEXT: Final = SealedColumn("memory", "sealed_text", "text")
 MEMORY_REASONING: Final = SealedColumn("memory", "sealed_reasoning", "reasoning")
-MEMORY_FEEDBACK: Final = SealedColumn("memory", "sealed_feedback", "feedback", "jsonb", "[]")
-MEMORY_PROVENANCE: Final = SealedColumn("memory", "sealed_provenance", "provenance", "jsonb", "{}")
+MEMORY_FEEDBACK: Final = SealedColumn("memory", "sealed_feedback", "feedback", "jsonb")
+MEMORY_PROVENANCE: Final = SealedColumn("memory", "sealed_provenance", "provenance", "jsonb")
 TURN_INPUT: Final = SealedColumn("conversation_log", "sealed_input", "input_text")
 TURN_OUTPUT: Final = SealedColumn("conversation_log", "sealed_output", "output_text")
 TURN_MEDIA: Final = SealedColumn("conversation_log", "sealed_media", "media", "jsonb")

@@ -51,8 +51,10 @@ class FieldSealer:
         return None, seal(text.encode(), column.of(*row), self._keys)
 
     def split_json(self, value: Any, column: SealedColumn, *row: str | UUID) -> tuple[Jsonb | None, bytes | None]:
-        """Do the same with what is JSON. There is nothing to seal in a list or an object without anything in it."""
-        if self._keys is None or not value:
+        """Do the same with what is JSON. There is nothing to seal in a list or an object without anything in it, nor to keep."""
+        if not value:
+            return None if column.empty is None else Jsonb(value), None
+        if self._keys is None:
             return Jsonb(value), None
         _, sealed = self.split(json.dumps(value, ensure_ascii=False), column, *row)
         return None if column.empty is None else Jsonb(json.loads(column.empty)), sealed

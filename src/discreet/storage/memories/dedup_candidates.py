@@ -35,35 +35,22 @@ WHERE user_key = %(user_key)s AND space_key = %(space_key)s
 _NEAREST: LiteralString = f"""
 SELECT entry_id, cosine
 FROM (
-    SELECT entry_id, -(embedding <#> %(embedding)s::halfvec) AS cosine
-    {_FACTS} AND app_key = %(app_key)s
-    ORDER BY embedding <#> %(embedding)s::halfvec
-    LIMIT %(limit)s
-) n
-WHERE cosine >= %(least_cosine)s
-"""  # noqa: S608 - a constant of ours
-
-_NEAREST_WIDE: LiteralString = f"""
-SELECT entry_id, cosine
-FROM (
-    SELECT m.entry_id, -(m.wide_embedding <#> %(embedding)s::halfvec) AS cosine
-    FROM (
+    SELECT m.entry_id, -(m.embedding <#> %(embedding)s::halfvec) AS cosine
+    FROM discreet.memory m
+    WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (ARRAY(
         SELECT entry_id
         {_FACTS} AND app_key = %(app_key)s
         ORDER BY sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec))
         LIMIT 4 * %(limit)s
-    ) n
-    JOIN discreet.memory m ON m.user_key = %(user_key)s AND m.entry_id = n.entry_id
+    ))
 ) n
 WHERE cosine >= %(least_cosine)s
 ORDER BY cosine DESC
 LIMIT %(limit)s
 """  # noqa: S608 - a constant of ours
-"""The index has the signs of wide vectors: those alone are read from the table whose signs are nearest."""
+"""The index has the signs of vectors: those alone are read from the table whose signs are nearest."""
 
-_ALL: LiteralString = f"""
-SELECT entry_id, app_key, halfvec_send(coalesce(embedding, wide_embedding)) AS embedding {_FACTS}
-"""
+_ALL: LiteralString = f"SELECT entry_id, app_key, halfvec_send(embedding) AS embedding {_FACTS}"
 _HEADER_BYTES = 4
 """Of a halfvec in binary format: its length, and two bytes not in use."""
 
@@ -94,7 +81,7 @@ async def stored_near(
     near: Near = {}
     for position, app_key in facts.items():
         own = {"app_key": app_key, "embedding": HalfVector(vectors[position])}
-        await cursor.execute(_NEAREST if space.covered else _NEAREST_WIDE, parameters | own)
+        await cursor.execute(_NEAREST, parameters | own)
         rows = await cursor.fetchall()
         near[position] = {row["entry_id"]: space.calibration.similarity(row["cosine"]) for row in rows}
     return near

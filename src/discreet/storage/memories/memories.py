@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector, SparseVector
 from psycopg import Rollback
 
 from discreet.driver_errors import storage_errors
@@ -17,7 +16,7 @@ from discreet.ports import AuditLog, EmbeddingProvider, ForgetRequest, Forgotten
 from discreet.redaction.beside import beside_loop
 from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record, text_chars
 from discreet.retrieval.fusion import Fusion
-from discreet.retrieval.lexical import DIMS, read_question
+from discreet.retrieval.lexical import read_question
 from discreet.spans import span
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters, MemoryRecord, PageMark, ScoredMemory
@@ -36,7 +35,7 @@ from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_
 from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.rows import readable, record_from
 from discreet.storage.memories.saving import SaveRules
-from discreet.storage.memories.search import Search, build_search
+from discreet.storage.memories.search import Search, arrange, build_search, question_parameters
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.memories.usage_counts import UsageCounts
@@ -182,7 +181,7 @@ class PostgresMemories:
             vector = await self._embeddings.aembed_query(query)
             search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
             with search_database_seconds.time(), storage_errors():
-                rows = await self._reader.fetch(search.statement, search.parameters)
+                rows = arrange(await self._reader.fetch(search.statement, search.parameters), limit)
             noted.note(found=len(rows))
         self._usage.add((row["user_key"], row["entry_id"]) for row in rows)
         if self._want is not None and any(row["cosine"] is None for row in rows):
@@ -211,11 +210,9 @@ class PostgresMemories:
         user_key = self._key_of(user_id)
         parameters = {
             "user_key": user_key,
-            "space_key": space.key,
-            "embedding": HalfVector(embedding),
-            "question": SparseVector(weights, DIMS) if weights else None,
             "least_cosine": space.least_cosine(threshold),
             "limit": limit,
+            **question_parameters(embedding, weights, space),
         }
         filters = filters and redacted_filters(filters, self._redactor)
         large = self._large_users and self._large_users.find(user_key)
@@ -230,7 +227,7 @@ class PostgresMemories:
                 filters=filters,
                 apart=self._large_users.apart,
             )
-        return build_search(parameters, fusion=self._fusion, covered=space.covered, filters=filters, few=few)
+        return build_search(parameters, fusion=self._fusion, filters=filters, few=few)
 
     async def get(self, user_id: str, entry_id: UUID) -> MemoryRecord | None:
         """Return one memory of `user_id`, superseded or not; None if there is none of that id.

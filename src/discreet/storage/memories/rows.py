@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Any, LiteralString
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import numpy as np
 from pgvector import Bit, HalfVector, SparseVector
 
 from discreet.errors import EncryptionError
-from discreet.retrieval.lexical import DIMS, Impacts
+from discreet.retrieval.lexical import CONTEXT, DIMS, Impacts
 from discreet.state.records import MemoryRecord, Place, Provenance
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.database.sealed_columns import (
@@ -27,16 +27,36 @@ logger = logging.getLogger(__name__)
 Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 """One of unit length, or one a row."""
 
-MAX_COVERED_DIMS = 512
-"""Longest vector that the covering index holds whole, beside 180 tokens; the schema checks it."""
-
-RECORD_COLUMNS: LiteralString = """
-    m.entry_id, m.type::text AS type, m.app_name, m.created_at, m.valid_from, m.valid_to, m.text, m.sealed_text,
-    m.user_key, m.request_id, m.thread_id,
-    m.position, m.agent_id, m.importance, m.confidence, m.tags, m.conflict_flags, m.loop_flag, m.provenance, m.feedback,
-    m.sealed_feedback, m.reasoning, m.sealed_reasoning, m.sealed_provenance
-"""
-"""What `record_from` needs, of `discreet.memory m`."""
+_READ: Final[tuple[LiteralString, ...]] = (
+    "user_key",
+    "entry_id",
+    "type",
+    "app_name",
+    "created_at",
+    "valid_from",
+    "valid_to",
+    "text",
+    "sealed_text",
+    "request_id",
+    "thread_id",
+    "position",
+    "agent_id",
+    "importance",
+    "confidence",
+    "tags",
+    "conflict_flags",
+    "loop_flag",
+    "provenance",
+    "sealed_provenance",
+    "feedback",
+    "sealed_feedback",
+    "reasoning",
+    "sealed_reasoning",
+)
+RECORD_NAMES: LiteralString = ", ".join(_READ)
+"""Columns that `record_from` needs."""
+RECORD_COLUMNS: LiteralString = ", ".join("m.type::text AS type" if name == "type" else f"m.{name}" for name in _READ)
+"""The same, of `discreet.memory m`."""
 
 _SAME_IN_BOTH = [
     "entry_id",
@@ -51,10 +71,9 @@ _SAME_IN_BOTH = [
     "agent_id",
     "importance",
     "confidence",
-    "tags",
-    "conflict_flags",
     "loop_flag",
 ]
+_LISTS = ["tags", "conflict_flags"]
 _ANY_RECORD = MemoryRecord(text="-")
 _NOTHING_KNOWN = Provenance()
 
@@ -65,8 +84,7 @@ def row_of(
     *,
     space_key: int,
     vector: Vectors,
-    own: Impacts,
-    context: Impacts,
+    words: Impacts,
     sealer: FieldSealer,
 ) -> dict[str, Any]:
     """Return the row, by column."""
@@ -75,23 +93,18 @@ def row_of(
         "app_key": app_key_of(record.app_name),
         "space_key": space_key,
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
+        **{name: getattr(record, name) or None for name in _LISTS},
         **private_columns(record, user_key, sealer),
         **vector_columns(vector),
-        "lexical": sparse(own),
-        "context": sparse(context),
+        "lexical": sparse(words),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),
     }
 
 
-def vector_columns(vector: Vectors) -> dict[str, HalfVector | Bit | None]:
-    """Return the columns that hold `vector`, of unit length: the covering index takes it whole, or its signs alone."""
+def vector_columns(vector: Vectors) -> dict[str, HalfVector | Bit]:
+    """Return the columns that hold `vector`, of unit length: the whole, and its signs for the covering index."""
     numbers = vector.astype(np.float16)
-    covered = len(vector) <= MAX_COVERED_DIMS
-    return {
-        "embedding": HalfVector(numbers) if covered else None,
-        "sketch": None if covered else Bit(numbers > 0),
-        "wide_embedding": None if covered else HalfVector(numbers),
-    }
+    return {"embedding": HalfVector(numbers), "sketch": Bit(numbers > 0)}
 
 
 def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:
@@ -143,14 +156,15 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
         EncryptionError: It is sealed, and its key is not known.
     """
     values = {name: row[name] for name in _SAME_IN_BOTH}
+    values |= {name: row[name] or [] for name in _LISTS}
     values["text"] = text_of(row, sealer)
     values["reasoning"] = row["reasoning"]
     key = row["user_key"], row["entry_id"]
     if row["sealed_reasoning"] is not None:
         values["reasoning"] = sealer.join(None, row["sealed_reasoning"], MEMORY_REASONING, *key)
-    values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key)
+    values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key) or []
     known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key)
-    values["provenance"] = _NOTHING_KNOWN.model_copy(update=known)
+    values["provenance"] = _NOTHING_KNOWN.model_copy(update=known) if known else _NOTHING_KNOWN
     return _ANY_RECORD.model_copy(update=values)
 
 
@@ -181,7 +195,7 @@ def opened_or_blank(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord
 def tokens_of(row: Mapping[str, Any]) -> list[int]:
     """Return the own tokens of a row with `lexical`."""
     lexical: SparseVector | None = row["lexical"]
-    return [] if lexical is None else list(lexical.indices())
+    return [] if lexical is None else [token for token in lexical.indices() if token < CONTEXT]
 
 
 def places_of(rows: Iterable[Mapping[str, Any]]) -> set[Place]:

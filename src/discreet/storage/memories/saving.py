@@ -13,7 +13,7 @@ from discreet.errors import EntryExistsError
 from discreet.ports import LiveSettings
 from discreet.retrieval.dedup import DedupThresholds
 from discreet.retrieval.dedup_resolution import Nearness, Settled, is_compared, settling
-from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, token_ids
+from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, own_part, token_ids
 from discreet.state.records import MemoryRecord, Place
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.database.sealing import FieldSealer
@@ -239,25 +239,24 @@ class _Save:
             await self._pace.rest()
         said = await self._said_around(written.values(), tokens)
         self._pace.go_on()
-        rows, words = [], {}
+        rows: list[dict[str, Any]] = []
+        words: dict[UUID, Impacts] = {}
         for entry_id, record in written.items():
             marks = mark_impacts(record.text, record.created_at)
-            own, context = impacts(tokens[entry_id], next_to(record.place, said), marks)
+            words[entry_id] = impacts(tokens[entry_id], next_to(record.place, said), marks)
             rows.append(
                 row_of(
                     record,
                     self._user_key,
                     space_key=self._rules.space.key,
                     vector=vectors[settled.written[entry_id]],
-                    own=own,
-                    context=context,
+                    words=words[entry_id],
                     sealer=self._rules.sealer,
                 )
             )
-            words[entry_id] = own
             await self._pace.rest()
         await write_rows(self._cursor, rows, replaced=replaced)
-        return words
+        return {entry_id: own_part(impacts) for entry_id, impacts in words.items()}
 
     async def _said_around(
         self, records: Iterable[MemoryRecord], tokens: Mapping[UUID, list[int]]
@@ -280,6 +279,7 @@ class _Save:
             record = settled.records[entry_id]
             feedback = feedback_columns(record, self._user_key, self._rules.sealer)
             columns = {name: getattr(record, name) for name in _CHANGED_COLUMNS}
+            columns |= {name: columns[name] or None for name in ("tags", "conflict_flags")}
             changes.append({"user_key": self._user_key, **feedback, **columns})
         if changes:
             await self._cursor.executemany(_CHANGE, changes)

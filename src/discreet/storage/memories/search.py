@@ -2,144 +2,112 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, LiteralString
+
+from pgvector import HalfVector
 
 from discreet.retrieval.dedup_resolution import CONSOLIDATED
 from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
+from discreet.retrieval.lexical import Impacts, own_part
 from discreet.state.records import PAST_TYPES, MemoryFilters
 from discreet.storage.database.keys import app_key_of, digest
-from discreet.storage.memories.rows import RECORD_COLUMNS
+from discreet.storage.memories.rows import RECORD_COLUMNS, RECORD_NAMES, Vectors, sparse
+from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 
-COSINE: LiteralString = "CASE WHEN m.space_key = %(space_key)s THEN {cosine} END AS cosine"
-"""Of `discreet.memory m` and the question; `EXACT`, or `BY_BITS`."""
+SHORTLIST = 150
+"""Memories that a search compares exactly: those that come first by the signs of their vectors and by words. Of the five
+nearest by whole vectors they have 99.6 % at 384 dims, and all at 512."""
 
-BM25: LiteralString = """
-           coalesce(-(m.lexical <#> %(question)s::sparsevec), 0) AS own,
-           coalesce(-(m.context <#> %(question)s::sparsevec), 0) AS context"""
-"""In two parts, of `discreet.memory m` and the question."""
+RANKED = 50
+"""Memories of either order that have a rank in `rrf`."""
 
-_SCAN: LiteralString = """
-WITH {name} AS (
-    SELECT m.user_key, m.entry_id, {cosine}, {bm25}
+COSINE: LiteralString = "CASE WHEN m.space_key = %(space_key)s THEN -(m.embedding <#> %(embedding)s::halfvec) END"
+"""Of `discreet.memory m` and the question; NULL where they are of different spaces. It reads the table."""
+
+_WORDLESS: LiteralString = "coalesce(m.lexical <#> %(question)s::sparsevec, 0)"
+
+WORDS: LiteralString = f"-{_WORDLESS}"
+"""BM25 of both, with the words of the turns around a memory."""
+
+OWN_WORDS: LiteralString = "-coalesce(m.lexical <#> %(own_question)s::sparsevec, 0)"
+"""The part that a memory's own words have in it."""
+
+_BITS: LiteralString = """
+CASE WHEN m.space_key = %(space_key)s
+    THEN m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)) ELSE %(half_the_bits)s::float8
+END"""
+"""How many signs differ. A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for
+each row, which took 2 of 5 ms."""
+
+FARNESS: LiteralString = f"%(lexical_weight)s::float8 * {_WORDLESS} + %(per_bit)s::float8 * {_BITS}"
+"""What the convex fusion makes of a memory, upside down and about: a sign more that differs takes off as much as the
+cosine that it stands for."""
+
+SCORES: LiteralString = f"{COSINE} AS cosine, {WORDS} AS words, {OWN_WORDS} AS own"
+"""What a fusion reads."""
+
+_NEAR: LiteralString = """
+SELECT m.entry_id FROM discreet.memory m
+WHERE m.user_key = %(user_key)s
+  {conditions}
+ORDER BY {order}
+LIMIT {limit}"""
+"""From the covering index alone, unless a filter needs the table."""
+
+_FOUND: LiteralString = """
+WITH {tuned}candidates AS (
+    SELECT {columns}, {scores}
     FROM discreet.memory m
-    WHERE m.user_key {owners}
-      {conditions}
-    OFFSET 0
+    WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (ARRAY({near}))
 ),
-"""
-"""Every memory that is searched, from the covering index alone unless a filter needs the table. Up to 512 dims the index
-holds the vectors and this is the list of candidates. OFFSET 0 has each distance computed once a row and passed on, which
-takes half the time of a list that is kept."""
-
-OF_USER: LiteralString = "= %(user_key)s"
-
-_RERANKED: LiteralString = """
-shortlist AS (
-    (SELECT * FROM scanned ORDER BY cosine DESC NULLS LAST LIMIT {shortlist})
-    UNION
-    (SELECT * FROM scanned ORDER BY own + context DESC LIMIT 50)
-),
-candidates AS MATERIALIZED (
-    SELECT s.user_key, s.entry_id, s.own, s.context,
-           CASE WHEN s.cosine IS NOT NULL THEN -(m.wide_embedding <#> %(embedding)s::halfvec) END AS cosine
-    FROM shortlist s
-    CROSS JOIN LATERAL (
-        SELECT wide_embedding FROM discreet.memory w
-        WHERE w.user_key {same_user} AND w.entry_id = s.entry_id
-        LIMIT 1
-    ) m
-),
-"""
-"""Wider vectors have one bit a dimension in the index; the nearest 100 by bits are compared exactly. Recall at 1536
-dims was 1.0. Rows are fetched in LATERAL with a LIMIT, here and in `_BEST`, since that leaves the planner no choice: a
-generic plan made while the table had no statistics would join with all rows of the person for as long as it is kept."""
-
-
-def reranked_among(shortlist: int, same_user: LiteralString = OF_USER) -> LiteralString:
-    """Return the common table expressions that compare the `shortlist` nearest by bits exactly.
-
-    `same_user` is what the user_key of a row of `shortlist s` is in the table; where rows of several users are, `= s.user_key`.
-    """
-    return _RERANKED.format(shortlist=shortlist, same_user=same_user)
-
-
-RERANKED: LiteralString = reranked_among(100)
-
-_BEST: LiteralString = """,
+{fused},
 best AS MATERIALIZED (
-    SELECT user_key, entry_id, score, cosine
+    SELECT {names}, cosine, words, own, score
     FROM fused
     WHERE own > 0 OR cosine >= %(least_cosine)s
     ORDER BY score DESC, entry_id
     LIMIT %(limit)s
-),
-{few}contradicted AS MATERIALIZED (
-    SELECT b.user_key, b.score, x.newer
-    FROM {chosen} b
-    CROSS JOIN LATERAL (
-        SELECT c.newer FROM discreet.memory_conflict c
-        WHERE c.user_key = %(user_key)s AND c.older = b.entry_id
-        LIMIT 50
-    ) x
-),
-lifted AS (
-    SELECT user_key, entry_id, max(score) AS score, max(cosine) AS cosine
-    FROM (
-        SELECT user_key, entry_id, score, cosine FROM {chosen}
-        UNION ALL
-        SELECT n.user_key, n.entry_id, o.score, n.cosine
-        FROM contradicted o
-        CROSS JOIN LATERAL (
-            SELECT m.user_key, m.entry_id, {cosine}
-            FROM discreet.memory m
-            WHERE m.user_key = %(user_key)s AND m.entry_id = o.newer
-              {conditions}
-            LIMIT 1
-        ) n
-    ) found
-    GROUP BY user_key, entry_id
-)
-SELECT {columns}, l.score, l.cosine
-FROM lifted l
+){few}
+SELECT *, NULL::uuid AS instead_of FROM best
+UNION ALL
+SELECT n.*, b.score, b.entry_id
+FROM best b
 CROSS JOIN LATERAL (
-    SELECT * FROM discreet.memory r
-    WHERE r.user_key = %(user_key)s AND r.entry_id = l.entry_id
-    LIMIT 1
-) m
-ORDER BY l.score DESC, m.created_at DESC, m.entry_id
-LIMIT {limit}
-"""
-"""The best, and with each that may hold no longer whatever was said against it later: that one goes first.
-
-Every relation names the user by itself: so a cluster sends the statement to the one node that has their rows."""
-
-_FEW: LiteralString = """facts AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {cosine}
+    SELECT c.newer FROM discreet.memory_conflict c
+    WHERE c.user_key = %(user_key)s AND c.older = b.entry_id
+    LIMIT 50
+) c
+CROSS JOIN LATERAL (
+    SELECT {columns}, {scores}
     FROM discreet.memory m
-    WHERE m.user_key {owners} AND m.type = ANY (%(fact_types)s::discreet.memory_type[])
+    WHERE m.user_key = %(user_key)s AND m.entry_id = c.newer
+      {conditions}
+    LIMIT 1
+) n{told}
+"""
+"""The best, and with each that may hold no longer whatever was said against it later, see `arrange`.
+
+Every relation names the user by itself: so a cluster sends the statement to the one node that has their rows. LATERAL with a
+LIMIT leaves the planner no choice: a plan made while a table was empty would read all rows of the user."""
+
+_FEW: LiteralString = """,
+facts AS MATERIALIZED (
+    SELECT m.entry_id FROM discreet.memory m
+    WHERE m.user_key = %(user_key)s AND m.type = ANY (%(fact_types)s::discreet.memory_type[])
       {conditions}
     LIMIT %(few)s + 1
-),
-told AS MATERIALIZED (
-    SELECT user_key, entry_id, coalesce(cosine, -1) - 2 AS score, cosine
-    FROM facts
-    WHERE (SELECT count(*) FROM facts) <= %(few)s
-),
-chosen AS (
-    SELECT * FROM best
-    UNION ALL
-    SELECT * FROM told
-),
-"""
-"""All facts of a person who has few, behind what was found: no score of that is below 0. Who has more is known from the
-first facts that the index gives; who has thousands of turns and few facts has them read twice, without their vectors."""
-
-EXACT: LiteralString = "-(m.embedding <#> %(embedding)s::halfvec)"
-EXACT_WIDE: LiteralString = "-(m.wide_embedding <#> %(embedding)s::halfvec)"
-BY_BITS: LiteralString = "-(m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)))"
-"""A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for each row, which took
-2 of 5 ms."""
+)"""
+_TOLD: LiteralString = """
+UNION ALL
+SELECT {columns}, {scores}, NULL::float8, NULL::uuid
+FROM discreet.memory m
+WHERE m.user_key = %(user_key)s
+  AND m.entry_id = ANY (ARRAY(SELECT entry_id FROM facts WHERE (SELECT count(*) FROM facts) <= %(few)s))
+  AND m.entry_id <> ALL (ARRAY(SELECT entry_id FROM best))"""
+"""All facts of a person who has few. Who has more is known from the first facts that the index gives."""
 
 _CONDITIONS: dict[str, LiteralString] = {
     "app_keys": "AND m.app_key = ANY (%(app_keys)s::uuid[])",
@@ -168,53 +136,97 @@ class Search:
     """By name."""
 
 
-def build_search(
-    parameters: dict[str, Any], *, fusion: Fusion, covered: bool, filters: MemoryFilters | None, few: int = 0
-) -> Search:
-    """Return the search. `covered` says that the index holds whole vectors, `few` when all facts are told.
+def question_parameters(vector: Vectors, weights: Impacts, space: EmbeddingSpace) -> dict[str, Any]:
+    """Return what `FARNESS`, `SCORES` and the fusions need to know of a question."""
+    return {
+        "space_key": space.key,
+        "embedding": HalfVector(vector),
+        "question": sparse(weights),
+        "own_question": sparse(own_part(weights)),
+        "half_the_bits": space.dims / 2,
+        "per_bit": (1 - FUSION_PARAMETERS["lexical_weight"]) / FUSION_PARAMETERS["spread"] * math.pi / space.dims,
+        **FUSION_PARAMETERS,
+    }
 
-    `parameters` has user_key, space_key, embedding, question, least_cosine and limit.
+
+def build_search(
+    parameters: dict[str, Any], *, fusion: Fusion, filters: MemoryFilters | None = None, few: int = 0
+) -> Search:
+    """Return the search, in which all facts are told of who has at most `few`.
+
+    `parameters` has user_key, least_cosine, limit, and those of the question.
     """
     conditions, values = conditions_of(filters)
-    ranked = build_ranking(owners=OF_USER, conditions=conditions, fusion=fusion, covered=covered)
-    statement = ranked + build_best(conditions=conditions, covered=covered, few=few > 0)
+    shortlist = shortlist_for(parameters["limit"])
+    statement = _statement(near(conditions, fusion=fusion, limit=shortlist), conditions, fusion, few=few > 0)
     if few > 0:
         values |= {"few": few, "fact_types": sorted(CONSOLIDATED)}
-    return Search(statement=statement, parameters={**parameters, **values, **FUSION_PARAMETERS})
+    return Search(statement=statement, parameters=parameters | values)
 
 
-def build_ranking(
-    *,
-    owners: LiteralString,
-    conditions: LiteralString,
-    fusion: Fusion,
-    covered: bool,
-    reranked: LiteralString = RERANKED,
+def near(conditions: LiteralString, *, fusion: Fusion, limit: int) -> LiteralString:
+    """Return the query for the entries that are compared exactly: those of the least `FARNESS`.
+
+    Where ranks count they are the first of both orders.
+    """
+    by_both = _NEAR.format(conditions=conditions, order=FARNESS, limit=limit)
+    if fusion == "convex":
+        return by_both
+    by_words = _NEAR.format(conditions=conditions, order=_WORDLESS, limit=RANKED)
+    return f"({near_by_signs(conditions, limit=limit)}) UNION ({by_words})"
+
+
+def near_by_signs(conditions: LiteralString, *, limit: int) -> LiteralString:
+    """Return the query for the entries whose vectors are near to the question's, by their signs."""
+    return _NEAR.format(conditions=conditions, order=_BITS, limit=limit)
+
+
+def shortlist_for(limit: int) -> int:
+    """Return a size that `limit` results fit into, one of few: each is a statement of its own."""
+    shortlist = SHORTLIST
+    while shortlist < 4 * limit:
+        shortlist *= 2
+    return shortlist
+
+
+def build_found(
+    near: LiteralString, *, conditions: LiteralString, fusion: Fusion, few: bool = False, tuned: LiteralString = ""
 ) -> LiteralString:
-    """Return the common table expressions that end in `fused`, over the rows of `discreet.memory m` that are searched.
+    """Return the statement that finds the best among the entries that the query `near` gives.
 
-    `owners` is what their user_key must be, `conditions` what else must hold, each with AND before it. The parameters
-    space_key, embedding, question and those of the fusion are needed. Vectors that the index does not hold whole are
-    compared by `reranked`, for the nearest by bits.
+    `tuned` are common table expressions that it reads. The parameters of `build_search` are needed.
     """
-    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
-    name: LiteralString = "candidates" if covered else "scanned"
-    scan = _SCAN.format(name=name, cosine=cosine, bm25=BM25, owners=owners, conditions=conditions)
-    return scan + ("" if covered else reranked) + FUSIONS[fusion]
-
-
-def build_best(*, conditions: LiteralString, covered: bool, few: bool = False) -> LiteralString:
-    """Return the rest of a statement whose common table expressions end in `fused`: the records of the best.
-
-    With `few` all facts of a person who has at most so many besides.
-    """
-    cosine = COSINE.format(cosine=EXACT if covered else EXACT_WIDE)
-    all_facts: LiteralString = _FEW.format(cosine=cosine, owners=OF_USER, conditions=conditions) if few else ""
-    chosen: LiteralString = "chosen" if few else "best"
-    limit: LiteralString = "%(limit)s + (SELECT count(*) FROM told)" if few else "%(limit)s"
-    return _BEST.format(
-        columns=RECORD_COLUMNS, cosine=cosine, conditions=conditions, few=all_facts, chosen=chosen, limit=limit
+    words = {"names": RECORD_NAMES, "columns": RECORD_COLUMNS, "scores": SCORES, "conditions": conditions}
+    return _FOUND.format(
+        near=near,
+        fused=FUSIONS[fusion].strip(),
+        few=_FEW.format(**words) if few else "",
+        told=_TOLD.format(**words) if few else "",
+        tuned=tuned,
+        **words,
     )
+
+
+@lru_cache(maxsize=200)
+def _statement(near: LiteralString, conditions: LiteralString, fusion: Fusion, *, few: bool) -> LiteralString:
+    return build_found(near, conditions=conditions, fusion=fusion, few=few)
+
+
+def arrange(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """Return the rows of a search in their order: at most `limit` that were found, then the facts that are told besides.
+
+    What contradicts a memory that was found is as good as that, and goes before it, since it was said later.
+    """
+    found: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        if row["score"] is not None:
+            known = found.setdefault(row["entry_id"], row)
+            known["score"] = max(known["score"], row["score"])
+    best = sorted(found.values(), key=lambda row: (-row["score"], -row["created_at"].timestamp(), row["entry_id"]))
+    told = [row for row in rows if row["score"] is None and row["entry_id"] not in found]
+    for row in told:
+        row["score"] = (-1 if row["cosine"] is None else row["cosine"]) - 2
+    return best[:limit] + sorted(told, key=lambda row: (-row["score"], row["entry_id"]))
 
 
 def conditions_of(filters: MemoryFilters | None, *, held: bool = True) -> tuple[LiteralString, dict[str, Any]]:

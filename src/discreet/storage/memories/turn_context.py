@@ -31,7 +31,7 @@ CROSS JOIN LATERAL (
 """OFFSET 0 keeps it a lookup for each place, whatever the planner thinks of the table's size."""
 
 _SET_WORDS: LiteralString = """
-UPDATE discreet.memory SET lexical = %(own)s, context = %(context)s
+UPDATE discreet.memory SET lexical = %(lexical)s
 WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s
 """
 
@@ -111,7 +111,7 @@ async def refresh_words(
     updates = []
     for each in said:
         if each.place in affected and each.entry_id not in but:
-            own, context = map(sparse, impacts(each.tokens, next_to(each.place, tokens), each.marks))
-            updates.append({"user_key": user_key, "entry_id": each.entry_id, "own": own, "context": context})
+            lexical = sparse(impacts(each.tokens, next_to(each.place, tokens), each.marks))
+            updates.append({"user_key": user_key, "entry_id": each.entry_id, "lexical": lexical})
     if updates:
         await cursor.executemany(_SET_WORDS, updates)

@@ -8,7 +8,6 @@ from typing import LiteralString
 from uuid import UUID
 
 import numpy as np
-from pgvector import HalfVector
 
 from discreet.driver_errors import storage_errors
 from discreet.ports import TextRedactor
@@ -20,28 +19,26 @@ from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.memories.memories import PostgresMemories
 from discreet.storage.memories.rows import RECORD_COLUMNS, readable
 from discreet.storage.memories.saving import SaveRules
-from discreet.storage.memories.search import EXACT, EXACT_WIDE, Search, conditions_of
+from discreet.storage.memories.search import (
+    COSINE,
+    Search,
+    conditions_of,
+    near_by_signs,
+    question_parameters,
+    shortlist_for,
+)
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.unit_of_work import Prepared
 
 _IS_THERE: LiteralString = "SELECT FROM discreet.memory WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s"
 
 _NEAREST: LiteralString = """
-SELECT {columns}, n.cosine
-FROM (
-    SELECT m.entry_id, {cosine} AS cosine
-    FROM discreet.memory m
-    WHERE m.user_key = %(user_key)s AND m.space_key = %(space_key)s
-      {conditions}
-    ORDER BY cosine DESC, m.entry_id
-    LIMIT %(limit)s
-) n
-CROSS JOIN LATERAL (
-    SELECT * FROM discreet.memory r WHERE r.user_key = %(user_key)s AND r.entry_id = n.entry_id LIMIT 1
-) m
-ORDER BY n.cosine DESC, m.entry_id
+SELECT {columns}, {cosine} AS cosine
+FROM discreet.memory m
+WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (ARRAY({near}))
+ORDER BY cosine DESC, m.entry_id
+LIMIT %(limit)s
 """
-"""Exact. Up to 512 dims all that is compared is in the covering index; wider vectors are read from the table."""
 
 
 class PostgresVectorStore:
@@ -120,7 +117,7 @@ def build_nearest(
 ) -> Search:
     """Return the query for the memories of `space` that are nearest to a vector of unit length."""
     conditions, values = conditions_of(filters)
-    cosine = EXACT if space.covered else EXACT_WIDE
-    values |= {"user_key": user_key, "space_key": space.key, "embedding": HalfVector(unit), "limit": max(0, limit)}
-    statement = _NEAREST.format(columns=RECORD_COLUMNS, cosine=cosine, conditions=conditions)
-    return Search(statement=statement, parameters=values)
+    near = near_by_signs("AND m.space_key = %(space_key)s " + conditions, limit=shortlist_for(limit))
+    asked = question_parameters(np.array(unit, dtype=np.float32), {}, space)
+    statement = _NEAREST.format(columns=RECORD_COLUMNS, cosine=COSINE, near=near)
+    return Search(statement=statement, parameters={**asked, **values, "user_key": user_key, "limit": max(0, limit)})

@@ -15,7 +15,7 @@ from discreet.access.user_keys import UserKeys
 from discreet.errors import EncryptionError
 from discreet.retrieval.fusion import Fusion
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
-from discreet.storage.memories.search import Search
+from discreet.storage.memories.search import Search, shortlist_for
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.browsing import build_page, opened_fitting
 from discreet.storage.store.filters import Condition, conditions_of
@@ -131,9 +131,23 @@ class StoreReader:
             fitting = await opened_fitting(self.conn, namespaces, conditions, self.rules.sealer)
             among = [(row["user_key"], row["item_key"]) for row in fitting]
         rules = self.rules
-        found = await self._fetch(
-            build_ranked(op, namespaces, question, rules.space, rules.fusion, conditions=conditions, among=among)
-        )
+        shortlist, found = shortlist_for(op.offset + op.limit), list[Row]()
+        while len(found) < op.limit:
+            ranked = build_ranked(
+                op,
+                namespaces,
+                question,
+                rules.space,
+                rules.fusion,
+                conditions=conditions,
+                among=among,
+                shortlist=shortlist,
+            )
+            rows = await self._fetch(ranked)
+            found = [row for row in rows if row["user_key"] is not None]
+            if rows[0]["compared"] < shortlist:
+                break
+            shortlist *= 8  # they were texts of few items
         async with self.conn.cursor(binary=True) as cursor:
             items = await read_items(cursor, [(row["user_key"], row["item_key"]) for row in found])
         return [{**item, **row} for item, row in zip(items, found, strict=True) if item is not None]

@@ -8,12 +8,11 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 from langgraph.store.base import SearchOp
-from pgvector import HalfVector
 
-from discreet.retrieval.fusion import FUSION_PARAMETERS, LEXICAL_WEIGHT, Fusion
+from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
-from discreet.storage.memories.rows import Vectors, sparse
-from discreet.storage.memories.search import Search, build_ranking, reranked_among
+from discreet.storage.memories.rows import Vectors
+from discreet.storage.memories.search import FARNESS, SCORES, Search, question_parameters
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.filters import FITS, Condition, filter_parameters
 from discreet.storage.store.items import VISIBLE
@@ -37,6 +36,24 @@ AND m.type = 'item' AND (m.user_key, (left(m.entry_id::text, 32) || '0000')::uui
 )
 """
 
+_CANDIDATES: LiteralString = """
+WITH near AS (
+    SELECT m.user_key, m.entry_id
+    FROM discreet.memory m
+    WHERE m.user_key {owners}
+      {conditions}
+    ORDER BY {farness}
+    LIMIT {shortlist}
+),
+candidates AS (
+    SELECT m.user_key, m.entry_id, {scores}
+    FROM near s
+    CROSS JOIN LATERAL (
+        SELECT * FROM discreet.memory w WHERE w.user_key {same_user} AND w.entry_id = s.entry_id LIMIT 1
+    ) m
+),
+"""
+
 _BEST_ITEMS: LiteralString = """,
 best AS MATERIALIZED (
     SELECT user_key, substring(uuid_send(entry_id), 1, 14) AS item, max(score) AS score
@@ -47,11 +64,12 @@ best AS MATERIALIZED (
     LIMIT %(limit)s OFFSET %(offset)s
 ),
 reach AS MATERIALIZED (
-    SELECT max(cosine) AS nearest, max(own) AS most_words, max(score) AS best_score FROM fused
+    SELECT max(cosine) AS nearest, max(own) AS most_words, max(score) AS best_score, count(*) AS compared FROM fused
 )
-SELECT b.user_key, (encode(b.item, 'hex') || '0000')::uuid AS item_key, b.score, r.nearest, r.most_words, r.best_score
-FROM best b
-CROSS JOIN reach r
+SELECT b.user_key, (encode(b.item, 'hex') || '0000')::uuid AS item_key, b.score,
+    r.nearest, r.most_words, r.best_score, r.compared
+FROM reach r
+LEFT JOIN best b ON true
 ORDER BY b.score DESC, b.user_key, b.item
 """
 """An item is as near as the nearest of its texts. Grouped by bytes: those of all texts as UUIDs took as long as the scan."""
@@ -67,7 +85,7 @@ class _Scope:
     """Whether `i` is the item of text `m`: `namespaces.text_key_of` puts the number of the text into the last two bytes of
     its key. So the covering index tells it, and the table need not be read."""
     same_user: LiteralString
-    """What the user_key is of a row of `s` whose wide vector is compared."""
+    """What the user_key is of a row of `s` that is compared exactly."""
     apart: LiteralString
     """Keeps the planner from joining. A cluster can't look up rows of several nodes so."""
 
@@ -75,9 +93,6 @@ class _Scope:
 _ITEM: LiteralString = "i.item_key = (left(m.entry_id::text, 32) || '0000')::uuid"
 _ONE = _Scope("= %(user_key)s", f"i.user_key = %(user_key)s AND {_ITEM}", "= %(user_key)s", "OFFSET 0")
 _SEVERAL = _Scope("= ANY (%(user_keys)s::uuid[])", f"i.user_key = m.user_key AND {_ITEM}", "= s.user_key", "OFFSET 0")
-
-LEAST_SHORTLIST = 100
-"""Texts whose wide vectors are compared exactly, at least. See `memories.search`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +109,7 @@ class StoreQuestion:
 
 def question_of(text: str, vector: Vectors, weights: Impacts) -> StoreQuestion:
     """Return the question `text`, given its embedding and the weights of what it asks for."""
-    own, _ = impacts(token_ids(text))
+    own = impacts(token_ids(text))
     return StoreQuestion(vector, weights, sum(weights.get(token, 0.0) * impact for token, impact in own.items()))
 
 
@@ -107,20 +122,18 @@ def build_ranked(
     *,
     conditions: list[Condition],
     among: Sequence[tuple[UUID, UUID]] | None = None,
+    shortlist: int,
 ) -> Search:
     """Return the statement that finds the page of items that `op` asks for in these namespaces.
 
     They fit `conditions`, or are `among` those given by the keys of their namespace and their own. Its rows have user_key,
-    item_key and what `score_of` needs.
+    item_key, how many texts were compared, at most `shortlist`, and what `score_of` needs; of an empty page there is one without keys.
     """
     scope = _ONE if len(namespaces) == 1 else _SEVERAL
     parameters: dict[str, Any] = {
         "user_key": namespaces[0],
         "user_keys": list(namespaces),
-        "space_key": space.key,
-        "embedding": HalfVector(question.vector),
-        "question": sparse(question.weights),
-        **FUSION_PARAMETERS,
+        **question_parameters(question.vector, question.weights, space),
         "limit": op.limit,
         "offset": op.offset,
     }
@@ -132,14 +145,15 @@ def build_ranked(
     elif conditions:
         which = _FITTING.format(visible=VISIBLE, fits=FITS, **words)
         parameters |= filter_parameters(conditions)
-    ranking = build_ranking(
+    candidates = _CANDIDATES.format(
         owners=scope.owners,
+        same_user=scope.same_user,
         conditions=which,
-        fusion=fusion,
-        covered=space.covered,
-        reranked=reranked_among(_shortlist(op.offset + op.limit), scope.same_user),
+        farness=FARNESS,
+        shortlist=shortlist,
+        scores=SCORES,
     )
-    return Search(statement=ranking + _BEST_ITEMS, parameters=parameters)
+    return Search(statement=candidates + FUSIONS[fusion].strip() + _BEST_ITEMS, parameters=parameters)
 
 
 def score_of(row: Mapping[str, Any], question: StoreQuestion, space: EmbeddingSpace) -> float:
@@ -153,11 +167,3 @@ def score_of(row: Mapping[str, Any], question: StoreQuestion, space: EmbeddingSp
     words = min(1.0, row["most_words"] / question.own_score) if question.own_score else similarity
     share: float = max(0.0, row["score"] / row["best_score"]) if row["best_score"] > 0 else 1.0
     return share * (LEXICAL_WEIGHT * words + (1 - LEXICAL_WEIGHT) * similarity)
-
-
-def _shortlist(page_end: int) -> int:
-    """Return a size that a page up to `page_end` fits into, one of few: each is a statement of its own."""
-    shortlist = LEAST_SHORTLIST
-    while shortlist < 4 * page_end:
-        shortlist *= 2
-    return shortlist

@@ -68,7 +68,7 @@ def texts_of(value: Mapping[str, Any], index: Index, default: Sequence[str], red
         raise InvalidRecordError(f"An item is searched by at most {MAX_TEXTS:,} texts. Name fewer paths in `index`.")
     # Parts that were harmless on their own may read as a number or a name together.
     redacted = [redactor.redact(storable(text)) for text in texts]
-    return [ItemText(text, impacts(token_ids(text))[0]) for text in redacted]
+    return [ItemText(text, impacts(token_ids(text))) for text in redacted]
 
 
 def _at_paths(value: Mapping[str, Any], paths: Sequence[str]) -> Iterator[str]:
@@ -95,5 +95,5 @@ def text_row(
         app_name=APP_NAME,
         created_at=written_at,
     )
-    row = row_of(record, user_key, space_key=space_key, vector=vector, own=text.words, context={}, sealer=sealer)
+    row = row_of(record, user_key, space_key=space_key, vector=vector, words=text.words, sealer=sealer)
     return {**row, "type": "item", "thread_key": item_key}  # a type that no caller can give a memory

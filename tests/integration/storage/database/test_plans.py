@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+import numpy as np
 import psycopg
 import pytest
-from pgvector import HalfVector, SparseVector
 from testkit.keys import USER_KEYS
 
 from discreet.settings import Settings
@@ -17,7 +17,7 @@ from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import open_storage
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.memories.browsing import build_latest
-from discreet.storage.memories.search import build_search
+from discreet.storage.memories.search import SHORTLIST, build_search, question_parameters
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.vector_store import build_nearest
 from discreet.testing import StubEmbeddings
@@ -25,7 +25,6 @@ from discreet.testing import StubEmbeddings
 pytestmark = pytest.mark.one_server("reads plans, which are the nodes'")
 
 DIMS = 16
-WIDE = 1_024
 PEOPLE, MEMORIES = 50, 1_000
 PERSON = "p7"
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -43,14 +42,11 @@ WITH space AS (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO discreet.memory (
-    user_key, entry_id, app_key, space_key, type, created_at, embedding, wide_embedding, sketch, lexical, context,
-    app_name, text, thread_id, thread_key, position, agent_id, importance, confidence, tags, conflict_flags, loop_flag,
+    user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, lexical, app_name, text, thread_id, thread_key, position, agent_id, importance, confidence, tags, conflict_flags, loop_flag,
     provenance, feedback
 )
 SELECT user_key, gen_random_uuid(), %(app_key)s, space_key, 'user_fact', now() - n * interval '1 minute',
-       CASE WHEN %(dims)s <= 512 THEN v END, CASE WHEN %(dims)s > 512 THEN v END,
-       CASE WHEN %(dims)s > 512 THEN binary_quantize(v) END,
-       ('{' || n || ':1}/536870912')::sparsevec, NULL,
+       v, binary_quantize(v), ('{' || n || ':1}/1000000000')::sparsevec,
        'default', 'text ' || n, 'thread ' || n %% 10, md5('thread ' || n %% 10)::uuid, n, 'agent ' || n %% 10,
        5, 1, ARRAY['tag ' || n %% 10], '{}', false, '{}', '[]'
 FROM person, space, generate_series(1, %(memories)s) n,
@@ -97,16 +93,18 @@ def fill(connection, *, people, memories, dims):
     connection.execute(FILL, given)
 
 
+def space_of(dims):
+    return EmbeddingSpace(key=1, dims=dims, calibration=StubEmbeddings(dims).calibration, opened_at=datetime.now(UTC))
+
+
 def search_for(*, dims=DIMS, filters=None, few=0):
     parameters = {
         "user_key": USER_KEYS.of_user(PERSON),
-        "space_key": 1,
-        "embedding": HalfVector([1.0] + [0.0] * (dims - 1)),
-        "question": SparseVector({5: 1.0, 6: 1.0}, 2**29),
         "least_cosine": -1.0,
         "limit": 5,
+        **question_parameters(np.eye(1, dims, dtype=np.float32)[0], {5: 1.0, 6: 1.0}, space_of(dims)),
     }
-    return build_search(parameters, fusion="convex", covered=dims <= 512, filters=filters, few=few)
+    return build_search(parameters, fusion="convex", filters=filters, few=few)
 
 
 async def reads_of_memories(dsn, search):
@@ -146,13 +144,21 @@ IN_THE_TABLE = {
 }
 
 
-@pytest.mark.parametrize("dims", [DIMS, WIDE])
-@pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
-async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, dims, filters):
-    scan, *fetched = await reads_of_memories(crowd, search_for(dims=dims, filters=filters))
+def check_a_shortlist_is_read(found):
+    """See that all is compared in the covering index, and that only what this lets through is read from the table."""
+    scan, fetched = sorted(found, key=lambda node: -node["Actual Rows"])
     assert (scan["Node Type"], scan["Index Name"], scan["Heap Fetches"]) == ("Index Only Scan", "memory_pkey", 0)
     assert scan["Actual Rows"] == MEMORIES
-    assert [(node["Node Type"], node["Actual Rows"]) for node in fetched] == [("Index Scan", 1)] * len(fetched)
+    assert (fetched["Node Type"], fetched["Index Name"], fetched["Actual Rows"]) == (
+        "Index Scan",
+        "memory_pkey",
+        SHORTLIST,
+    )
+
+
+@pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
+async def test_a_search_reads_all_it_compares_from_the_covering_index(crowd, filters):
+    check_a_shortlist_is_read(await reads_of_memories(crowd, search_for(filters=filters)))
 
 
 @pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
@@ -160,24 +166,20 @@ async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_inde
     space = EmbeddingSpace(key=1, dims=DIMS, calibration=StubEmbeddings.calibration, opened_at=DAY)
     vector = [1.0] + [0.0] * (DIMS - 1)
     nearest = build_nearest(USER_KEYS.of_user(PERSON), vector, space=space, limit=5, filters=filters)
-    scan, fetched = await reads_of_memories(crowd, nearest)
-    assert (scan["Node Type"], scan["Index Name"], scan["Heap Fetches"]) == ("Index Only Scan", "memory_pkey", 0)
-    assert scan["Actual Rows"] == MEMORIES
-    assert (fetched["Node Type"], fetched["Actual Rows"]) == ("Index Scan", 1)
+    check_a_shortlist_is_read(await reads_of_memories(crowd, nearest))
 
 
-@pytest.mark.parametrize("dims", [DIMS, WIDE])
-async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd, dims):
+async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd):
     filters = MemoryFilters(app_name="default", running_thread="thread 3")
-    reads = await reads_of_memories(crowd, search_for(dims=dims, filters=filters, few=12))
-    assert sorted(node["Actual Rows"] for node in reads)[-2:] == [13, MEMORIES]
+    reads = await reads_of_memories(crowd, search_for(filters=filters, few=12))
+    assert sorted(node["Actual Rows"] for node in reads)[-3:] == [13, SHORTLIST, MEMORIES]
     assert "Index Only Scan" in {node["Node Type"] for node in reads if node["Actual Rows"] == MEMORIES}
 
 
 @pytest.mark.parametrize("filters", IN_THE_TABLE.values(), ids=IN_THE_TABLE)
 async def test_a_search_with_any_filter_reads_one_persons_rows(crowd, filters):
-    scan, *_ = await reads_of_memories(crowd, search_for(filters=filters))
-    assert scan["Actual Rows"] + scan["Rows Removed by Filter"] == MEMORIES
+    found = await reads_of_memories(crowd, search_for(filters=filters))
+    assert max(node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in found) == MEMORIES
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +216,7 @@ async def test_the_newest_entries_are_read_from_an_index_in_their_order(archive,
     [scan] = await reads_of_memories(
         archive, build_latest(USER_KEYS.of_user("p1"), limit=50, filters=filters, older_than=mark, held=False)
     )
-    assert scan["Actual Rows"] == expected
+    assert expected <= scan["Actual Rows"] <= expected + 1  # the next one tells where those of a moment end
     assert scan.get("Rows Removed by Filter", 0) <= 1_000
 
 
@@ -258,9 +260,9 @@ async def log_a_turn(storage):
 @pytest.mark.parametrize(
     ("do", "at_most"),
     [
-        (search, MEMORIES + 50),
-        (search_by_a_vector, MEMORIES + 50),
-        (save_a_fact, 2 * MEMORIES + 100),
+        (search, MEMORIES + SHORTLIST + 50),
+        (search_by_a_vector, MEMORIES + SHORTLIST + 50),
+        (save_a_fact, 2 * MEMORIES + 200),
         (save_a_turn, 100),
         (save_and_delete, 2 * MEMORIES + 150),
         (log_a_turn, 50),

@@ -458,14 +458,15 @@ async def many_memories(roles: Logins) -> UUID:
         user_key = storage.background.key_of("ann")
     with psycopg.connect(roles.owner, autocommit=True) as conn:
         conn.execute(
-            "INSERT INTO discreet.memory (user_key, entry_id, app_key, space_key, type, created_at, lexical, app_name, text,"
-            " importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback)"
-            " SELECT user_key, gen_random_uuid(), app_key, space_key, type, created_at, ('{' || n || ':1}/1000000')::sparsevec,"
+            "INSERT INTO discreet.memory (user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, lexical,"
+            " app_name, text, importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback)"
+            " SELECT user_key, gen_random_uuid(), app_key, space_key, type, created_at, embedding, sketch,"
+            " ('{' || n || ':1}/1000000')::sparsevec,"
             " app_name, 'x', importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback"
             " FROM (SELECT * FROM discreet.memory WHERE type = 'user_fact' LIMIT 1) m, generate_series(1, 5000) n"
         )
         conn.execute(
-            "CREATE INDEX large ON discreet.memory USING gin (discreet.token_places(lexical, context))"
+            "CREATE INDEX large ON discreet.memory USING gin (discreet.token_places(lexical))"
             f" WHERE user_key = '{user_key}'"
         )
         conn.execute("VACUUM ANALYZE discreet.memory")
@@ -494,7 +495,7 @@ async def test_on_a_cluster_they_are_too(roles):
     async with opened(roles.app) as storage, storage.pool.connection() as conn:
         plan = await conn.execute(
             f"EXPLAIN SELECT entry_id FROM discreet.memory WHERE user_key = '{user_key}'"
-            " AND discreet.token_places(lexical, context) && ARRAY[11, 12] AND %(user_key)s::uuid IS NOT NULL",
+            " AND discreet.token_places(lexical) && ARRAY[11, 12] AND %(user_key)s::uuid IS NOT NULL",
             {"user_key": user_key},
         )
         assert "Bitmap Index Scan on large" in " ".join(row["QUERY PLAN"] for row in await plan.fetchall())

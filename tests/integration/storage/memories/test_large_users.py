@@ -20,6 +20,7 @@ from discreet.state.records import MemoryFilters, MemoryRecord
 from discreet.storage import open_storage
 from discreet.storage.database.keys import app_key_of
 from discreet.storage.memories.large_users.users import LargeUsers
+from discreet.storage.memories.search import arrange
 from discreet.storage.memories.spaces.spaces import register_space
 from discreet.testing import StubEmbeddings
 
@@ -30,7 +31,7 @@ SHARES = 1 / (np.arange(len(WORDS)) + 20)
 
 _COPY = """
 COPY discreet.memory (
-    user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, wide_embedding, lexical, app_name, text,
+    user_key, entry_id, app_key, space_key, type, created_at, embedding, sketch, lexical, app_name, text,
     importance, confidence, tags, conflict_flags, loop_flag, provenance, feedback
 ) FROM STDIN
 """
@@ -72,10 +73,10 @@ def fill(dsn, space, user_id, count, *, seed=0):
 
 
 def _row(keys, space, number, vector, text):
-    own, _ = impacts(token_ids(text))
+    own = impacts(token_ids(text))
     written = "[" + ",".join(f"{x:.4f}" for x in vector) + "]"
     bits = "".join("1" if x > 0 else "0" for x in vector)
-    columns = (written, None, None) if space.covered else (None, bits, written)
+    columns = (written, bits)
     lexical = "{" + ",".join(f"{place + 1}:{own[place]:.4f}" for place in sorted(own)) + f"}}/{DIMS}"
     entry_id = UUID(int=(number * 2654435761 % 2**32) << 96 | number + 1)
     return (keys[0], entry_id, keys[1], space.key, "event", "2026-01-01", *columns, lexical, "default", text,
@@ -104,7 +105,8 @@ def indexes_of(dsn):
 async def ids_found(storage, user_id, query, vector, *, limit=5, filters=None):
     search = await storage.memories.plan(user_id, query, list(vector), limit=limit, filters=filters)
     async with storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
-        return [row["entry_id"] for row in await (await cursor.execute(search.statement, search.parameters)).fetchall()]
+        rows = await (await cursor.execute(search.statement, search.parameters)).fetchall()
+    return [row["entry_id"] for row in arrange(rows, limit)]
 
 
 async def questions(crowd, count):

@@ -31,7 +31,7 @@ def quiet():
 
 
 _ROWS = """
-SELECT s.name, vector_dims(m.embedding) AS dims, vector_dims(m.wide_embedding) AS wide, bit_length(m.sketch) AS bits,
+SELECT s.name, vector_dims(m.embedding) AS dims, bit_length(m.sketch) AS bits,
        m.text, m.embedding::text AS vector
 FROM discreet.memory m JOIN discreet.embedding_space s USING (space_key) ORDER BY m.text
 """
@@ -129,8 +129,7 @@ async def test_every_size_can_follow_every_other(database, sizes):
     for dims in sizes[1:]:
         moved = await move(database, StubEmbeddings(dims))
         assert (moved.rows, moved.failures, moved.finished) == (3, 0, True)
-        expected = (dims, None, None) if dims <= 512 else (None, dims, dims)
-        assert [(row["dims"], row["wide"], row["bits"]) for row in rows_of(database)] == [expected] * 3
+        assert [(row["dims"], row["bits"]) for row in rows_of(database)] == [(dims, dims)] * 3
 
 
 async def test_vectors_are_those_that_saving_would_have_made(database, empty_database):
@@ -346,7 +345,7 @@ async def test_a_killed_process_loses_nothing_and_the_next_goes_on(database):
     before = [row["text"] for row in rows_of(database)]
 
     def moved():
-        return sum(row["wide"] == 1536 for row in rows_of(database))
+        return sum(row["dims"] == 1536 for row in rows_of(database))
 
     for least in (1, 100):  # killed twice, at different places
         worker = await asyncio.create_subprocess_exec(sys.executable, "-c", _WORKER, database, "0.15")
@@ -357,8 +356,8 @@ async def test_a_killed_process_loses_nothing_and_the_next_goes_on(database):
             await worker.wait()
     assert 0 < moved() < 400
     for row in rows_of(database):
-        assert (row["dims"], row["wide"], row["bits"]) in {(256, None, None), (None, 1536, 1536)}
-        assert row["name"].endswith(":256" if row["dims"] else ":1536")
+        assert (row["dims"], row["bits"]) in {(256, 256), (1536, 1536)}
+        assert row["name"].endswith(f":{row['dims']}")
     embeddings = CountingEmbeddings(1536)
     done = moved()
     assert (await move(database, embeddings)).rows == 400 - done == len(embeddings.texts)

@@ -11,7 +11,7 @@ import pytest
 from testkit.keys import USER_KEYS
 
 from discreet.errors import InvalidUserError, StorageError, StorageUnavailableError
-from discreet.retrieval.lexical import MAX_TOKENS, token_id
+from discreet.retrieval.lexical import CONTEXT, MAX_TOKENS, token_id
 from discreet.state.records import MemoryRecord, Provenance
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
@@ -30,7 +30,8 @@ def rows(dsn, query):
 
 def words_of_neighbours(dsn):
     """Return how many words each memory has of its neighbours only; each has three marks: day, month and year."""
-    return [context.count(":") - 3 for (context,) in rows(dsn, "SELECT context::text FROM discreet.memory")]
+    found = (places for (places,) in rows(dsn, "SELECT discreet.token_places(lexical) FROM discreet.memory"))
+    return [sum(place > CONTEXT for place in each) - 3 for each in found]
 
 
 async def texts(memories, user_id, query="parrot", **options):
@@ -206,9 +207,7 @@ async def test_the_longest_text_with_the_widest_vectors_fits(database, dims):
         await storage.memories.save(user, [record.model_copy(update={"valid_to": future}) for record in records])
         hits = await storage.memories.search(user, "word7", threshold=1.0)
         assert [hit.record.text for hit in hits] == [words]
-    assert rows(database, "SELECT max(l2_norm(coalesce(embedding, wide_embedding))) < 1.01 FROM discreet.memory") == [
-        (True,)
-    ]
+    assert rows(database, "SELECT max(l2_norm(embedding)) < 1.01 FROM discreet.memory") == [(True,)]
     assert MAX_TOKENS == 180
 
 

@@ -364,7 +364,9 @@ async def _plans(store, space):
     runner = store._runner
     question = question_of("note", await runner.embeddings.aembed_query("note"), {1: 1.0})
     namespace = USER_KEYS.of_namespace(path_of(space))
-    search = build_ranked(SearchOp(space), [namespace], question, runner.rules.space, "convex", conditions=[])
+    search = build_ranked(
+        SearchOp(space), [namespace], question, runner.rules.space, "convex", conditions=[], shortlist=150
+    )
     async with runner.pool.connection() as conn:
         found = await (await conn.execute(f"EXPLAIN {search.statement}", search.parameters)).fetchall()
     return "\n".join(row["QUERY PLAN"] for row in found)

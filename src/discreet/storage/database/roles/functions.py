@@ -67,7 +67,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical, context) && $1',
+        'SELECT entry_id FROM {schema}.memory WHERE user_key = %L AND {schema}.token_places(lexical) && $1',
         {schema}.me()
     ) USING places;
 END

@@ -174,7 +174,7 @@ def _leakproof(there: Database) -> Iterator[SQL | Composed]:
 def leakproof(schema: str) -> list[SQL | Composed]:
     """Return what only a superuser may run, on each node of a cluster."""
     return [
-        SQL("ALTER FUNCTION {}.token_places(sparsevec, sparsevec) LEAKPROOF").format(Identifier(schema)),
+        SQL("ALTER FUNCTION {}.token_places(sparsevec) LEAKPROOF").format(Identifier(schema)),
         SQL("ALTER FUNCTION pg_catalog.arrayoverlap(anyarray, anyarray) LEAKPROOF"),
     ]
 

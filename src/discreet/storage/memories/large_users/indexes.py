@@ -114,8 +114,11 @@ def _definition(index: Index, space: EmbeddingSpace) -> sql.Composed:
     if index.holds == "words":
         # Without the list of pending entries, which every search would have to read: 30 words a row are few.
         return create + sql.SQL(
-            "USING gin (discreet.token_places(lexical, context)) WITH (fastupdate = off) WHERE user_key = {}"
+            "USING gin (discreet.token_places(lexical)) WITH (fastupdate = off) WHERE user_key = {}"
         ).format(user_key)
-    column = "((embedding::halfvec({})) halfvec_ip_ops)" if space.covered else "((sketch::bit({})) bit_hamming_ops)"
     where = sql.SQL(" WHERE user_key = {} AND space_key = {} AND valid_to IS NULL")
-    return create + sql.SQL("USING hnsw " + column).format(dims) + where.format(user_key, sql.Literal(index.holds))
+    return (
+        create
+        + sql.SQL("USING hnsw ((sketch::bit({})) bit_hamming_ops)").format(dims)
+        + where.format(user_key, sql.Literal(index.holds))
+    )

@@ -1,7 +1,7 @@
 """Build the statement that searches the memories of a user who has indexes of their own.
 
-Not every memory is compared: the candidates are the nearest vectors and the memories that share the question's rarer
-words. All get both scores exactly, and what follows is what an ordinary search does.
+Not every memory is compared: the candidates are those of the nearest signs and those that share the question's rarer
+words. What follows is what an ordinary search does.
 """
 
 from __future__ import annotations
@@ -12,18 +12,10 @@ from functools import lru_cache
 from typing import Any, LiteralString
 from uuid import UUID
 
-from discreet.retrieval.fusion import FUSION_PARAMETERS, FUSIONS, Fusion
+from discreet.retrieval.fusion import Fusion
+from discreet.retrieval.lexical import CONTEXT
 from discreet.state.records import MemoryFilters
-from discreet.storage.memories.search import (
-    BM25,
-    BY_BITS,
-    COSINE,
-    EXACT,
-    RERANKED,
-    Search,
-    build_best,
-    conditions_of,
-)
+from discreet.storage.memories.search import FARNESS, WORDS, Search, build_found, conditions_of
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 
 NEAREST = 200
@@ -44,39 +36,37 @@ memory takes 2 to 4 µs."""
 MAX_LIMIT = 50
 """Results that this can find: half of the nearest."""
 
-_HAS_WORDS: LiteralString = "discreet.token_places(m.lexical, m.context) && %(places)s::integer[]"
+_HAS_WORDS: LiteralString = "discreet.token_places(m.lexical) && %(places)s::integer[]"
 _HAS_WORDS_APART: LiteralString = "m.entry_id IN (SELECT discreet.found_by_words(%(places)s::integer[]))"
 """Where policies apply: they come before a condition that is not known to be free of side effects, which then uses no index
 (168 ms instead of 0.3). The function looks into the index as the owner, for the user whom the transaction names."""
 
-_CANDIDATES: LiteralString = """
-WITH tuned AS MATERIALIZED (
+_TUNED: LiteralString = """
+tuned AS MATERIALIZED (
     SELECT set_config('hnsw.ef_search', '{visited}', true) AS ef_search
 ),
-near AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {scores}
-    FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
-    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
-    LIMIT {nearest}
-),
 worded AS MATERIALIZED (
-    SELECT m.user_key, m.entry_id, {scores}
+    SELECT m.entry_id, {words} AS words, {farness} AS farness
     FROM discreet.memory m
     WHERE m.user_key = {user_key} AND {has_words}
       AND (m.valid_to IS NULL OR m.valid_to > now()) {conditions}
 ),
-{candidates} AS MATERIALIZED (
-    SELECT * FROM near
-    UNION
-    (SELECT * FROM worded ORDER BY own + context DESC LIMIT {worded})
-    UNION
-    (SELECT * FROM worded ORDER BY own + context + coalesce(cosine, 0) DESC LIMIT {worded})
-    UNION
-    SELECT m.user_key, m.entry_id, {scores}
-    FROM discreet.memory m
-    WHERE m.user_key = {user_key} AND m.valid_to > now() {conditions}
-),
+"""
+_NEAR: LiteralString = """
+(
+    SELECT m.entry_id FROM discreet.memory m
+    WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
+    ORDER BY m.sketch::bit({dims}) <~> (
+        SELECT CASE WHEN ef_search IS NOT NULL THEN binary_quantize(%(embedding)s::halfvec)::bit({dims}) END FROM tuned
+    )
+    LIMIT {nearest}
+)
+UNION
+(SELECT entry_id FROM worded ORDER BY words DESC LIMIT {worded})
+UNION
+(SELECT entry_id FROM worded ORDER BY farness LIMIT {worded})
+UNION
+SELECT m.entry_id FROM discreet.memory m WHERE m.user_key = {user_key} AND m.valid_to > now() {conditions}
 """
 """The index reads ef_search when its scan begins, so the vector that it is asked for comes out of setting it: one
 statement, no transaction. It lasts until the statement ends. user_key and space_key are literals, since an index for
@@ -102,12 +92,12 @@ def build_large_search(
     words, their inverse document frequency.
     """
     conditions, values = conditions_of(filters, held=False)
-    given = {**parameters, **values, "places": rarest(rarity, memories), **FUSION_PARAMETERS}
+    given = {**parameters, **values, "places": rarest(rarity, memories)}
     return Search(statement=_statement(user_key, space, fusion, conditions, apart=apart), parameters=given)
 
 
 def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
-    """Return the places, counted from 1 as SQL does, of the words to look up, rarest first.
+    """Return the places, counted from 1 as SQL does, of the words to look up, rarest first, as own ones and as neighbours'.
 
     In how many of `memories` a word is follows from its `rarity`, which is ln((all + 1) / (those with it + 0.5)).
     """
@@ -117,7 +107,7 @@ def rarest(rarity: Mapping[int, float], memories: int) -> list[int]:
         expected += memories * math.exp(-rarity[word])
         if places and expected > MOST_READ:
             break
-        places.append(word + 1)
+        places += [word + 1, CONTEXT + word + 1]
     return places
 
 
@@ -130,26 +120,18 @@ def servable(filters: MemoryFilters | None) -> bool:
 def _statement(
     user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString, *, apart: bool
 ) -> bytes:
-    dims, covered = space.dims, space.covered
-    cosine = COSINE.format(cosine=EXACT if covered else BY_BITS)
-    literals = {
+    given = {
         "user_key": f"'{user_key}'::uuid",
         "space_key": space.key,
+        "dims": space.dims,
+        "words": WORDS,
+        "farness": FARNESS,
         "nearest": NEAREST,
         "worded": MOST_WORDED,
         "conditions": conditions,
         "has_words": _HAS_WORDS_APART if apart else _HAS_WORDS,
         "visited": VISITED_WITH_FILTER if conditions else NEAREST,
     }
-    columns = {"scores": f"{cosine}, {BM25}"}
-    if covered:
-        distance = {"distance": f"m.embedding::halfvec({dims}) <#>", "vector": "%(embedding)s::halfvec"}
-        candidates_name: LiteralString = "candidates"
-    else:
-        bits = f"binary_quantize(%(embedding)s::halfvec)::bit({dims})"
-        distance = {"distance": f"m.sketch::bit({dims}) <~>", "vector": bits}
-        candidates_name = "scanned"
-    candidates = _CANDIDATES.format(**literals, **columns, **distance, candidates=candidates_name)
     held: LiteralString = "AND (m.valid_to IS NULL OR m.valid_to > now()) "
-    best = build_best(conditions=held + conditions, covered=covered)
-    return (candidates + ("" if covered else RERANKED) + FUSIONS[fusion] + best).encode()
+    near, tuned = _NEAR.format(**given), _TUNED.format(**given)
+    return build_found(near, conditions=held + conditions, fusion=fusion, tuned=tuned).encode()

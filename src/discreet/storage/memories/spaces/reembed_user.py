@@ -24,8 +24,7 @@ LIMIT %(limit)s
 
 _MOVE: LiteralString = """
 UPDATE discreet.memory
-SET space_key = %(space_key)s, embedding = %(embedding)s, wide_embedding = %(wide_embedding)s,
-    sketch = %(sketch)s
+SET space_key = %(space_key)s, embedding = %(embedding)s, sketch = %(sketch)s
 WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s AND space_key <> %(space_key)s
   AND text IS NOT DISTINCT FROM %(text)s AND sealed_text IS NOT DISTINCT FROM %(sealed_text)s
 """

@@ -21,7 +21,7 @@ from psycopg.errors import UniqueViolation
 from discreet.errors import ProviderError
 from discreet.ports import Calibration, EmbeddingProvider
 from discreet.storage.database.connecting.pool import Pool
-from discreet.storage.memories.rows import MAX_COVERED_DIMS, Vectors
+from discreet.storage.memories.rows import Vectors
 
 _REGISTER: LiteralString = """
 INSERT INTO discreet.embedding_space (space_key, name, dims, cosine_zero, cosine_one, activated_at, used_at)
@@ -66,11 +66,6 @@ class EmbeddingSpace:
     """How its cosines read."""
     opened_at: datetime
     """When this process registered it, by the server's clock."""
-
-    @property
-    def covered(self) -> bool:
-        """Whether the covering index holds its vectors whole."""
-        return self.dims <= MAX_COVERED_DIMS
 
     def checked(self, vectors: Sequence[Sequence[float]]) -> Vectors:
         """Return vectors of the model as rows of an array.

@@ -72,10 +72,11 @@ CREATE TYPE discreet.memory_type AS ENUM (
 
 -- One thing worth remembering. text, tags and feedback hold redacted text only.
 -- Vectors have unit length, so that the inner product (<#>, which pgvector negates) is the cosine. The columns have no
--- fixed size: the space decides. Up to 512 dims a vector is in `embedding` and so in the covering index; a wider one is
--- in `wide_embedding`, and the index has its signs, one bit a dimension, as `sketch`.
--- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, `context` those of words that only
--- the turns right before and after have; together at most 180.
+-- fixed size: the space decides. `sketch` has the signs of the vector, one bit a dimension: the index holds these, and a
+-- search compares the vectors of the few rows that they let through.
+-- `lexical` holds the BM25 impacts of the text's own words under hashed token ids, and in the upper half of its dimensions
+-- those of words that only the turns right before and after have; together at most 180.
+-- NULL stands for no tags, flags, provenance or feedback.
 -- `valid_to` in the past means superseded: kept, and found as of then only.
 -- With a key, text, feedback and provenance are in `sealed_text` and its like (AES-256-GCM, bound to column, user and entry).
 -- `reasoning`: how an entry was arrived at, where a caller posts that; redacted, sealed likewise, and not searched.
@@ -89,11 +90,9 @@ CREATE TABLE discreet.memory (
     created_at timestamptz NOT NULL,
     valid_from timestamptz,
     valid_to timestamptz,
-    embedding halfvec,
-    sketch bit varying,
-    wide_embedding halfvec,
+    embedding halfvec NOT NULL,
+    sketch bit varying NOT NULL,
     lexical sparsevec,
-    context sparsevec,
     app_name text COLLATE "C" NOT NULL,
     text text,
     request_id text,
@@ -103,19 +102,17 @@ CREATE TABLE discreet.memory (
     agent_id text,
     importance smallint NOT NULL,
     confidence double precision NOT NULL,
-    tags text[] NOT NULL,
-    conflict_flags text[] NOT NULL,
+    tags text[],
+    conflict_flags text[],
     loop_flag boolean NOT NULL,
-    provenance jsonb NOT NULL,
-    feedback jsonb NOT NULL,
+    provenance jsonb,
+    feedback jsonb,
     sealed_text bytea,
     sealed_feedback bytea,
     reasoning text,
     sealed_reasoning bytea,
     sealed_provenance bytea,
     CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
-    CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
-    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
     CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
 ) WITH (
     -- Searching rows that vacuum has not seen takes 1.3 to 2.8 times as long.
@@ -126,18 +123,16 @@ CREATE TABLE discreet.memory (
     toast_tuple_target = 8160
 );
 
--- Vectors out of line (TOAST) made a search five times slower. A wide one stays in the row while it fits: it is read for
--- 150 rows of a search, and 30,000 rows of 1536 dims take 141 MB instead of 167.
+-- Vectors out of line (TOAST) made a search five times slower. One stays in the row while it fits.
 ALTER TABLE discreet.memory
-    ALTER COLUMN embedding SET STORAGE PLAIN,
-    ALTER COLUMN lexical SET STORAGE PLAIN,
-    ALTER COLUMN context SET STORAGE PLAIN,
-    ALTER COLUMN wide_embedding SET STORAGE MAIN;
+    ALTER COLUMN embedding SET STORAGE MAIN,
+    ALTER COLUMN sketch SET STORAGE PLAIN,
+    ALTER COLUMN lexical SET STORAGE PLAIN;
 
 -- One user's memories, side by side, with all that a search compares: it reads nothing else.
 ALTER TABLE discreet.memory
     ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
-    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, sketch, lexical);
 
 -- One turn a place; other memories of a place (facts said in that turn) as many as there are.
 CREATE UNIQUE INDEX memory_place ON discreet.memory (
@@ -168,13 +163,9 @@ CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important
 -- way to read the places of a sparsevec but its text, {place:weight,...}/dims. Users of many memories have such an
 -- index of their own, made and dropped by the process: memory_large_<user_key>_words, beside one of vectors,
 -- memory_large_<user_key>_<space_key>.
-CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+CREATE FUNCTION discreet.token_places(lexical sparsevec) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ('{' || concat_ws(
-    ',',
-    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
-    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
-) || '}')::integer[];
+RETURN ('{' || regexp_replace(lexical::text, '^\{|:[^,}]*|\}.*$', '', 'g') || '}')::integer[];
 
 -- Of two memories that can't both hold, or may not: which was said later. A search that finds the older one puts the
 -- newer one above it.

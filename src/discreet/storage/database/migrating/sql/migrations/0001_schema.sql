@@ -59,11 +59,9 @@ CREATE TABLE discreet.memory (
     created_at timestamptz NOT NULL,
     valid_from timestamptz,
     valid_to timestamptz,
-    embedding halfvec,
-    sketch bit varying,
-    wide_embedding halfvec,
+    embedding halfvec NOT NULL,
+    sketch bit varying NOT NULL,
     lexical sparsevec,
-    context sparsevec,
     app_name text COLLATE "C" NOT NULL,
     text text,
     request_id text,
@@ -73,19 +71,17 @@ CREATE TABLE discreet.memory (
     agent_id text,
     importance smallint NOT NULL,
     confidence double precision NOT NULL,
-    tags text[] NOT NULL,
-    conflict_flags text[] NOT NULL,
+    tags text[],
+    conflict_flags text[],
     loop_flag boolean NOT NULL,
-    provenance jsonb NOT NULL,
-    feedback jsonb NOT NULL,
+    provenance jsonb,
+    feedback jsonb,
     sealed_text bytea,
     sealed_feedback bytea,
     reasoning text,
     sealed_reasoning bytea,
     sealed_provenance bytea,
     CONSTRAINT memory_reasoning_is_plain_or_sealed CHECK (reasoning IS NULL OR sealed_reasoning IS NULL),
-    CONSTRAINT memory_embedding_fits_the_index CHECK (vector_dims(embedding) <= 512),
-    CONSTRAINT memory_wide_embedding_has_a_sketch CHECK ((sketch IS NULL) = (wide_embedding IS NULL)),
     CONSTRAINT memory_text_is_plain_or_sealed CHECK ((text IS NULL) <> (sealed_text IS NULL))
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
@@ -95,14 +91,13 @@ CREATE TABLE discreet.memory (
 );
 
 ALTER TABLE discreet.memory
-    ALTER COLUMN embedding SET STORAGE PLAIN,
-    ALTER COLUMN lexical SET STORAGE PLAIN,
-    ALTER COLUMN context SET STORAGE PLAIN,
-    ALTER COLUMN wide_embedding SET STORAGE MAIN;
+    ALTER COLUMN embedding SET STORAGE MAIN,
+    ALTER COLUMN sketch SET STORAGE PLAIN,
+    ALTER COLUMN lexical SET STORAGE PLAIN;
 
 ALTER TABLE discreet.memory
     ADD CONSTRAINT memory_pkey PRIMARY KEY (user_key, entry_id)
-    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, embedding, sketch, lexical, context);
+    INCLUDE (app_key, space_key, type, created_at, valid_to, thread_key, sketch, lexical);
 
 CREATE UNIQUE INDEX memory_place ON discreet.memory (
     user_key,
@@ -123,13 +118,9 @@ CREATE INDEX memory_reasoning_age ON discreet.memory (created_at)
     WHERE type = 'reasoning' OR reasoning IS NOT NULL OR sealed_reasoning IS NOT NULL;
 CREATE INDEX memory_moment ON discreet.memory (user_key) WHERE type = 'important_moment';
 
-CREATE FUNCTION discreet.token_places(own sparsevec, context sparsevec) RETURNS integer[]
+CREATE FUNCTION discreet.token_places(lexical sparsevec) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ('{' || concat_ws(
-    ',',
-    nullif(regexp_replace(own::text, '^\{|:[^,}]*|\}.*$', '', 'g'), ''),
-    nullif(regexp_replace(context::text, '^\{|:[^,}]*|\}.*$', '', 'g'), '')
-) || '}')::integer[];
+RETURN ('{' || regexp_replace(lexical::text, '^\{|:[^,}]*|\}.*$', '', 'g') || '}')::integer[];
 
 CREATE TABLE discreet.memory_conflict (
     user_key uuid NOT NULL,
