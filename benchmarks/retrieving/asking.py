@@ -82,7 +82,9 @@ async def asking(people: Iterable[Person], embeddings: EmbeddingProvider) -> Asy
     """Yield a new database on a server of its own that holds the memories of `people`."""
     people = [_numbered(person) for person in people]
     with TemporaryDirectory() as folder:
-        async with open_storage(settings=Settings(data_dir=Path(folder)), embeddings=embeddings) as storage:
+        settings = Settings(data_dir=Path(folder))
+        # without the sweep, since the conversations are of 2023
+        async with open_storage(settings=settings, embeddings=embeddings, maintained=False) as storage:
             for person in people:
                 await storage.memories.save(person.name, person.memories)
             yield Asked(storage, people, embeddings)

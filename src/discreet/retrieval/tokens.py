@@ -17,20 +17,11 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+
+from Stemmer import Stemmer
 
 from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.state.letters import VIETNAMESE
-
-if TYPE_CHECKING:
-
-    class Stemmer(Protocol):
-        """What a Snowball stemmer offers."""
-
-        def stemWord(self, word: str) -> str:  # noqa: N802 - Snowball's own name
-            """Return the stem of `word`."""
-            ...
-
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -95,22 +86,16 @@ _STEMMING = threading.Lock()
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return the stem of `word`. Snowball takes 40 µs a word in Python, so that most of a text must come from here."""
+    """Return the stem of `word`."""
+    stemmed = word
     with _STEMMING:
-        return _stem(word)
-
-
-def _stem(word: str) -> str:
-    if word.isascii():
-        return _stemmer("english").stemWord(word)
-    if "а" <= word[0] <= "я":  # noqa: RUF001 - the Cyrillic alphabet is meant
-        return _stemmer("russian").stemWord(word)
-    return word
+        if word.isascii():
+            stemmed = _stemmer("english").stemWord(word)
+        elif "а" <= word[0] <= "я":  # noqa: RUF001 - the Cyrillic alphabet is meant
+            stemmed = _stemmer("russian").stemWord(word)
+    return stemmed
 
 
 @cache
 def _stemmer(language: str) -> Stemmer:
-    import snowballstemmer  # noqa: PLC0415 - 20 languages, with the first word
-
-    stemmer: Stemmer = snowballstemmer.stemmer(language)
-    return stemmer
+    return Stemmer(language)

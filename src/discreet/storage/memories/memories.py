@@ -25,7 +25,7 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.keys import digest
 from discreet.storage.database.users.epochs import Epochs, begins_under
-from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.database.users.locks import Ahead, UserLocks
 from discreet.storage.database.users.users import Cursor
 from discreet.storage.memories.browsing import build_get, build_latest
 from discreet.storage.memories.deleting import delete_entries, delete_one, delete_where
@@ -34,7 +34,7 @@ from discreet.storage.memories.forgetting import MARKED, forget_entry, forget_te
 from discreet.storage.memories.large_users.search import MAX_LIMIT, build_large_search, servable
 from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.rows import readable, record_from
-from discreet.storage.memories.saving import SaveRules
+from discreet.storage.memories.saving import SaveRules, candidates_for
 from discreet.storage.memories.search import Search, arrange, build_search, question_parameters
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
@@ -112,12 +112,13 @@ class PostgresMemories:
         if not records:
             return []
         user_key = self._key_of(user_id)
-        with storage_errors():
-            epoch = await begins_under(self._pool, user_key, epoch)
         with span("memory.save", user_key=user_key, given=len(records)) as noted:
+            with storage_errors():
+                epoch = await begins_under(self._pool, user_key, epoch)
             prepared = await self.prepare(records)
-            async with self.unit_of_work(user_key, epoch=epoch) as unit:
-                stored = (await unit.save(prepared, dedup=dedup)).stored
+            candidates = candidates_for(user_key, prepared.records, prepared.vectors, self._rules, dedup=dedup)
+            async with self.unit_of_work(user_key, epoch=epoch, ahead=candidates.ask) as unit:
+                stored = (await unit.save(prepared, dedup=dedup, candidates=candidates)).stored
             noted.note(stored=len({record.entry_id for record in stored}))
             return stored
 
@@ -133,15 +134,17 @@ class PostgresMemories:
         return Prepared(redacted, self._rules.space.checked(vectors))
 
     @asynccontextmanager
-    async def unit_of_work(self, user_key: UUID, *, epoch: int | None = None) -> AsyncIterator[UnitOfWork]:
-        """Yield what saves memories of a user in one transaction with other statements on its cursor.
+    async def unit_of_work(
+        self, user_key: UUID, *, epoch: int | None = None, ahead: Ahead | None = None
+    ) -> AsyncIterator[UnitOfWork]:
+        """Yield what saves memories of a user in one transaction with other statements on its cursor; `ahead`: see `UserLocks`.
 
         Raises:
             UserErasedError: The user was erased since `epoch`; nothing was stored.
             StorageError: Nothing was stored.
         """
         with storage_errors():
-            async with self._locks.locked([user_key], epoch=epoch) as locked:
+            async with self._locks.locked([user_key], epoch=epoch, ahead=ahead) as locked:
                 unit = UnitOfWork(locked, user_key, self._rules)
                 yield unit
                 if unit.saved:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString
@@ -12,18 +11,16 @@ from discreet.access.user_keys import UserKeys
 from discreet.errors import EntryExistsError
 from discreet.ports import LiveSettings
 from discreet.retrieval.dedup import DedupThresholds
-from discreet.retrieval.dedup_resolution import Nearness, Settled, is_compared, settling
+from discreet.retrieval.dedup_resolution import Nearness, Settled, settling
 from discreet.retrieval.lexical import REACH, Impacts, impacts, mark_impacts, own_part, token_ids
 from discreet.state.records import MemoryRecord, Place
-from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.locks import Locked
-from discreet.storage.memories.dedup_candidates import MEDIUM_BATCH, Near, near_each_other, stored_near
+from discreet.storage.memories.dedup_candidates import Candidates
 from discreet.storage.memories.eviction import UNCOUNTED, evict
 from discreet.storage.memories.pacing import Pace
 from discreet.storage.memories.row_writing import write_rows
 from discreet.storage.memories.rows import (
-    RECORD_COLUMNS,
     Vectors,
     feedback_columns,
     opened_or_blank,
@@ -35,28 +32,6 @@ from discreet.storage.memories.rows import (
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.token_counts import count_tokens
 from discreet.storage.memories.turn_context import Said, around, by_place, next_to, refresh_words, said_at
-
-_MET: LiteralString = f"""
-SELECT {RECORD_COLUMNS}, m.lexical
-FROM (
-    SELECT f.*
-    FROM unnest(%(entry_ids)s::uuid[]) AS i (entry_id)
-    CROSS JOIN LATERAL (
-        SELECT e.* FROM discreet.memory e WHERE e.user_key = %(user_key)s AND e.entry_id = i.entry_id LIMIT 1
-    ) f
-    UNION ALL
-    SELECT f.*
-    FROM unnest(%(thread_keys)s::uuid[], %(positions)s::bigint[]) AS p (thread_key, position)
-    CROSS JOIN LATERAL (
-        SELECT e.* FROM discreet.memory e
-        WHERE e.user_key = %(user_key)s AND e.thread_key = p.thread_key AND e.position = p.position
-          AND e.thread_key IS NOT NULL AND e.position IS NOT NULL AND e.type = 'turn'
-        LIMIT 1
-    ) f
-) m
-"""  # noqa: S608 - RECORD_COLUMNS is a constant of ours
-"""Stored records that new ones replace: same id, or the turn at the same place. LATERAL with LIMIT leaves the planner no
-choice but an index lookup each: a plan made while the table was empty read all rows of the user, 72 ms instead of 0.4."""
 
 _CHANGE: LiteralString = """
 UPDATE discreet.memory
@@ -123,6 +98,13 @@ class Written:
     """Memories that went to keep the user within their limit."""
 
 
+def candidates_for(
+    user_key: UUID, records: Sequence[MemoryRecord], vectors: Vectors, rules: SaveRules, *, dedup: bool
+) -> Candidates:
+    """Return what asks the database for all that redacted `records` are to be compared with."""
+    return Candidates(user_key, records, vectors, rules.space, least=_thresholds(rules).least if dedup else None)
+
+
 async def write_records(
     locked: Locked,
     user_key: UUID,
@@ -131,13 +113,24 @@ async def write_records(
     rules: SaveRules,
     *,
     dedup: bool = True,
+    candidates: Candidates | None = None,
 ) -> Written:
     """Store redacted `records` with their `vectors`, each as a record of its own without `dedup`.
+
+    `candidates` have been asked since the user was locked; else they are now.
 
     Raises:
         EntryExistsError: Without `dedup` a record would take another's place.
     """
-    return await _Save(locked, user_key, rules, dedup=dedup).write(records, vectors)
+    if candidates is None:
+        candidates = candidates_for(user_key, records, vectors, rules, dedup=dedup)
+        await candidates.ask(locked.cursor.connection)
+    return await _Save(locked, user_key, rules, dedup=dedup).write(records, vectors, candidates)
+
+
+def _thresholds(rules: SaveRules) -> DedupThresholds:
+    live = rules.memory_settings.live
+    return DedupThresholds(same=live.memory_update_threshold, similar=live.memory_dedup_threshold)
 
 
 class _Save:
@@ -148,15 +141,13 @@ class _Save:
         self._user_key = user_key
         self._memories = locked.memories[user_key]
         self._rules = rules
-        live = rules.memory_settings.live
-        self._thresholds = DedupThresholds(same=live.memory_update_threshold, similar=live.memory_dedup_threshold)
-        self._limit = live.max_memories_per_user
+        self._thresholds = _thresholds(rules)
+        self._limit = rules.memory_settings.live.max_memories_per_user
         self._dedup = dedup
         self._pace = Pace()
 
-    async def write(self, records: Sequence[MemoryRecord], vectors: Vectors) -> Written:
-        nearness = await self._nearness(records, vectors)
-        rows = {row["entry_id"]: row for row in await self._met(records, nearness)}
+    async def write(self, records: Sequence[MemoryRecord], vectors: Vectors, candidates: Candidates) -> Written:
+        nearness, rows = await candidates.nearness()
         met = {record.entry_id: record for record in self._opened(rows, records)}
         if not self._dedup and (rows or len({record.entry_id for record in records}) < len(records)):
             raise EntryExistsError
@@ -185,38 +176,9 @@ class _Save:
             await self._pace.rest()
         return settled
 
-    async def _nearness(self, records: Sequence[MemoryRecord], vectors: Vectors) -> Nearness:
-        """Return how near the new facts are to stored ones and to each other."""
-        if not self._dedup:
-            return Nearness()
-        space, least = self._rules.space, self._thresholds.least
-        facts = {n: app_key_of(record.app_name) for n, record in enumerate(records) if is_compared(record)}
-        stored: Near = {}
-        if self._memories:
-            stored = await stored_near(self._cursor, facts, vectors, user_key=self._user_key, space=space, least=least)
-        if len(facts) <= MEDIUM_BATCH:
-            return Nearness(stored=stored, batch=near_each_other(list(facts), vectors, space, least=least))
-        batch = await asyncio.to_thread(near_each_other, list(facts), vectors, space, least=least)
-        return Nearness(stored=stored, batch=batch)
-
-    async def _met(self, records: Sequence[MemoryRecord], nearness: Nearness) -> list[dict[str, Any]]:
-        """Return the rows that new records replace or are near to."""
-        if not self._memories:
-            return []
-        turns = [place for record in records if record.type == "turn" and (place := record.place) is not None]
-        near = {entry_id for found in nearness.stored.values() for entry_id in found}
-        await self._cursor.execute(
-            _MET,
-            {
-                "user_key": self._user_key,
-                "entry_ids": list(near | {record.entry_id for record in records}),
-                "thread_keys": [digest(thread) for thread, _ in turns],
-                "positions": [position for _, position in turns],
-            },
-        )
-        return await self._cursor.fetchall()
-
-    def _opened(self, rows: Mapping[UUID, dict[str, Any]], records: Sequence[MemoryRecord]) -> Iterator[MemoryRecord]:
+    def _opened(
+        self, rows: Mapping[UUID, Mapping[str, Any]], records: Sequence[MemoryRecord]
+    ) -> Iterator[MemoryRecord]:
         """Yield the records of `rows`; of those that can't be opened the ones that are replaced whatever they say."""
         sealer, given = self._rules.sealer, {record.entry_id for record in records}
         replaced = {entry_id for entry_id, row in rows.items() if entry_id in given or row["type"] == "turn"}

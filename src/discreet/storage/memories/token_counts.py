@@ -104,6 +104,7 @@ async def _take(cursor: AsyncCursor[dict[str, Any]], user_key: UUID) -> Counter[
     """Delete the rows of a user, who must be locked; return what they add up to."""
     counts: Counter[int] = Counter()
     await cursor.execute(_TAKE, {"user_key": user_key}, binary=True)
+    await cursor.fetchone()  # in a pipeline there is no result before one is asked for
     if (taken := cursor.pgresult) is not None:
         for row in range(taken.ntuples):
             tokens, documents = _numbers(taken.get_value(row, 0), 8), _numbers(taken.get_value(row, 1), 4)

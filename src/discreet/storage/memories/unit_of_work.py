@@ -9,6 +9,7 @@ from uuid import UUID
 from discreet.state.records import MemoryRecord
 from discreet.storage.database.users.locks import Locked
 from discreet.storage.database.users.users import Cursor
+from discreet.storage.memories.dedup_candidates import Candidates
 from discreet.storage.memories.rows import Vectors
 from discreet.storage.memories.saving import SaveRules, Written, write_records
 
@@ -44,15 +45,23 @@ class UnitOfWork:
         """In the transaction, binary: what is written with it takes effect together with the memories, or not at all."""
         return self._locked.cursor
 
-    async def save(self, prepared: Prepared, *, dedup: bool = True) -> Written:
+    async def save(self, prepared: Prepared, *, dedup: bool = True, candidates: Candidates | None = None) -> Written:
         """Save once in a unit: how many memories the user has is counted when it begins.
+
+        `candidates` for these records have been asked in the unit already.
 
         Raises:
             EntryExistsError: Without `dedup` a record would take another's place.
         """
         assert not self.written, "a unit saves once"
         written = await write_records(
-            self._locked, self._user_key, prepared.records, prepared.vectors, self._rules, dedup=dedup
+            self._locked,
+            self._user_key,
+            prepared.records,
+            prepared.vectors,
+            self._rules,
+            dedup=dedup,
+            candidates=candidates,
         )
         self.written.append(written)
         self.saved += prepared.records

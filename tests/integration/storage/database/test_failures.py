@@ -209,7 +209,7 @@ async def test_a_pooler_without_transactions(through):
     with through(pool_mode="statement") as dsn:
         async with opened(dsn) as storage:
             with pytest.raises(PoolerError, match="pool_mode"):
-                await storage.memories.save("ann", [RECORD])
+                await storage.memories.delete("ann", RECORD.entry_id)
 
 
 async def test_a_pooler_that_refuses_options_or_has_no_such_database(through):

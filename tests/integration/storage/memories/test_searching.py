@@ -223,9 +223,9 @@ async def test_a_search_reads_the_covering_index_only(storage):
             cursor = await connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + search.statement, search.parameters)
             row = await cursor.fetchone()
             scans = [node for node in nodes(row["QUERY PLAN"]) if node.get("Relation Name") == "memory"]
-            assert {(scan["Node Type"], scan["Index Name"], scan.get("Heap Fetches")) for scan in scans} == {
-                ("Index Only Scan", "memory_pkey", 0),
-                ("Index Scan", "memory_pkey", None),
+            assert {(scan["Node Type"], scan.get("Heap Fetches")) for scan in scans if scan["Actual Loops"]} == {
+                ("Index Only Scan", 0),
+                ("Index Scan", None),
             }, json.dumps(row["QUERY PLAN"], indent=1)
 
 

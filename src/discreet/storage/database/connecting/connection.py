@@ -14,17 +14,18 @@ from pgvector.psycopg.sparsevec import register_sparsevec_info
 from pgvector.psycopg.vector import register_vector_info
 from psycopg import (
     AsyncConnection,
-    AsyncCopy,
     AsyncCursor,
     AsyncServerCursor,
     AsyncTransaction,
     Error,
     IsolationLevel,
     OperationalError,
+    Rollback,
     adapters,
 )
 from psycopg.abc import Params, Query
 from psycopg.errors import CancellationTimeout, Diagnostic, lookup
+from psycopg.pq import ConnStatus, PipelineStatus
 from psycopg.rows import Row, dict_row
 from psycopg.sql import SQL, Composable
 from psycopg.types import TypeInfo
@@ -76,11 +77,6 @@ class _StorageCursor(AsyncCursor[Row]):
         assert len(users) <= 1, "statements of several users go out one by one"
         async with _connection_of(self).told(next(iter(users), None)):
             await super().executemany(_said(self, query), given, returning=returning)
-
-    @asynccontextmanager
-    async def copy(self, statement: Query, params: Params | None = None, **options: Any) -> AsyncIterator[AsyncCopy]:
-        async with super().copy(_said(self, statement), params, **options) as copy:
-            yield copy
 
 
 class _StorageServerCursor(AsyncServerCursor[Row]):
@@ -181,13 +177,38 @@ class StorageConnection(AsyncConnection[Row]):
             self._told = None
 
     @asynccontextmanager
+    async def pipelined(self) -> AsyncIterator[None]:
+        """Begin a transaction whose statements wait for each other's answers only where somebody reads one: often two round trips.
+
+        Neither COPY nor `rowcount` can be used in it. `Rollback` undoes it as in `transaction`.
+        """
+        self._depth += 1
+        try:
+            async with self.pipeline():
+                await AsyncCursor(self).execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                yield
+                await AsyncCursor(self).execute("COMMIT")
+        except BaseException as error:
+            if self.pgconn.status == ConnStatus.OK:
+                await self.rollback()
+            if not isinstance(error, Rollback):
+                raise
+        finally:
+            self._depth -= 1
+            self._told = None
+
+    @asynccontextmanager
     async def told(self, users: Users | None) -> AsyncIterator[None]:
         """Have the database know that what the block executes is for `users`, in one round trip with it."""
         if not self.row_security or users is None or users == self._told:
             yield
             return
         before = self._told
-        if self._depth:
+        if self._depth and self.pgconn.pipeline_status != PipelineStatus.OFF:
+            await self._tell(users, before)
+            yield
+            self._told = users
+        elif self._depth:
             async with self.pipeline():
                 await self._tell(users, before)
                 yield

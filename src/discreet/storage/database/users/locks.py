@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from discreet.errors import UserBusyError
-from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.connecting.connection import StorageConnection
+from discreet.storage.database.connecting.pool import Connection, Pool
 from discreet.storage.database.users.epochs import began_under
 from discreet.storage.database.users.users import Cursor, lock_known_user, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
@@ -20,6 +22,10 @@ MAX_WAITING = 100
 
 LINE_SECONDS = 30.0
 """How long a writer waits for those before it. With a hundred of them, each save may take 0.3 s."""
+
+
+Ahead = Callable[[Connection], Awaitable[None]]
+"""Executes statements whose answers it reads later."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +59,14 @@ class UserLocks:
         epoch: int | Mapping[UUID, int] | None = None,
         adds: bool = True,
         wait_seconds: float = WAIT_SECONDS,
+        ahead: Ahead | None = None,
     ) -> AsyncIterator[Locked]:
         """Yield a transaction that has these users locked.
 
         `epoch`: under which the work began, for all of them or by user; else that of the turn which this is done in, if it is.
         Users who are new are made, unless the work `adds` nothing: of somebody who was erased that would leave a row.
+        `ahead` executes what the work reads first, of one user: then the transaction is a pipeline, in which COPY and `rowcount`
+        can't be used, and these statements go out with the lock.
 
         Raises:
             UserBusyError: `MAX_WAITING` wait for one of them already, those before took `LINE_SECONDS`, or another process
@@ -71,7 +80,7 @@ class UserLocks:
             for user_key in in_order:
                 await held.enter_async_context(self._line(user_key))
             async for _ in attempts(wait_seconds):
-                if (locked := await self._try(held, epochs, adds=adds)) is not None:
+                if (locked := await self._try(held, epochs, adds=adds, ahead=ahead)) is not None:
                     break
             else:
                 raise UserBusyError(max(self._present[user_key] for user_key in in_order) - 1)
@@ -99,19 +108,24 @@ class UserLocks:
             if not self._present[user_key]:
                 del self._present[user_key], self._lines[user_key]
 
-    async def _try(self, held: AsyncExitStack, epochs: Mapping[UUID, int | None], *, adds: bool) -> Locked | None:
+    async def _try(
+        self, held: AsyncExitStack, epochs: Mapping[UUID, int | None], *, adds: bool, ahead: Ahead | None
+    ) -> Locked | None:
         """Lock all of `epochs` in their order, in a transaction that `held` ends, those who are new once they are made.
 
         None, and no connection kept, if that can't be now.
         """
-        lock = lock_user if adds else lock_known_user
+        lock = partial(lock_user, ahead=ahead) if adds else lock_known_user
         async with AsyncExitStack() as opened:
             conn = await opened.enter_async_context(self._pool.connection())
             cursor = await opened.enter_async_context(conn.cursor(binary=True))
             for may_be_new in (True, False) if adds else (False,):
                 memories: dict[UUID, int] = {}
                 async with AsyncExitStack() as begun:
-                    await begun.enter_async_context(conn.transaction())
+                    if ahead is not None and isinstance(conn, StorageConnection):
+                        await begun.enter_async_context(conn.pipelined())
+                    else:
+                        await begun.enter_async_context(conn.transaction())
                     for user_key, epoch in epochs.items():
                         if (found := await lock(cursor, user_key, epoch=epoch)) is None:
                             break

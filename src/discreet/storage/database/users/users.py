@@ -7,14 +7,14 @@ erased stores nothing afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, LiteralString
 from uuid import UUID
 
 from psycopg import AsyncCursor
 
 from discreet.errors import UserBusyError, UserErasedError
-from discreet.storage.database.connecting.pool import Pool
+from discreet.storage.database.connecting.pool import Connection, Pool
 from discreet.storage.database.users.epochs import FIRST_EPOCH, began_under
 from discreet.storage.database.users.waiting import attempts
 
@@ -79,12 +79,22 @@ WHERE u.user_key = %(user_key)s
 Cursor = AsyncCursor[dict[str, Any]]
 
 
-async def lock_user(cursor: Cursor, user_key: UUID, *, epoch: int | None = None) -> int | None:
+async def lock_user(
+    cursor: Cursor,
+    user_key: UUID,
+    *,
+    epoch: int | None = None,
+    ahead: Callable[[Connection], Awaitable[None]] | None = None,
+) -> int | None:
     """Lock a user's memories until the transaction ends, and return how many there are.
 
-    None if another writer is at them, or the user is new or has another epoch: `make_user` tells.
+    None if another writer is at them, or the user is new or has another epoch: `make_user` tells. In a pipeline the statements
+    of `ahead` go out with the lock, before it is known.
     """
-    row = await (await cursor.execute(_LOCK, {"user_key": user_key, "epoch": epoch})).fetchone()
+    await cursor.execute(_LOCK, {"user_key": user_key, "epoch": epoch})
+    if ahead is not None:
+        await ahead(cursor.connection)
+    row = await cursor.fetchone()
     return None if row is None else row["memories"]
 
 
