@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 from racing.contestant import LIMIT
+from racing.filling import keys
 from racing.ours import OurRace
 from racing.people import Lookup, Question
 
@@ -75,14 +76,14 @@ async def sizes(race: OurRace, memories: int) -> list[str]:
 async def has_indexes(race: OurRace, question: Question, embeddings: Lookup) -> bool:
     """Tell whether this process searches by indexes of the user's own: such a statement is made of bytes."""
     vector = embeddings.embed_query(question.text)
-    search = await race.storage.memories.plan(question.user_id, question.text, vector, limit=LIMIT)
+    search = await race.storage.memories.plan(keys().of_user(question.user_id), question.text, vector, limit=LIMIT)
     return isinstance(search.statement, bytes)
 
 
 async def plan(race: OurRace, question: Question, embeddings: Lookup) -> list[str]:
     """Return what the plan of a search reads, and by which nodes it goes."""
     vector = embeddings.embed_query(question.text)
-    search = await race.storage.memories.plan(question.user_id, question.text, vector, limit=LIMIT)
+    search = await race.storage.memories.plan(keys().of_user(question.user_id), question.text, vector, limit=LIMIT)
     statement = search.statement if isinstance(search.statement, bytes) else search.statement.encode()
     async with race.storage.pool.connection() as connection, connection.cursor() as cursor:
         await cursor.execute(b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement, search.parameters)

@@ -41,6 +41,7 @@ class Asked:
         assert isinstance(storage.memories, PostgresMemories)
         self._memories = storage.memories
         self._pool: Pool = storage.pool
+        self._key_of = storage.background.key_of
         self._embeddings = embeddings
         self._people = people
 
@@ -70,7 +71,7 @@ class Asked:
 
     async def _found(self, person: Person, question: Question, way: str, parameters: Mapping[str, float]) -> list[int]:
         vector = await self._embeddings.aembed_query(question.text)
-        search = await self._memories.plan(person.name, question.text, vector, limit=DEEPEST)
+        search = await self._memories.plan(self._key_of(person.name), question.text, vector, limit=DEEPEST)
         statement = search.statement.replace(FUSIONS["convex"].strip(), WAYS[way].strip())
         async with self._pool.connection() as connection:
             cursor = await connection.execute(statement, {**search.parameters, **parameters})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -21,7 +21,11 @@ from discreet.nodes.memory_gate.text import (
     without_accents,
 )
 
-Match = Literal["whole", "start", "anywhere", "task", "courtesy"]
+Match = Literal["whole", "start", "anywhere", "task", "courtesy", "question", "about_person", "offer"]
+Before = Literal["none", "general", "personal", "asked"]
+"""What a round was: not there or small talk, general knowledge or a task, about the person; and whether it ended with a question
+to them."""
+NOTHING_BEFORE: frozenset[Before] = frozenset({"none"})
 
 _BEFORE, _AFTER = r"(?<!\w)", r"(?:(?<=\W)|(?!\w))"
 """Where a word of a spaced script begins and ends."""
@@ -34,10 +38,13 @@ _FENCED = re.compile(r"```.*?(?:```|$)|<(\w+)>.*?</\1>", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"|`[^`]*`|«[^»]*»|《[^》]*》|(?<!\w)\'[^\n]+?\'(?!\w)')
 _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
+_EVERY_OPENING = _OPENINGS | {"chit_chat"}
 _MAX_OPENINGS = 4
 _DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
 _MIN_OWN_LETTERS = 4
 """Letters outside of quotation marks that make what stands inside somebody else's words."""
+_SENTENCE_END = re.compile(r"[.!?。\n]\s*")
+_UNDECIDING = frozenset({"courtesy", "question", "about_person", "offer"})
 _AFTER_COLON = re.compile(r"(?<!\d):(?!//).*|\s-\s.*", re.DOTALL)
 
 
@@ -62,6 +69,12 @@ class GateRule:
     unspaced: tuple[str, ...] = ()
     weak: bool = False
     """Whether prototypes that clearly need memory overrule it."""
+    after: frozenset[Before] = frozenset()
+    """Rounds after which it is looked at; none: after each."""
+    by_round: bool = False
+    """Whether it skips after a round of general knowledge or a task, and retrieves otherwise, whatever `retrieve` says."""
+    question: bool = False
+    """Whether it is for questions only."""
 
     def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT, has_han: bool = True) -> list[str]:
         """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents.
@@ -76,7 +89,7 @@ class GateRule:
 
 
 def load_rules(text: str) -> tuple[GateRule, ...]:
-    """Read rules from TOML: tables `[[rules]]` with `name`, `retrieve`, `match`, `weak` and phrase lists `en`, `vi`, `ru`, `zh`."""
+    """Read rules from TOML: tables `[[rules]]` with the fields of `GateRule` and phrase lists `en`, `vi`, `ru`, `zh`."""
     return tuple(
         GateRule(
             name=rule["name"],
@@ -85,6 +98,9 @@ def load_rules(text: str) -> tuple[GateRule, ...]:
             spaced=tuple(phrase for language in ("en", "vi", "ru") for phrase in rule.get(language, ())),
             unspaced=tuple(rule.get("zh", ())),
             weak=rule.get("weak", False),
+            after=frozenset(rule.get("after", ())),
+            by_round=rule.get("by_round", False),
+            question=rule.get("question", False),
         )
         for rule in tomllib.loads(text)["rules"]
     )
@@ -106,16 +122,31 @@ class RuleBook:
         self._rules = tuple(rules)
         self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
-    def decide(self, text: str) -> GateDecision | None:
-        """Return what the first rule that matches says, None if none does."""
+    def decide(
+        self, text: str, before: Callable[[], frozenset[Before]] = lambda: NOTHING_BEFORE
+    ) -> GateDecision | None:
+        """Return what the first rule that matches says, None if none does. `before` is asked where a rule depends on it."""
         lines = folded(text)
         if not _LETTERS.search(lines):
             return GateDecision(retrieve=False, reason="empty")
+        return self._for(lines).decide(lines, before)
+
+    def is_about_person(self, answer: str) -> bool:
+        """Whether an answer speaks of what the person has told."""
+        lines = folded(answer)
+        return self._for(lines).finds("about_person", lines)
+
+    def asks(self, answer: str) -> bool:
+        """Whether an answer ends with a question that is no offer to go on."""
+        lines = folded(answer).rstrip()
+        return lines.endswith("?") and not self._for(lines).finds("offer", _SENTENCE_END.split(lines[:-1])[-1])
+
+    def _for(self, lines: str) -> _Compiled:
         plain = is_plain_vietnamese(lines)
         key = plain, scripts(lines) | {"any"}
         if key not in self._compiled:  # two threads may both compile: the results are the same
             self._compiled[key] = _Compiled(self._rules, plain=plain, only=key[1])
-        return self._compiled[key].decide(lines)
+        return self._compiled[key]
 
 
 class _Compiled:
@@ -140,7 +171,7 @@ class _Compiled:
         self._rules = [rule for rule in rules if rule.match != "courtesy"]
         self._searched: dict[int, list[re.Pattern[str]]] = {}
 
-    def decide(self, lines: str) -> GateDecision | None:
+    def decide(self, lines: str, before: Callable[[], frozenset[Before]]) -> GateDecision | None:
         plainly = quiet(lines)
         own, task = self._own_words(lines)
         spoken = quiet(own)
@@ -148,18 +179,35 @@ class _Compiled:
         if whole is None and not _LETTERS.search(spoken):
             return GateDecision(retrieve=False, reason="courtesy")
         for number, rule in enumerate(self._rules):
-            if rule.match == "whole":
-                hit = rule is whole
-            elif rule.match == "task":
-                hit = rule is task
-            elif rule.match == "start":
-                texts = {spoken, spoken[self._opening(spoken) :]}
-                hit = any(pattern.match(text) for pattern in self._patterns(number) for text in texts)
-            else:
-                hit = any(pattern.search(spoken) for pattern in self._patterns(number))
-            if hit:
-                return GateDecision(retrieve=rule.retrieve, reason=rule.name)
+            if rule.match in _UNDECIDING or not self._hits(number, spoken, whole, task):
+                continue
+            if rule.question and not ("?" in spoken or self.finds("question", spoken)):
+                continue
+            if rule.after and not rule.after & before():
+                continue
+            retrieve = "general" not in before() if rule.by_round else rule.retrieve
+            return GateDecision(retrieve=retrieve, reason=rule.name)
         return None
+
+    def finds(self, match: Match, text: str) -> bool:
+        """Whether folded `text` has a phrase of the rules of this kind."""
+        return any(
+            pattern.search(text)
+            for number, rule in enumerate(self._rules)
+            if rule.match == match
+            for pattern in self._patterns(number)
+        )
+
+    def _hits(self, number: int, spoken: str, whole: GateRule | None, task: GateRule | None) -> bool:
+        rule = self._rules[number]
+        if rule.match == "whole":
+            return rule is whole
+        if rule.match == "task":
+            return rule is task
+        if rule.match == "anywhere":
+            return any(pattern.search(spoken) for pattern in self._patterns(number))
+        begins = self._beginnings(spoken, _EVERY_OPENING if rule.by_round else _OPENINGS)
+        return any(pattern.match(spoken, begin) for pattern in self._patterns(number) for begin in begins)
 
     def _patterns(self, number: int) -> list[re.Pattern[str]]:
         """Return the expressions of a rule of kind "start" or "anywhere", one a script; many are never reached."""
@@ -192,17 +240,21 @@ class _Compiled:
 
     def _opening(self, text: str) -> int:
         """Return where a message goes on after its greeting or thanks."""
-        start = 0
+        return self._beginnings(text, _OPENINGS)[-1]
+
+    def _beginnings(self, text: str, openings: frozenset[str]) -> list[int]:
+        """Return where a message may begin: at its start, and after each of the phrases that open it."""
+        begins = [0]
         for _ in range(_MAX_OPENINGS):
             ends = [
                 found.end()
                 for rule, pattern in self._wholes
-                if rule.name in _OPENINGS and (found := pattern.match(text, start))
+                if rule.name in openings and (found := pattern.match(text, begins[-1]))
             ]
-            if not ends or max(ends) == start:
+            if not ends or max(ends) == begins[-1]:
                 break
-            start = max(ends)
-        return start
+            begins.append(max(ends))
+        return begins
 
     def _own_words(self, lines: str) -> tuple[str, GateRule | None]:
         """Return what the person says themselves, without courtesy and without the material of a task; and the task's rule."""

@@ -176,25 +176,27 @@ class PostgresMemories:
             ProviderError: The embedding model failed.
             StorageError: The database failed.
         """
-        user_id = check_user_id(user_id)
+        user_key = self._key_of(check_user_id(user_id))
         query = self._redactor.redact(storable(query[:MAX_QUERY_CHARS]))
         if not query.strip() or limit < 1:
             return []
-        with search_seconds.time(), span("memory.search", user_key=self._key_of(user_id), limit=limit) as noted:
+        with search_seconds.time(), span("memory.search", user_key=user_key, limit=limit) as noted:
             vector = await self._embeddings.aembed_query(query)
-            search = await self.plan(user_id, query, vector, limit=limit, threshold=threshold, filters=filters, few=few)
+            search = await self.plan(
+                user_key, query, vector, limit=limit, threshold=threshold, filters=filters, few=few
+            )
             with search_database_seconds.time(), storage_errors():
                 rows = arrange(await self._reader.fetch(search.statement, search.parameters), limit)
             noted.note(found=len(rows))
-        self._usage.add((row["user_key"], row["entry_id"]) for row in rows)
+        self._usage.add((user_key, row["entry_id"]) for row in rows)
         if self._want is not None and any(row["cosine"] is None for row in rows):
-            self._want(rows[0]["user_key"])
-        await self.record_reading(self._key_of(user_id), len(rows))
+            self._want(user_key)
+        await self.record_reading(user_key, len(rows))
         return self._scored(rows)
 
     async def plan(
         self,
-        user_id: str,
+        user_key: UUID,
         query: str,
         vector: list[float],
         *,
@@ -210,7 +212,6 @@ class PostgresMemories:
             rarity = await self._frequencies.rarity(asked.words)
         weights = asked.weights(rarity)
         space = self._rules.space
-        user_key = self._key_of(user_id)
         parameters = {
             "user_key": user_key,
             "least_cosine": space.least_cosine(threshold),
@@ -444,7 +445,9 @@ class PostgresMemories:
         """Return what was found, but for what can't be opened."""
         found = {row["entry_id"]: row for row in rows}
         return [
-            ScoredMemory(record=record, score=row["score"], similarity=self._similarity(row["cosine"]))
+            ScoredMemory.trusted(
+                {"record": record, "score": row["score"], "similarity": self._similarity(row["cosine"])}
+            )
             for record in readable(rows, self._rules.sealer)
             if (row := found[record.entry_id])
         ]

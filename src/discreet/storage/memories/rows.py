@@ -74,7 +74,6 @@ _SAME_IN_BOTH = [
     "loop_flag",
 ]
 _LISTS = ["tags", "conflict_flags"]
-_ANY_RECORD = MemoryRecord(text="-")
 _NOTHING_KNOWN = Provenance()
 
 
@@ -149,8 +148,7 @@ def sparse(weights: Impacts) -> SparseVector | None:
 def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     """Return the record of a row with `RECORD_COLUMNS`.
 
-    Not validated again: redaction may have made the text longer than a caller may send. Copied from a record rather
-    than made by `model_construct`, which takes twice as long.
+    Not validated again: redaction may have made the text longer than a caller may send.
 
     Raises:
         EncryptionError: It is sealed, and its key is not known.
@@ -165,7 +163,7 @@ def record_from(row: Mapping[str, Any], sealer: FieldSealer) -> MemoryRecord:
     values["feedback"] = sealer.join_json(row["feedback"], row["sealed_feedback"], MEMORY_FEEDBACK, *key) or []
     known = sealer.join_json(row["provenance"], row["sealed_provenance"], MEMORY_PROVENANCE, *key)
     values["provenance"] = _NOTHING_KNOWN.model_copy(update=known) if known else _NOTHING_KNOWN
-    return _ANY_RECORD.model_copy(update=values)
+    return MemoryRecord.trusted(values)
 
 
 def readable(rows: Iterable[Mapping[str, Any]], sealer: FieldSealer) -> list[MemoryRecord]:

@@ -103,7 +103,7 @@ def indexes_of(dsn):
 
 
 async def ids_found(storage, user_id, query, vector, *, limit=5, filters=None):
-    search = await storage.memories.plan(user_id, query, list(vector), limit=limit, filters=filters)
+    search = await storage.memories.plan(USER_KEYS.of_user(user_id), query, list(vector), limit=limit, filters=filters)
     async with storage.pool.connection() as conn, conn.cursor(binary=True) as cursor:
         rows = await (await cursor.execute(search.statement, search.parameters)).fetchall()
     return [row["entry_id"] for row in arrange(rows, limit)]
@@ -156,7 +156,9 @@ async def test_words_of_another_user_are_not_found(database):
 
 async def plan_of(storage, crowd, filters):
     words = " ".join(WORDS[90:94])
-    search = await storage.memories.plan("ann", words, list(crowd.vectors[0]), limit=5, filters=filters)
+    search = await storage.memories.plan(
+        USER_KEYS.of_user("ann"), words, list(crowd.vectors[0]), limit=5, filters=filters
+    )
     async with storage.pool.connection() as conn:
         rows = await (await conn.execute(b"EXPLAIN (COSTS OFF) " + search.statement, search.parameters)).fetchall()
     return "\n".join(row["QUERY PLAN"] for row in rows)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from testkit.keys import USER_KEYS
 
 from discreet.providers import embedding_provider
 from discreet.settings import Settings
@@ -219,7 +220,9 @@ async def test_a_search_reads_the_covering_index_only(storage):
     async with storage.pool.connection() as connection:
         await connection.execute("VACUUM ANALYZE")
         for given in (None, filters):
-            search = await storage.memories.plan("ann", "word7 word8", vector, limit=5, filters=given)
+            search = await storage.memories.plan(
+                USER_KEYS.of_user("ann"), "word7 word8", vector, limit=5, filters=given
+            )
             cursor = await connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + search.statement, search.parameters)
             row = await cursor.fetchone()
             scans = [node for node in nodes(row["QUERY PLAN"]) if node.get("Relation Name") == "memory"]
