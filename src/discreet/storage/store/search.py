@@ -12,7 +12,7 @@ from langgraph.store.base import SearchOp
 from discreet.retrieval.fusion import FUSIONS, LEXICAL_WEIGHT, Fusion
 from discreet.retrieval.lexical import Impacts, impacts, token_ids
 from discreet.storage.memories.rows import Vectors
-from discreet.storage.memories.search import FARNESS, SCORES, Search, question_parameters
+from discreet.storage.memories.search import FARNESS, LEAST_OR_SHARE, SCORES, SHARE, Search, question_parameters
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.filters import FITS, Condition, filter_parameters
 from discreet.storage.store.items import VISIBLE
@@ -150,7 +150,7 @@ def build_ranked(
         same_user=scope.same_user,
         conditions=which,
         farness=FARNESS,
-        shortlist=shortlist,
+        shortlist=LEAST_OR_SHARE.format(least=shortlist, owners=scope.owners, share=SHARE),
         scores=SCORES,
     )
     return Search(statement=candidates + FUSIONS[fusion].strip() + _BEST_ITEMS, parameters=parameters)

@@ -15,6 +15,7 @@ from uuid import UUID
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import CONTEXT
 from discreet.state.records import MemoryFilters
+from discreet.storage.memories.large_users.indexes import is_whole
 from discreet.storage.memories.search import FARNESS, WORDS, Search, build_found, conditions_of
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 
@@ -56,9 +57,7 @@ _NEAR: LiteralString = """
 (
     SELECT m.entry_id FROM discreet.memory m
     WHERE m.user_key = {user_key} AND m.space_key = {space_key} AND m.valid_to IS NULL {conditions}
-    ORDER BY m.sketch::bit({dims}) <~> (
-        SELECT CASE WHEN ef_search IS NOT NULL THEN binary_quantize(%(embedding)s::halfvec)::bit({dims}) END FROM tuned
-    )
+    ORDER BY {distance} (SELECT CASE WHEN ef_search IS NOT NULL THEN {vector} END FROM tuned)
     LIMIT {nearest}
 )
 UNION
@@ -120,10 +119,14 @@ def servable(filters: MemoryFilters | None) -> bool:
 def _statement(
     user_key: UUID, space: EmbeddingSpace, fusion: Fusion, conditions: LiteralString, *, apart: bool
 ) -> bytes:
+    bits = f"binary_quantize(%(embedding)s::halfvec)::bit({space.dims})"
     given = {
+        "distance": f"m.embedding::halfvec({space.dims}) <#>"
+        if is_whole(space)
+        else f"m.sketch::bit({space.dims}) <~>",
+        "vector": "%(embedding)s::halfvec" if is_whole(space) else bits,
         "user_key": f"'{user_key}'::uuid",
         "space_key": space.key,
-        "dims": space.dims,
         "words": WORDS,
         "farness": FARNESS,
         "nearest": NEAREST,
