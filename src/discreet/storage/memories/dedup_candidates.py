@@ -166,8 +166,11 @@ class Candidates:
         """Return which earlier ones of the new facts are nearest to each of them, by their positions."""
         positions = list(self._facts)
         matrix = self._vectors[positions]
+        # `@` wakes the threads of OpenBLAS, which then wait by spinning
+        small = len(positions) <= MEDIUM_BATCH
+        cosines = np.vecdot(matrix[np.newaxis], matrix[:, np.newaxis]) if small else matrix @ matrix.T
         near: dict[int, dict[int, float]] = {}
-        for later, row in enumerate(matrix @ matrix.T):
+        for later, row in enumerate(cosines):
             passing = np.flatnonzero(row[:later] >= self._about["least_cosine"])
             nearest = passing[np.argsort(-row[passing])][:COMPARED].tolist()
             near[positions[later]] = {positions[n]: self._similarity(float(row[n])) for n in nearest}

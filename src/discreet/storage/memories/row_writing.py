@@ -42,21 +42,17 @@ _TYPES: Final[Mapping[LiteralString, LiteralString]] = {
 }
 """Of `discreet.memory`, but for its vectors."""
 
-_VECTORS: Final[Mapping[LiteralString, LiteralString]] = {
-    "embedding": "halfvec",
-    "sketch": "varbit",
-    "lexical": "sparsevec",
-}
+_VECTORS: Final[Mapping[LiteralString, LiteralString]] = {"embedding": "halfvec", "lexical": "sparsevec"}
 _NAMES: LiteralString = ", ".join([*_TYPES, *_VECTORS])
 _KEY = ("user_key", "entry_id")
 
 _INSERT: LiteralString = f"""
-INSERT INTO discreet.memory ({_NAMES})
-SELECT r.*
+INSERT INTO discreet.memory ({_NAMES}, sketch)
+SELECT r.*, binary_quantize(r.embedding)
 FROM ROWS FROM (
     jsonb_to_recordset(%(rows)s::jsonb) AS ({", ".join(f"{name} {kind}" for name, kind in _TYPES.items())}),
     {", ".join(f"unnest(%({name})b::{kind}[])" for name, kind in _VECTORS.items())}
-) AS r
+) AS r ({_NAMES})
 WHERE %(user_key)s IS NOT NULL
 """  # noqa: S608 - names of ours
 """All columns but vectors as one JSON: the driver needs more time for each of their values than for the JSON of a row, and more
@@ -65,6 +61,7 @@ for arrays of vectors as text than in binary."""
 _REPLACE: LiteralString = (
     "UPDATE discreet.memory SET "  # noqa: S608 - names of ours
     + ", ".join(f"{name} = %({name})s" for name in (*_TYPES, *_VECTORS) if name not in _KEY)
+    + ", sketch = binary_quantize(%(embedding)s::halfvec)"
     + " WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s"
 )
 

@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import numpy as np
-from pgvector import Bit, HalfVector, SparseVector
+from pgvector import HalfVector, SparseVector
 
 from discreet.errors import EncryptionError
 from discreet.retrieval.lexical import CONTEXT, DIMS, Impacts
@@ -94,16 +94,10 @@ def row_of(
         **{name: getattr(record, name) for name in _SAME_IN_BOTH},
         **{name: getattr(record, name) or None for name in _LISTS},
         **private_columns(record, user_key, sealer),
-        **vector_columns(vector),
+        "embedding": HalfVector(vector),
         "lexical": sparse(words),
         "thread_key": None if record.thread_id is None else digest(record.thread_id),
     }
-
-
-def vector_columns(vector: Vectors) -> dict[str, HalfVector | Bit]:
-    """Return the columns that hold `vector`, of unit length: the whole, and its signs for the covering index."""
-    numbers = vector.astype(np.float16)
-    return {"embedding": HalfVector(numbers), "sketch": Bit(numbers > 0)}
 
 
 def private_columns(record: MemoryRecord, user_key: UUID, sealer: FieldSealer) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 from uuid import UUID
 
+from pgvector import HalfVector
+
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.locks import UserLocks
-from discreet.storage.memories.rows import Vectors, vector_columns
+from discreet.storage.memories.rows import Vectors
 
 FIRST_ID = UUID(int=0)
 """No id is smaller."""
@@ -24,7 +26,7 @@ LIMIT %(limit)s
 
 _MOVE: LiteralString = """
 UPDATE discreet.memory
-SET space_key = %(space_key)s, embedding = %(embedding)s, sketch = %(sketch)s
+SET space_key = %(space_key)s, embedding = %(embedding)s, sketch = binary_quantize(%(embedding)s::halfvec)
 WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s AND space_key <> %(space_key)s
   AND text IS NOT DISTINCT FROM %(text)s AND sealed_text IS NOT DISTINCT FROM %(sealed_text)s
 """
@@ -65,7 +67,7 @@ async def move_rows(
     Raises:
         UserErasedError: The user was erased since they were read.
     """
-    updates = [{**row, **vector_columns(vector), "space_key": space_key} for row, vector in moved]
+    updates = [{**row, "embedding": HalfVector(vector), "space_key": space_key} for row, vector in moved]
     epoch = min((row["epoch"] for row, _ in moved), default=None)
     async with locks.locked([user_key], epoch=epoch, adds=False) as locked:
         await locked.cursor.executemany(_MOVE, updates)
