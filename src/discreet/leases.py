@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from psycopg import AsyncConnection, Connection
+from psycopg.pq import TransactionStatus
 from psycopg.rows import scalar_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -48,7 +49,13 @@ class QueuedPool(AsyncConnectionPool[C]):
             yield conn
 
     async def putconn(self, conn: C) -> None:
-        """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place."""
+        """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place.
+
+        At once where nothing has to be waited for: a task takes the event loop two more rounds.
+        """
+        if conn.pgconn.transaction_status == TransactionStatus.IDLE and not self._lock.locked():
+            await super().putconn(conn)
+            return
         returning = asyncio.create_task(super().putconn(conn))
         self._returning.add(returning)
         returning.add_done_callback(self._returning.discard)

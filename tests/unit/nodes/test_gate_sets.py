@@ -14,6 +14,26 @@ def rows(part):
     return [json.loads(line) for line in (SETS / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+ADVERSARIAL = ["adversarial_tune", "adversarial_held_out"]
+
+
+@pytest.mark.parametrize("part", ADVERSARIAL)
+def test_adversarial_rows_are_well_formed(part):
+    for row in rows(part):
+        assert list(row) == ["lang", "text", "previous", "label", "kind"]
+        assert row["text"] == row["text"].strip() != ""
+        assert row["lang"] in LANGS
+        assert row["label"] in LABELS
+        assert row["previous"] is None or list(row["previous"]) == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("part", ADVERSARIAL)
+def test_each_language_has_as_many_adversarial_turns(part):
+    counts = Counter((row["lang"], row["label"]) for row in rows(part))
+    assert {count for (_, label), count in counts.items() if label == "retrieve"} == {36}
+    assert {count for (_, label), count in counts.items() if label == "skip"} == {24}
+
+
 def is_traditional(text):
     """Whether `text` has a character that Big5 knows and GB 2312 doesn't."""
     return any(c.encode("big5", "ignore") and not c.encode("gb2312", "ignore") for c in text)
@@ -49,7 +69,7 @@ def test_no_kind_dominates_its_label(part, lang):
 
 def test_a_kind_has_one_label_and_is_explained():
     labels = defaultdict(set)
-    for part in PARTS:
+    for part in [*PARTS, *ADVERSARIAL]:
         for row in rows(part):
             labels[row["kind"]].add(row["label"])
     assert {kind for kind, seen in labels.items() if len(seen) != 1} == set()
@@ -58,8 +78,9 @@ def test_a_kind_has_one_label_and_is_explained():
 
 
 def test_no_turn_occurs_twice():
-    texts = Counter(" ".join(row["text"].casefold().split()) for part in PARTS for row in rows(part))
-    assert [text for text, count in texts.items() if count > 1] == []
+    for parts in (PARTS, *([part] for part in ADVERSARIAL)):
+        texts = Counter(" ".join(row["text"].casefold().split()) for part in parts for row in rows(part))
+        assert [text for text, count in texts.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -1,11 +1,12 @@
 import logging
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from prometheus_client import REGISTRY
 
 from discreet.nodes.memory_gate import GateDecision, decide_by_rules, make_memory_gate, route_after_gate
 from discreet.nodes.turn import query_text
+from discreet.ports import SpokenRound
 from discreet.testing import InMemoryMemories, ScriptedChatModel
 
 OPEN = "Where is the parcel?"
@@ -25,6 +26,61 @@ async def test_the_node_reads_the_newest_user_message():
     assert await gate(turns) == {"gate": {"retrieve": False, "reason": "thanks"}}
 
 
+EMAIL = "<EMAIL:7K2QX3MD>"
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([], None),
+        ([HumanMessage("not answered")], None),
+        (
+            [HumanMessage("a"), AIMessage("b"), HumanMessage("c"), AIMessage("d")],
+            SpokenRound(said="c", answered="d"),
+        ),
+        (
+            [HumanMessage(f"to {EMAIL}"), AIMessage(f"sent to {EMAIL}")],
+            SpokenRound(said="to <EMAIL>", answered="sent to <EMAIL>"),
+        ),
+        (
+            [
+                HumanMessage("a"),
+                AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "1"}]),
+                ToolMessage("r", tool_call_id="1"),
+                AIMessage("b"),
+            ],
+            SpokenRound(said="a", answered="b"),
+        ),
+    ],
+)
+async def test_the_node_hands_on_the_round_before(messages, expected):
+    given = []
+
+    def listen(text, previous):
+        given.append(previous)
+        return GateDecision(retrieve=True, reason="x")
+
+    await make_memory_gate(decide=listen)({"messages": [*messages, HumanMessage("and when is it?")]})
+    assert given == [expected]
+
+
+async def test_a_follow_up_is_decided_by_the_round_before():
+    gate = make_memory_gate()
+    asked = HumanMessage("And how long do they live?")
+    general = [HumanMessage("What do axolotls eat?"), AIMessage("Worms.")]
+    own = [HumanMessage("What did I name my axolotls?"), AIMessage("Bob and Ann.")]
+    assert await gate({"messages": [*general, asked]}) == {"gate": {"retrieve": False, "reason": "follow_up"}}
+    assert await gate({"messages": [*own, asked]}) == {"gate": {"retrieve": True, "reason": "follow_up"}}
+
+
+async def test_the_small_model_is_told_the_round_before():
+    model = ScriptedChatModel(responses=[AIMessage("SKIP")])
+    before = [HumanMessage("Look for the parcel"), AIMessage("It is on its way.")]
+    await make_memory_gate(small_model=model)({"messages": [*before, HumanMessage(OPEN)]})
+    (prompt,) = model.prompts
+    assert prompt[-1].content.startswith("<before>\nLook for the parcel\nIt is on its way.\n</before>\n<message>")
+
+
 async def test_the_node_works_in_a_foreign_state():
     gate = make_memory_gate(messages_key="chat", gate_key="needs_memory")
     assert (await gate({"chat": [HumanMessage("my dog")]}))["needs_memory"]["retrieve"]
@@ -41,7 +97,7 @@ async def test_the_gate_and_the_retrieval_read_the_same_text(run_node):
 
     read, searched = [], []
 
-    def listen(text):
+    def listen(text, previous):
         read.append(text)
         return GateDecision(retrieve=True, reason="x")
 
@@ -57,7 +113,7 @@ async def test_the_gate_and_the_retrieval_read_the_same_text(run_node):
 
 
 async def test_an_error_of_decide_retrieves(caplog):
-    def broken(text):
+    def broken(text, previous):
         raise ValueError(text)
 
     before = count("failures", part="decide", cause="ValueError")

@@ -1,5 +1,6 @@
 import json
 import logging
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,9 @@ def test_the_weights_that_ship_fit_their_prototypes():
 
 def test_the_tuning_set_is_among_the_prototypes():
     """If not, run tools/gate_vectors.py."""
-    tune = Path(__file__).parents[3] / "benchmarks" / "gate_sets" / "tune.jsonl"
-    rows = map(json.loads, tune.read_text(encoding="utf-8").splitlines())
+    sets = Path(__file__).parents[3] / "benchmarks" / "gate_sets"
+    lines = [(sets / f"{name}tune.jsonl").read_text(encoding="utf-8").splitlines() for name in ("", "adversarial_")]
+    rows = [row for row in map(json.loads, chain(*lines)) if row["kind"] not in {"general_follow_up", "task_follow_up"}]
     labels = {prototype.text.casefold(): prototype.retrieve for prototype in default_prototypes()}
     assert all(labels[row["text"].casefold()] == (row["label"] == "retrieve") for row in rows)
 

@@ -17,9 +17,12 @@ from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.memories.rows import RECORD_COLUMNS, RECORD_NAMES, Vectors, sparse
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 
-SHORTLIST = 150
-"""Memories that a search compares exactly, at least: those that come first by the signs of their vectors and by words. Of the five
-nearest by whole vectors they have 99.6 % at 384 dims, and all at 512, of 1,000 memories."""
+FEWEST, MOST = 60, 200
+"""Memories that a search compares exactly, at least: those that come first by the signs of their vectors and by words."""
+
+SIGNS = 76_800
+"""Of all of these together: the fewer signs there are, the less each tells. Of the five turns of LoCoMo nearest by whole vectors of 384
+dims 200 among 1,000 have 99.7 %, 150 have 99.0 %."""
 
 SHARE = 40
 """Of that many memories one is compared exactly, of people who have more: 70,000 in 20 clusters need 1,200 for a recall of .93."""
@@ -44,7 +47,7 @@ OWN_WORDS: LiteralString = "-coalesce(m.lexical <#> %(own_question)s::sparsevec,
 
 _BITS: LiteralString = """
 CASE WHEN m.space_key = %(space_key)s
-    THEN m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)) ELSE %(half_the_bits)s::float8
+    THEN m.sketch <~> (SELECT binary_quantize(%(embedding)s::halfvec)) ELSE %(dims)s::float8 / 2
 END"""
 """How many signs differ. A parameter is no constant to a generic plan: without the SELECT it would be quantized anew for
 each row, which took 2 of 5 ms."""
@@ -150,7 +153,7 @@ def question_parameters(vector: Vectors, weights: Impacts, space: EmbeddingSpace
         "embedding": HalfVector(vector),
         "question": sparse(weights),
         "own_question": sparse(own_part(weights)),
-        "half_the_bits": space.dims / 2,
+        "dims": space.dims,
         "per_bit": (1 - FUSION_PARAMETERS["lexical_weight"]) / FUSION_PARAMETERS["spread"] * math.pi / space.dims,
         **FUSION_PARAMETERS,
     }
@@ -164,7 +167,7 @@ def build_search(
     `parameters` has user_key, least_cosine, limit, and those of the question.
     """
     conditions, values = conditions_of(filters)
-    shortlist = shortlist_for(parameters["limit"])
+    shortlist = shortlist_for(parameters["limit"], parameters["dims"])
     statement = _statement(near(conditions, fusion=fusion, limit=shortlist), conditions, fusion, few=few > 0)
     if few > 0:
         values |= {"few": few, "fact_types": sorted(CONSOLIDATED)}
@@ -192,9 +195,9 @@ def _compared(least: int) -> LiteralString:
     return LEAST_OR_SHARE.format(least=least, owners="= %(user_key)s", share=SHARE)
 
 
-def shortlist_for(limit: int) -> int:
+def shortlist_for(limit: int, dims: int) -> int:
     """Return a size that `limit` results fit into, one of few: each is a statement of its own."""
-    shortlist = SHORTLIST
+    shortlist = min(max(FEWEST, SIGNS // dims), MOST)
     while shortlist < 4 * limit:
         shortlist *= 2
     return shortlist

@@ -117,7 +117,7 @@ def build_nearest(
 ) -> Search:
     """Return the query for the memories of `space` that are nearest to a vector of unit length."""
     conditions, values = conditions_of(filters)
-    near = near_by_signs("AND m.space_key = %(space_key)s " + conditions, limit=shortlist_for(limit))
+    near = near_by_signs("AND m.space_key = %(space_key)s " + conditions, limit=shortlist_for(limit, space.dims))
     asked = question_parameters(np.array(unit, dtype=np.float32), {}, space)
     statement = _NEAREST.format(columns=RECORD_COLUMNS, cosine=COSINE, near=near)
     return Search(statement=statement, parameters={**asked, **values, "user_key": user_key, "limit": max(0, limit)})

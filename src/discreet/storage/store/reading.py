@@ -131,7 +131,7 @@ class StoreReader:
             fitting = await opened_fitting(self.conn, namespaces, conditions, self.rules.sealer)
             among = [(row["user_key"], row["item_key"]) for row in fitting]
         rules = self.rules
-        shortlist, found = shortlist_for(op.offset + op.limit), list[Row]()
+        shortlist, found = shortlist_for(op.offset + op.limit, rules.space.dims), list[Row]()
         while len(found) < op.limit:
             ranked = build_ranked(
                 op,

@@ -17,7 +17,7 @@ from discreet.state.records import MemoryFilters, MemoryRecord, TurnRecord
 from discreet.storage import open_storage
 from discreet.storage.database.keys import app_key_of, digest
 from discreet.storage.memories.browsing import build_latest
-from discreet.storage.memories.search import SHORTLIST, build_search, question_parameters
+from discreet.storage.memories.search import MOST, build_search, question_parameters
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.vector_store import build_nearest
 from discreet.testing import StubEmbeddings
@@ -152,7 +152,7 @@ def check_a_shortlist_is_read(found):
     assert (fetched["Node Type"], fetched["Index Name"], fetched["Actual Rows"]) == (
         "Index Scan",
         "memory_pkey",
-        SHORTLIST,
+        MOST,
     )
 
 
@@ -172,7 +172,7 @@ async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_inde
 async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd):
     filters = MemoryFilters(app_name="default", running_thread="thread 3")
     reads = await reads_of_memories(crowd, search_for(filters=filters, few=12))
-    assert sorted(node["Actual Rows"] for node in reads)[-3:] == [13, SHORTLIST, MEMORIES]
+    assert sorted(node["Actual Rows"] for node in reads)[-3:] == [13, MOST, MEMORIES]
     assert "Index Only Scan" in {node["Node Type"] for node in reads if node["Actual Rows"] == MEMORIES}
 
 
@@ -260,8 +260,8 @@ async def log_a_turn(storage):
 @pytest.mark.parametrize(
     ("do", "at_most"),
     [
-        (search, MEMORIES + SHORTLIST + 50),
-        (search_by_a_vector, MEMORIES + SHORTLIST + 50),
+        (search, MEMORIES + MOST + 50),
+        (search_by_a_vector, MEMORIES + MOST + 50),
         (save_a_fact, 2 * MEMORIES + 200),
         (save_a_turn, 100),
         (save_and_delete, 2 * MEMORIES + 150),
