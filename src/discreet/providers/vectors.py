@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -47,7 +48,7 @@ class VectorCache:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._vectors: OrderedDict[bytes, list[float]] = OrderedDict()
+        self._vectors: OrderedDict[bytes, array[float]] = OrderedDict()
         self._lock = threading.Lock()
 
     @staticmethod
@@ -67,7 +68,7 @@ class VectorCache:
     def put(self, key: bytes, vector: Sequence[float]) -> None:
         """Keep a copy of `vector`; the one unused for longest goes when there are too many."""
         with self._lock:
-            self._vectors[key] = list(vector)
+            self._vectors[key] = array("d", vector)
             self._vectors.move_to_end(key)
             if len(self._vectors) > self._size:
                 self._vectors.popitem(last=False)

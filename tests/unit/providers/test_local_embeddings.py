@@ -115,3 +115,17 @@ def test_where_a_package_is_absent_the_error_says_what_to_set(monkeypatch, packa
 
 def test_a_process_has_one_local_model():
     assert local_embeddings() is local_embeddings()
+
+
+def test_a_batch_gives_what_each_text_gives_alone_and_the_same_text_is_computed_once(monkeypatch):
+    model = LocalEmbeddings()
+    engine = model.load()
+    computed = []
+    passage = engine.passage
+    monkeypatch.setattr(engine, "passage", lambda text: computed.append(text) or passage(text))
+    texts = ["Keeps two parrots", "Lives in Hanoi", "Works as a nurse"]
+    batch = model.embed_documents(texts)
+    assert batch == [LocalEmbeddings().embed_documents([text])[0] for text in texts]
+    assert model.embed_documents([*texts, "Keeps two parrots"]) == [*batch, batch[0]]
+    assert sorted(computed) == sorted(texts)
+    assert model.embed_query("Keeps two parrots") != batch[0]
