@@ -1,12 +1,14 @@
 """How well and how fast the memory gate decides: `python benchmarks/gate.py [--json] [--errors] [--cross]`.
 
-Data: gate_sets/*.jsonl, turns in four languages, labelled before the rules were known to their author. Of `held_out` only
-these figures were seen. `tune` was looked at while rules were written, and its turns are prototypes too: its figures say
-that the gate has learned them, no more. `--cross` decides about each of them by prototypes without it and its like. For each part: accuracy, recall of
+Data: gate_sets/*.jsonl, turns in four languages, labelled before the rules were known to their author. Of `held_out` and
+`adversarial_held_out` only these figures were seen. `tune` and `adversarial_tune` were looked at while rules were written, and
+their turns are prototypes too: their figures say that the gate has learned them, no more. `--cross` decides about each of them
+by prototypes without it and its like. The adversarial turns come with the round before, where they have one; the gate has
+decided about its message first, as it does in a conversation, and a gate of "another process" has not. For each part: accuracy, recall of
 what needs memory, recall of what does not and the share skipped, with 95 % intervals, in all, by language and by kind;
 how many each layer decided; and beside it the rules alone, the prototypes alone, and no gate at all. Then the time that
 `decide` takes, the query's vector already in the cache (as the retrieval needs it anyway) and not, and what a skipped turn
-saves; time is taken on every eighth turn. The exit code is 1 if a target is missed on the held-out part. `--errors` prints the errors of `tune`.
+saves; time is taken on every eighth turn. The exit code is 1 if a target is missed on a held-out part. `--errors` prints the errors of the tuning parts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,62 +26,92 @@ from gating.crossing import crossed
 from gating.figures import Share, Turn, measure
 from gating.saving import tokens_saved
 
-from discreet.nodes.memory_gate import GateDecision, decide, decide_by_rules, default_prototypes
+from discreet.nodes.memory_gate import (
+    GateDecision,
+    decide,
+    decide_by_rules,
+    default_prototypes,
+    default_rules,
+    make_decide,
+)
+from discreet.nodes.memory_gate.deciding import Decide
 from discreet.nodes.memory_gate.prototypes import Neighbours
+from discreet.ports import SpokenRound
 from discreet.providers.local import local_embeddings
 
 DATA = Path(__file__).with_name("gate_sets")
-PARTS = ("tune", "held_out")
-LEAST_ACCURACY, LEAST_ACCURACY_BY_LANGUAGE, LEAST_RECALL, MOST_P95_MS = 0.92, 0.88, 0.97, 3.0
+TUNING, HELD_OUT = ("tune", "adversarial_tune"), ("held_out", "adversarial_held_out")
+LEAST_ACCURACY = {"held_out": 0.92, "adversarial_held_out": 0.93}
+LEAST_ACCURACY_BY_LANGUAGE, LEAST_RECALL, MOST_P95_MS = 0.88, 0.97, 3.0
 SAMPLED = 8
 """Every eighth turn is timed."""
-Decide = Callable[[str], GateDecision]
 
 
 def main() -> int:
     """Measure, print, and return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--errors", action="store_true", help="print what is decided wrongly in tune")
+    parser.add_argument("--errors", action="store_true", help="print what is decided wrongly in the tuning parts")
     parser.add_argument("--cross", action="store_true", help="cross-validate on tune (2 GB, two minutes) and stop")
     options = parser.parse_args()
     turns = list(read_turns())
     if options.cross:
-        show_crossed([turn for turn in turns if turn.part == "tune"])
+        show_crossed([turn for turn in turns if turn.part in TUNING])
         return 0
+    neighbours = Neighbours(default_prototypes())
     gates: dict[str, Decide] = {
-        "gate": decide,
+        "gate": in_conversation,
+        "another process": make_decide(default_rules(), default_prototypes()),
+        "no round before": lambda text, _previous=None: decide(text),
         "rules alone": decide_by_rules,
-        "prototypes alone": Neighbours(default_prototypes()).decide,
-        "always retrieve": lambda _text: GateDecision(retrieve=True, reason="always"),
+        "prototypes alone": lambda text, _previous=None: neighbours.decide(text),
+        "always retrieve": lambda _text, _previous=None: GateDecision(retrieve=True, reason="always"),
     }
-    parts = {part: part_figures([turn for turn in turns if turn.part == part], gates) for part in PARTS}
+    parts = {part: part_figures([turn for turn in turns if turn.part == part], gates) for part in (*TUNING, *HELD_OUT)}
     times = measure_times(turns[::SAMPLED])
-    missed = missed_targets(parts["held_out"], times)
+    missed = [name for part in HELD_OUT for name in missed_targets(part, parts[part])]
+    if times["beyond the embedding"]["p95"] >= MOST_P95_MS:
+        missed.append(f"p95 < {MOST_P95_MS:.0f} ms")
     saved = tokens_saved()
     if options.json:
         figures = {"parts": parts, "milliseconds": times, "tokens saved per skipped turn": saved, "missed": missed}
         print(json.dumps(figures, indent=2, default=lambda value: value.plain()))
     else:
         show(parts, times, saved)
-        print(f"Targets missed on held_out: {', '.join(missed) or 'none'}")
+        print(f"Targets missed on the held-out parts: {', '.join(missed) or 'none'}")
     if options.errors:
-        show_errors([turn for turn in turns if turn.part == "tune"])
+        show_errors([turn for turn in turns if turn.part in TUNING])
     return int(bool(missed))
 
 
 def read_turns() -> Iterator[Turn]:
-    """Give the labelled turns of both parts."""
-    for part in PARTS:
+    """Give the labelled turns of all parts; of a held-out part those that no tuning part has too."""
+    known: set[str] = set()
+    for part in (*TUNING, *HELD_OUT):
         for line in (DATA / f"{part}.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            yield Turn(part, row["text"], row["lang"], row["kind"], row["label"] == "retrieve")
+            same = " ".join(row["text"].casefold().split())
+            if part in TUNING:
+                known.add(same)
+            elif same in known:
+                continue
+            before = row.get("previous")
+            previous = before and SpokenRound(said=before["user"], answered=before["assistant"])
+            yield Turn(part, row["text"], row["lang"], row["kind"], row["label"] == "retrieve", previous)
+
+
+def in_conversation(text: str, previous: SpokenRound | None = None, /) -> GateDecision:
+    """Decide about the round before, then about the turn."""
+    if previous is not None:
+        decide(previous.said)
+    return decide(text, previous)
 
 
 def show_crossed(turns: Sequence[Turn]) -> None:
-    """Print the cross-validated figures of `tune`, and of its harder second part alone."""
+    """Print the cross-validated figures of the tuning parts, and of the harder second half of `tune` alone."""
     rows = crossed(turns)
-    for title, some in (("tune", rows), ("its last 1,429", rows[-1429:])):
+    ordinary, adversarial = ([row for row in rows if row[0].part == part] for part in TUNING)
+    for title, some in (("tune", ordinary), ("its last 1,429", ordinary[-1429:]), ("adversarial_tune", adversarial)):
         for lang in ("", *sorted({turn.lang for turn in turns})):
             found = measure([row for row in some if row[0].lang == (lang or row[0].lang)])
             print(f"{title:16}{lang or 'all':4}" + " | ".join(f"{figure} {value}" for figure, value in found.items()))
@@ -93,7 +125,7 @@ def part_figures(turns: Sequence[Turn], gates: dict[str, Decide]) -> dict[str, d
     for i, turn in enumerate(turns):  # turn by turn, since few vectors are kept
         if i % 400 == 0:
             print(f"{turn.part}: {i} of {len(turns)}", file=sys.stderr, flush=True)
-        said = {name: gate(turn.text) for name, gate in gates.items()}
+        said = {name: gate(turn.text, turn.previous) for name, gate in gates.items()}
         for name, decision in said.items():
             decided[name].append((turn, decision.retrieve))
         decider = layer(said["gate"])
@@ -128,37 +160,35 @@ def measure_times(turns: Sequence[Turn]) -> dict[str, dict[str, float]]:
     embeddings = local_embeddings()
     for turn in turns:
         embeddings.embed_query(turn.text)
-        cached.append(min(seconds(decide, turn.text) for _ in range(3)))
+        cached.append(min(seconds(turn.text, turn.previous) for _ in range(3)))
         # One more character that no rule sees gives a text that is not in the cache.
-        embedded.append(seconds(decide, f"{turn.text} \N{WAVE DASH}"))
+        embedded.append(seconds(f"{turn.text} \N{WAVE DASH}", turn.previous))
     return {
         name: {"p50": 1e3 * float(np.percentile(times, 50)), "p95": 1e3 * float(np.percentile(times, 95))}
         for name, times in (("beyond the embedding", cached), ("with it where a prototype decides", embedded))
     }
 
 
-def seconds(gate: Decide, text: str) -> float:
-    """Return how long `gate` takes."""
+def seconds(text: str, previous: SpokenRound | None) -> float:
+    """Return how long `decide` takes."""
     started = time.perf_counter()
-    gate(text)
+    decide(text, previous)
     return time.perf_counter() - started
 
 
-def missed_targets(held_out: dict[str, dict[str, dict[str, Share]]], times: dict[str, dict[str, float]]) -> list[str]:
-    """Return the names of the targets that are missed."""
-    own = held_out["peers"]["gate"]
+def missed_targets(part: str, figures: dict[str, dict[str, dict[str, Share]]]) -> list[str]:
+    """Return the names of the targets that are missed on a held-out part."""
+    own = figures["peers"]["gate"]
     missed = []
-    if own["accuracy"].value < LEAST_ACCURACY:
-        missed.append(f"accuracy >= {LEAST_ACCURACY:.0%}")
+    if own["accuracy"].value < LEAST_ACCURACY[part]:
+        missed.append(f"{part}: accuracy >= {LEAST_ACCURACY[part]:.0%}")
     if own["recall of retrieve"].value < LEAST_RECALL:
-        missed.append(f"recall of retrieve >= {LEAST_RECALL:.0%}")
+        missed.append(f"{part}: recall of retrieve >= {LEAST_RECALL:.0%}")
     missed += [
-        f"accuracy in {lang} >= {LEAST_ACCURACY_BY_LANGUAGE:.0%}"
-        for lang, found in held_out["languages"].items()
+        f"{part}: accuracy in {lang} >= {LEAST_ACCURACY_BY_LANGUAGE:.0%}"
+        for lang, found in figures["languages"].items()
         if found["accuracy"].value < LEAST_ACCURACY_BY_LANGUAGE
     ]
-    if times["beyond the embedding"]["p95"] >= MOST_P95_MS:
-        missed.append(f"p95 < {MOST_P95_MS:.0f} ms")
     return missed
 
 
@@ -182,9 +212,9 @@ def show(
 def show_errors(turns: Sequence[Turn]) -> None:
     """Print what is decided wrongly."""
     for turn in turns:
-        decision = decide(turn.text)
+        decision = in_conversation(turn.text, turn.previous)
         if decision.retrieve != turn.retrieve:
-            print(f"{turn.lang} {turn.kind:16} {decision.reason:18} {turn.text!r}")
+            print(f"{turn.lang} {turn.kind:22} {decision.reason:18} {turn.text!r}")
 
 
 if __name__ == "__main__":

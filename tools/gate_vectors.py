@@ -1,6 +1,6 @@
 """Embed the prototypes of the memory gate, fit their weights, and write both beside them.
 
-Run it after changing `nodes/memory_gate/prototypes.toml`, the tuning set, or what `discreet.providers.local` makes of a text
+Run it after changing `nodes/memory_gate/prototypes.toml`, the tuning sets, or what `discreet.providers.local` makes of a text
 (then with `--all`, which embeds all of them anew, some three minutes); a test tells. It needs 2 GB and half a minute.
 """
 
@@ -18,8 +18,11 @@ from discreet.providers.local import local_embeddings
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "nodes" / "memory_gate" / VECTORS
-TUNE = ROOT / "benchmarks" / "gate_sets" / "tune.jsonl"
-HEAD = "# The tuning set, benchmarks/gate_sets/tune.jsonl, as prototypes. Made by tools/gate_vectors.py: change that file instead.\n"
+SETS = ROOT / "benchmarks" / "gate_sets"
+TUNING = ("tune.jsonl", "adversarial_tune.jsonl")
+BY_ROUND = frozenset({"general_follow_up", "task_follow_up"})
+"""Kinds of turns that only the round before makes what they are."""
+HEAD = "# The tuning sets of benchmarks/gate_sets as prototypes. Made by tools/gate_vectors.py: change those files instead.\n"
 
 
 def main() -> None:
@@ -54,10 +57,12 @@ def main() -> None:
 
 
 def write_turns() -> None:
-    """Copy the tuning set, since benchmarks do not ship."""
+    """Copy the tuning sets, since benchmarks do not ship."""
     tables: dict[str, dict[str, list[str]]] = {}
-    for line in TUNE.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    rows = (json.loads(line) for name in TUNING for line in (SETS / name).read_text(encoding="utf-8").splitlines())
+    for row in rows:
+        if row["kind"] in BY_ROUND:
+            continue
         tables.setdefault(f"{row['label']}.{row['kind']}", {}).setdefault(row["lang"], []).append(row["text"])
     lines = [HEAD]
     for table, languages in tables.items():

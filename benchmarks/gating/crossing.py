@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from gating.figures import Turn
 
-from discreet.nodes.memory_gate import default_prototypes, default_rules
+from discreet.nodes.memory_gate import GateDecision, default_prototypes, default_rules
+from discreet.nodes.memory_gate.before import round_before
 from discreet.nodes.memory_gate.likeness import BIAS, RIDGE, WORDS_SHARE, embedding_kernel, word_matrix
-from discreet.nodes.memory_gate.prototypes import OVERRULE_ABOVE, SKIP_BELOW, digests, read_stored
-from discreet.nodes.memory_gate.rules import RuleBook
+from discreet.nodes.memory_gate.prototypes import OVERRULE_ABOVE, SKIP_BELOW, Neighbours, digests, read_stored
+from discreet.nodes.memory_gate.rules import Before, RuleBook
 from discreet.nodes.memory_gate.text import without_accents
 from discreet.providers.local import local_embeddings
 
@@ -24,7 +26,10 @@ ALIKE = 0.7
 
 
 def crossed(turns: Sequence[Turn]) -> list[tuple[Turn, bool]]:
-    """Return what rules and prototypes of other folds say. The rules themselves are not fitted anew."""
+    """Return what rules and prototypes of other folds say. The rules themselves are not fitted anew.
+
+    A turn that is no prototype, as only the round before makes it what it is, is decided as the gate does.
+    """
     prototypes = default_prototypes()
     texts = [prototype.text for prototype in prototypes]
     stored = read_stored(local_embeddings().name).vectors
@@ -43,14 +48,30 @@ def crossed(turns: Sequence[Turn]) -> list[tuple[Turn, bool]]:
         scores[mine] = kernel[np.ix_(mine, rest)] @ np.linalg.solve(fitted, targets[rest])
         print(f"fold {number + 1} of {FOLDS}", flush=True)
     book, weak = RuleBook(default_rules()), {rule.name for rule in default_rules() if rule.weak}
+    neighbours = Neighbours(prototypes)
+
+    def before(turn: Turn) -> frozenset[Before]:
+        if turn.previous is not None:
+            _by_both(turn.previous.said, book.decide(turn.previous.said), neighbours, weak)
+        return round_before(turn.previous, book, neighbours)
+
     said = []
     for turn in turns:
-        score, ruled = scores[place[turn.text.casefold()]], book.decide(turn.text)
-        if ruled is None:
-            said.append((turn, bool(score >= SKIP_BELOW)))
+        ruled = book.decide(turn.text, partial(before, turn))
+        at = place.get(turn.text.casefold())
+        if at is None:
+            said.append((turn, _by_both(turn.text, ruled, neighbours, weak).retrieve))
+        elif ruled is None:
+            said.append((turn, bool(scores[at] >= SKIP_BELOW)))
         else:
-            said.append((turn, ruled.retrieve or (ruled.reason in weak and bool(score > OVERRULE_ABOVE))))
+            said.append((turn, ruled.retrieve or (ruled.reason in weak and bool(scores[at] > OVERRULE_ABOVE))))
     return said
+
+
+def _by_both(text: str, ruled: GateDecision | None, neighbours: Neighbours, weak: Collection[str]) -> GateDecision:
+    if ruled is None:
+        return neighbours.decide(text)
+    return (neighbours.overrule(text) if ruled.reason in weak else None) or ruled
 
 
 def _folds(vectors: Floats, texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from discreet.ports import SpokenRound
+
 Z = 1.96
 
 
@@ -18,6 +20,8 @@ class Turn:
     lang: str
     kind: str
     retrieve: bool
+    previous: SpokenRound | None = None
+    """The round before it, if it has one."""
 
 
 @dataclass(frozen=True)

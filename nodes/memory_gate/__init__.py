@@ -2,7 +2,7 @@
 
 Rules look first (`rules.toml`). What none decides goes to a small chat model where one is configured, else to what labelled
 prototypes (`prototypes.toml`, `turns.toml`) say about messages like it; they also overrule rules that are marked weak.
-What stays unsure retrieves.
+What stays unsure retrieves. Follow-ups are decided by the round before.
 """
 
 from discreet.nodes.memory_gate.deciding import decide, decide_by_rules, make_decide

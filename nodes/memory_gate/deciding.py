@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
+from typing import Protocol
 
+from discreet.nodes.memory_gate.before import round_before
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.prototypes import Neighbours, Prototype, default_prototypes
 from discreet.nodes.memory_gate.rules import GateRule, RuleBook, default_rules
+from discreet.ports import SpokenRound
 
-Decide = Callable[[str], GateDecision]
+FOLLOWING = frozenset({"like_follow_up", "like_follow_on"})
+"""What prototypes call a message that goes on from the round before."""
+
+
+class Decide(Protocol):
+    """What decides about a message, and may look at the round before it."""
+
+    def __call__(self, text: str, previous: SpokenRound | None = None, /) -> GateDecision:
+        """Decide about `text`; `previous` is None where there was no round before it, or it was not answered."""
 
 
 def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ()) -> Decide:
@@ -28,12 +39,15 @@ def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ())
     neighbours = Neighbours(prototypes) if prototypes else None
     weak = {rule.name for rule in rules if rule.weak}
 
-    def decide(text: str) -> GateDecision:
-        decision = book().decide(text)
+    def decide(text: str, previous: SpokenRound | None = None, /) -> GateDecision:
+        before = cache(lambda: round_before(previous, book(), neighbours))
+        decision = book().decide(text, before if previous else None)
         if neighbours is None:
             return decision or UNSURE
         if decision is None:
-            return neighbours.decide(text)
+            alike = neighbours.decide(text)
+            goes_on = alike == UNSURE or alike.reason in FOLLOWING
+            return GateDecision(retrieve=False, reason="follow_up") if goes_on and "general" in before() else alike
         if decision.reason in weak:
             return neighbours.overrule(text) or decision
         return decision
@@ -51,18 +65,22 @@ def _default_rules_only() -> Decide:
     return make_decide(default_rules())
 
 
-def decide(text: str) -> GateDecision:
+def decide(text: str, previous: SpokenRound | None = None) -> GateDecision:
     """Decide for one message by the rules and prototypes that ship; no chat model, no network. It may block.
+
+    `previous` is the round before it, which tells what "And when is it?" is about; without one that retrieves.
 
     Example:
         >>> decide("Hi, what did I tell you last time?").retrieve
         True
         >>> decide("Xin chào!")
         GateDecision(retrieve=False, reason='greeting')
+        >>> decide("And how long do they live?", SpokenRound(said="What do axolotls eat?", answered="Worms."))
+        GateDecision(retrieve=False, reason='follow_up')
     """
-    return _default_decide()(text)
+    return _default_decide()(text, previous)
 
 
-def decide_by_rules(text: str) -> GateDecision:
+def decide_by_rules(text: str, previous: SpokenRound | None = None) -> GateDecision:
     """Decide for one message by the rules that ship; what none matches is "unsure" and retrieves."""
-    return _default_rules_only()(text)
+    return _default_rules_only()(text, previous)

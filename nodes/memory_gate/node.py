@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 
 from discreet.metrics import gate_decisions, gate_failures
 from discreet.nodes.masking import TurnMask
+from discreet.nodes.memory_gate.before import previous_round
+from discreet.nodes.memory_gate.deciding import Decide, decide_by_rules
 from discreet.nodes.memory_gate.deciding import decide as default_decide
-from discreet.nodes.memory_gate.deciding import decide_by_rules
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.small_model import ask
 from discreet.nodes.node import Node, State, Update, read
@@ -26,7 +28,7 @@ FAILED = GateDecision(retrieve=True, reason="failed")
 
 def make_memory_gate(
     *,
-    decide: Callable[[str], GateDecision] = default_decide,
+    decide: Decide = default_decide,
     small_model: BaseChatModel | None = None,
     timeout: float = 1.0,
     mask: TurnMask | None = None,
@@ -36,7 +38,7 @@ def make_memory_gate(
     """Return the node `memory_gate`, which puts its decision under `gate_key`. It never fails a turn.
 
     Args:
-        decide: What decides; it may block, it runs in a thread. An error retrieves: a log event and a metric say so.
+        decide: Called with the message and the round before it, None if there is none; it may block, it runs in a thread. An error retrieves: a log event and a metric say so.
         small_model: Asked about what `decide` calls "unsure"; with the default `decide`, instead of the prototypes.
         timeout: Seconds that the small model has; then the turn retrieves.
         mask: Has what was said in a recording; by default the process's.
@@ -51,14 +53,16 @@ def make_memory_gate(
     async def decided(state: State) -> GateDecision:
         try:
             text = await query_of(state, mask, messages_key=messages_key)
-            decision = await asyncio.to_thread(decide, text)
+            messages: Sequence[BaseMessage] = read(state, messages_key, ())
+            previous = previous_round(messages)
+            decision = await asyncio.to_thread(decide, text, previous)
         except Exception as error:  # noqa: BLE001  # memory fails open, whatever a foreign `decide` raises
             cause = type(error).__name__
             gate_failures.labels("decide", cause).inc()
             logger.warning("gate_failed cause=%s", cause)
             return FAILED
         if small_model is not None and decision == UNSURE:
-            return await ask(small_model, text, timeout=timeout)
+            return await ask(small_model, text, previous, timeout=timeout)
         return decision
 
     async def memory_gate(state: State) -> Update:

@@ -30,7 +30,7 @@ VECTORS = "prototypes.npz"
 """Vectors of the prototypes that ship, made by tools/gate_vectors.py."""
 
 TEXTS = ("prototypes.toml", "turns.toml")
-"""Those written for the gate, and the tuning set of benchmarks/gate.py, which tools/gate_vectors.py copies."""
+"""Those written for the gate, and the tuning sets of benchmarks/gate.py, which tools/gate_vectors.py copies."""
 
 SKIP_BELOW, RETRIEVE_ABOVE, OVERRULE_ABOVE = -0.15, 0.05, 0.1
 """Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; above the third
@@ -38,6 +38,9 @@ it retrieves although a rule that may be overruled would skip it."""
 
 NEAREST, MANY = 15, 100
 """Prototypes that name the kind of a message: 15 with its label, of the 100 nearest."""
+
+MAX_REMEMBERED = 10_000
+"""Messages whose decision a process knows again when they are the round before, by their digest: 1 MB."""
 
 
 @dataclass(frozen=True)
@@ -87,21 +90,37 @@ class Neighbours:
         self._lock = threading.Lock()
         self._fitted: Fitted | None = None
         self._warned = False
+        self._decided: dict[str, GateDecision] = {}
 
     def decide(self, text: str) -> GateDecision:
         """Return what `text` is like; unsure if that is both or neither, or the embedding fails."""
         found = self._score(text)
         if found is None or SKIP_BELOW <= found[0] <= RETRIEVE_ABOVE:
-            return UNSURE
+            return self._remember(text, UNSURE)
         score, likeness = found
-        return GateDecision(retrieve=score > 0, reason=f"like_{self._kind(likeness, retrieve=score > 0)}")
+        kind = self._kind(likeness, retrieve=score > 0)
+        return self._remember(text, GateDecision(retrieve=score > 0, reason=f"like_{kind}"))
 
     def overrule(self, text: str) -> GateDecision | None:
         """Return what `text` is like if that clearly needs memory, else None."""
         found = self._score(text)
         if found is None or found[0] <= OVERRULE_ABOVE:
             return None
-        return GateDecision(retrieve=True, reason=f"like_{self._kind(found[1], retrieve=True)}")
+        kind = self._kind(found[1], retrieve=True)
+        return self._remember(text, GateDecision(retrieve=True, reason=f"like_{kind}"))
+
+    def remembered(self, text: str) -> GateDecision | None:
+        """Return what was decided about `text`, one of the last that were asked about; None if it was not."""
+        (key,) = digests([text])
+        return self._decided.get(key)
+
+    def _remember(self, text: str, decision: GateDecision) -> GateDecision:
+        (key,) = digests([text])
+        with self._lock:
+            self._decided[key] = decision
+            if len(self._decided) > MAX_REMEMBERED:
+                del self._decided[next(iter(self._decided))]
+        return decision
 
     def fitted(self) -> Fitted:
         """Return the prototypes' vectors, a row each, and their weights."""

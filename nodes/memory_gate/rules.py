@@ -40,6 +40,8 @@ _LETTERS = re.compile(r"[^\W_]")
 _OPENINGS = frozenset({"greeting", "thanks"})
 _EVERY_OPENING = _OPENINGS | {"chit_chat"}
 _MAX_OPENINGS = 4
+_MAX_FOLLOW_UP_CHARS = 160
+"""Of a message that is read as a follow-up: a longer one says itself what it is about."""
 _DELIMITED = re.compile(r"[\"`«《\n]|(?<!\d):(?!//)")
 _MIN_OWN_LETTERS = 4
 """Letters outside of quotation marks that make what stands inside somebody else's words."""
@@ -120,12 +122,14 @@ class RuleBook:
 
     def __init__(self, rules: Iterable[GateRule]) -> None:
         self._rules = tuple(rules)
+        self._wholes = frozenset(rule.name for rule in self._rules if rule.match == "whole")
         self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
-    def decide(
-        self, text: str, before: Callable[[], frozenset[Before]] = lambda: NOTHING_BEFORE
-    ) -> GateDecision | None:
-        """Return what the first rule that matches says, None if none does. `before` is asked where a rule depends on it."""
+    def decide(self, text: str, before: Callable[[], frozenset[Before]] | None = None) -> GateDecision | None:
+        """Return what the first rule that matches says, None if none does.
+
+        `before` tells of the round before, None: there is none. It is asked where a rule that matches depends on it.
+        """
         lines = folded(text)
         if not _LETTERS.search(lines):
             return GateDecision(retrieve=False, reason="empty")
@@ -140,6 +144,10 @@ class RuleBook:
         """Whether an answer ends with a question that is no offer to go on."""
         lines = folded(answer).rstrip()
         return lines.endswith("?") and not self._for(lines).finds("offer", _SENTENCE_END.split(lines[:-1])[-1])
+
+    def is_small_talk(self, decision: GateDecision) -> bool:
+        """Whether rules decided that nothing was said that could be followed on."""
+        return decision.reason in {"empty", "courtesy", *self._wholes}
 
     def _for(self, lines: str) -> _Compiled:
         plain = is_plain_vietnamese(lines)
@@ -171,21 +179,34 @@ class _Compiled:
         self._rules = [rule for rule in rules if rule.match != "courtesy"]
         self._searched: dict[int, list[re.Pattern[str]]] = {}
 
-    def decide(self, lines: str, before: Callable[[], frozenset[Before]]) -> GateDecision | None:
+    def decide(self, lines: str, before: Callable[[], frozenset[Before]] | None) -> GateDecision | None:
         plainly = quiet(lines)
         own, task = self._own_words(lines)
         spoken = quiet(own)
         whole = next(filter(None, map(self._nothing_but_phrases, (plainly, unrepeated(plainly), spoken))), None)
         if whole is None and not _LETTERS.search(spoken):
             return GateDecision(retrieve=False, reason="courtesy")
+        short = len(spoken) <= _MAX_FOLLOW_UP_CHARS
+        begins = {0, self._opening(spoken)}
+        later = self._following(spoken) | begins if short else begins
         for number, rule in enumerate(self._rules):
-            if rule.match in _UNDECIDING or not self._hits(number, spoken, whole, task):
+            follows = rule.by_round or rule.after
+            if rule.match in _UNDECIDING or (follows and not short):
                 continue
-            if rule.question and not ("?" in spoken or self.finds("question", spoken)):
+            if rule.after and before is None and "none" not in rule.after:
                 continue
-            if rule.after and not rule.after & before():
+            if rule.match == "start":
+                hit = self._starts(number, spoken, later if rule.by_round else begins)
+            elif rule.match == "anywhere":
+                hit = any(pattern.search(spoken) for pattern in self._patterns(number))
+            else:
+                hit = rule is (whole if rule.match == "whole" else task)
+            if not hit or (rule.question and not ("?" in spoken or self.finds("question", spoken))):
                 continue
-            retrieve = "general" not in before() if rule.by_round else rule.retrieve
+            known = before() if follows and before is not None else NOTHING_BEFORE
+            if rule.after and not rule.after & known:
+                continue
+            retrieve = "general" not in known if rule.by_round else rule.retrieve
             return GateDecision(retrieve=retrieve, reason=rule.name)
         return None
 
@@ -198,16 +219,12 @@ class _Compiled:
             for pattern in self._patterns(number)
         )
 
-    def _hits(self, number: int, spoken: str, whole: GateRule | None, task: GateRule | None) -> bool:
-        rule = self._rules[number]
-        if rule.match == "whole":
-            return rule is whole
-        if rule.match == "task":
-            return rule is task
-        if rule.match == "anywhere":
-            return any(pattern.search(spoken) for pattern in self._patterns(number))
-        begins = self._beginnings(spoken, _EVERY_OPENING if rule.by_round else _OPENINGS)
-        return any(pattern.match(spoken, begin) for pattern in self._patterns(number) for begin in begins)
+    def _starts(self, number: int, text: str, begins: Iterable[int]) -> bool:
+        return any(pattern.match(text, begin) for pattern in self._patterns(number) for begin in begins)
+
+    def _following(self, text: str) -> set[int]:
+        """Return where a follow-up may begin: after "ok", too, but no character of 你是谁 is an opening."""
+        return {begin for begin in self._beginnings(text, _EVERY_OPENING) if not text[begin - 1 : begin + 1].isalnum()}
 
     def _patterns(self, number: int) -> list[re.Pattern[str]]:
         """Return the expressions of a rule of kind "start" or "anywhere", one a script; many are never reached."""

@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 
 from discreet.metrics import gate_failures
 from discreet.nodes.memory_gate.decision import GateDecision
+from discreet.ports import SpokenRound
 from discreet.prompts.memory_gate import as_message, render_memory_gate
 
 logger = logging.getLogger(__name__)
@@ -21,9 +22,18 @@ MAX_TOKENS = 5
 ANSWERS = {"USE": True, "SKIP": False}
 
 
-async def ask(model: BaseChatModel, text: str, *, timeout: float) -> GateDecision:  # noqa: ASYNC109  # a setting, counted here
+async def ask(
+    model: BaseChatModel,
+    text: str,
+    previous: SpokenRound | None = None,
+    *,
+    timeout: float,  # noqa: ASYNC109  # a setting, counted here
+) -> GateDecision:
     """Return the model's decision. What is no answer, comes after `timeout` seconds or not at all, retrieves."""
-    prompt = [SystemMessage(render_memory_gate()), HumanMessage(as_message(text))]
+    prompt = [
+        SystemMessage(render_memory_gate()),
+        HumanMessage(as_message(text, (previous.said, previous.answered) if previous else ())),
+    ]
     try:
         async with asyncio.timeout(timeout):
             said = await model.bind(temperature=0, max_tokens=MAX_TOKENS).ainvoke(prompt, {"tags": [NO_STREAM]})

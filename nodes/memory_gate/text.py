@@ -47,7 +47,7 @@ _VIETNAMESE_SYLLABLES = frozenset(
     " chuyen tot dep vang u oke sang trua chieu toi ngon mai gap biet bay nhieu it truoc sau tren duoi trong ngoai nhat"
     " nghia tu cau doan van bai tho ham nuoc thu do dan so nao cach nau mon an com pho bac me bo em chi anh ong chu co cau chung ta"
     " nhac nho quen uong kham benh vien bac si kho tho sot ho chong mat huyet ap duong dung hon van thay tam biet hen tuan"
-    " thang nam hoc lam viec nha hang du lich goi y mon qua sinh nhat ten tuoi song o dau nghe nghiep cho meo ga ca den".split()
+    " thang nam hoc lam viec nha hang du lich goi y mon qua sinh nhat lau khoe hong coi luon nua thiet ha ten tuoi song o dau nghe nghiep cho meo ga ca den".split()
 )
 _ENGLISH = frozenset(
     "the a an is are am was of to and in on it you i my me what how who why when where do does did can for with this that"

@@ -174,3 +174,20 @@ def test_questions_about_the_person_that_do_not_name_them_retrieve(text):
 )
 def test_riddles_and_parts_say_i_and_mean_somebody_else(text):
     assert not decide_by_rules(text).retrieve
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "太长了，" * 30 + "改",
+        "now then but " * 12,
+        "теперь а " * 17,
+        "có " * 50 + "không",
+        "yes " * 40,
+        "嗯" * 150 + "x",
+    ],
+)
+@pytest.mark.parametrize("times", [1, 100])
+def test_hostile_follow_ups_are_decided(text, times):
+    for before in (OWN["en"], GENERAL["en"], SpokenRound(said=text * times, answered=f"{text * times}?")):
+        assert decide_by_rules(text * times, before).reason
