@@ -129,6 +129,8 @@ def impacts(own: Sequence[int], neighbours: Sequence[Neighbour] = (), marks: Imp
         counts[token] += OWN_WEIGHT
     damping = K1 * (1 - B + B * length / (AVERAGE_TOKENS * texts))
     weights = {token: count * (K1 + 1) / (count + damping) for token, count in counts.items()}
+    if not neighbours and len(weights) + len(marks) <= MAX_TOKENS:
+        return weights | marks
     of_own = _heaviest({token: weights.pop(token) for token in dict.fromkeys(own)}, MAX_TOKENS - len(marks))
     around = _heaviest(weights, MAX_TOKENS - len(marks) - len(of_own))
     return of_own | {CONTEXT + token: weight for token, weight in around.items()} | marks

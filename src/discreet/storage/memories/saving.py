@@ -33,6 +33,9 @@ from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.token_counts import count_tokens
 from discreet.storage.memories.turn_context import Said, around, by_place, next_to, refresh_words, said_at
 
+ROWS_AT_ONCE = 50
+"""Of a batch: while the database writes these, the next ones are made."""
+
 _CHANGE: LiteralString = """
 UPDATE discreet.memory
 SET created_at = %(created_at)s, valid_from = %(valid_from)s, valid_to = %(valid_to)s, importance = %(importance)s,
@@ -216,6 +219,9 @@ class _Save:
                     sealer=self._rules.sealer,
                 )
             )
+            if len(rows) == ROWS_AT_ONCE:
+                await write_rows(self._cursor, rows, replaced=replaced)
+                rows = []
             await self._pace.rest()
         await write_rows(self._cursor, rows, replaced=replaced)
         return {entry_id: own_part(impacts) for entry_id, impacts in words.items()}
