@@ -3,7 +3,8 @@
 Through the real database and the local embedding. Each part of the ranking alone (BM25 of a memory's own words, BM25 with
 the turns around it, the vector) and each fusion, as the share of the answers among the best 5, 10 and 20 memories and as
 mean reciprocal rank, with 95 % intervals. With conversations also by kind of question, and the default fusion with its
-weight chosen on the other conversations each time. Then: does a question that has a word of a memory ever find nothing?
+weight chosen on the other conversations each time. `people` are facts of eight lives in four languages, asked in other words, in
+few words, in the first person, in another language, for an order, a wish or a summary, and for what was never said. Then: does a question that has a word of a memory ever find nothing?
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from retrieving.asking import WAYS, Asked, asking
+import numpy as np
+from retrieving.asking import WAYS, Asked, Top, asking
 from retrieving.holding_out import GRID, Fold, hold_out
 from retrieving.measures import Judged, mean
 from retrieving.report import Line, Target, as_json, as_text, line
-from retrieving.sets import FORMAT, HERE, Person, read_conversations, read_sets
+from retrieving.sets import FORMAT, HERE, Person, read_conversations, read_people, read_sets
 from retrieving.vectors import KeptEmbeddings
 
 from discreet.providers import embedding_provider
 
-PARTS = ("conversations", "languages")
+PARTS = ("conversations", "languages", "people")
 NAMES = {
     "words": "BM25, turns around it too",
     "meaning": "vector",
@@ -32,6 +34,11 @@ NAMES = {
 }
 OWN_WORDS = "BM25, own words"
 QUESTIONS_IF_QUICK = 20
+LEAST_PARAPHRASES = {"en": 0.75, "vi": 0.75, "zh": 0.75, "ru": 0.65}
+"""R@5 of questions that share hardly a word with their answer, on the part that was never looked at."""
+LOST = (0.01, 0.02, 0.05, 0.10, 0.20)
+"""Shares of right hits that a bound on the score would lose."""
+NEVER_SAID = "never_said"
 CROSS = "cross"
 """The set whose questions are in other languages than its memories."""
 
@@ -81,7 +88,55 @@ async def measure(options: argparse.Namespace, embeddings: KeptEmbeddings) -> Re
         await conversations(people, embeddings, (lines, targets, notes), quick=options.quick)
     if "languages" in options.only:
         await languages(read_sets(options.sets), embeddings, (lines, targets, notes))
+    if "people" in options.only:
+        await lives(read_people(options.sets), embeddings, (lines, targets, notes))
     return lines, targets, notes
+
+
+async def lives(everybody: Sequence[Person], embeddings: KeptEmbeddings, results: Results) -> None:
+    """Measure facts of a person's life by kind of question, and whether a score tells what was never said."""
+    lines, targets, notes = results
+    async with asking(everybody, embeddings) as asked:
+        progress("people")
+        judged = await asked.lists("convex")
+        meant = await asked.lists("meaning")
+        tops = await asked.tops()
+    for person in everybody:
+        for kind in dict.fromkeys(question.category for question in person.questions if question.answers):
+            for way, lists in (("convex (default)", judged), ("vector", meant)):
+                chosen = [each for each in lists if (each.person, each.category) == (person.name, kind)]
+                lines.append(line(f"{person.name}, {kind}", way, chosen))
+        language, _, part = person.name.partition("_")
+        if part == "held_out":
+            found = mean([each for each in judged if (each.person, each.category) == (person.name, "paraphrase")])
+            targets.append(Target(f"{language}, paraphrases, R@5", found.r5, at_least=LEAST_PARAPHRASES[language]))
+    for part in ("tune", "held_out"):
+        notes += never_said(part, [top for top in tops if top.person.endswith(part)])
+
+
+def never_said(part: str, tops: Sequence[Top]) -> list[str]:
+    """Return the share of questions about what was never said that keep a hit, by the share of right hits that are lost."""
+    notes = []
+    asked = {"all kinds": None, "short questions and those with I": ("short", "first_person")}
+    best = [top.hits[0][0] for top in tops if top.category == NEVER_SAID]
+    for what, kinds in asked.items():
+        right = [
+            top.hits[0][0]
+            for top in tops
+            if kinds is None or top.category in kinds
+            for _, is_right in top.hits
+            if is_right
+        ]
+        bounds = np.quantile(right, LOST)
+        curve = (
+            f"{lost:.0%}: {np.mean([score >= bound for score in best]):.2f}"
+            for lost, bound in zip(LOST, bounds, strict=True)
+        )
+        notes.append(
+            f"{part}, a bound on the best score of a search; of {len(right)} right hits ({what}) so many are lost: "
+            f"share of {len(best)} questions about what was never said that keep one. {', '.join(curve)}"
+        )
+    return notes
 
 
 async def conversations(people: Sequence[Person], embeddings: KeptEmbeddings, results: Results, *, quick: bool) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from retrieving.measures import DEEPEST, Judged, judge
 from retrieving.sets import Person, Question
 
 from discreet.ports import EmbeddingProvider
 from discreet.redaction.configured import default_redactor
+from discreet.retrieval.embedded_question import embedded_question
 from discreet.retrieval.fusion import FUSIONS
 from discreet.retrieval.tokens import tokens
 from discreet.settings import Settings
@@ -32,6 +33,16 @@ WAYS: Final[Mapping[str, str]] = {
 
 IMPOSSIBLE = 1.0
 """A threshold that no other text passes: only memories with a word of the question are found."""
+
+
+@dataclass(frozen=True)
+class Top:
+    """What was found for one question, best first."""
+
+    person: str
+    category: str
+    hits: list[tuple[float, bool]]
+    """Score, and whether it answers the question."""
 
 
 class Asked:
@@ -55,6 +66,20 @@ class Asked:
             )
             for person in self._people
             for question in person.questions
+            if question.answers
+        ]
+
+    async def tops(self) -> list[Top]:
+        """Return what a search as the template makes it finds first for each question, and whether that is right."""
+        return [
+            Top(
+                person.name,
+                question.category,
+                [(hit.score, _number(hit.record.request_id) in question.answers) for hit in hits],
+            )
+            for person in self._people
+            for question in person.questions
+            if (hits := await self._memories.search(person.name, question.text))
         ]
 
     async def empty(self) -> tuple[int, int]:
@@ -70,12 +95,12 @@ class Asked:
         return missed, total
 
     async def _found(self, person: Person, question: Question, way: str, parameters: Mapping[str, float]) -> list[int]:
-        vector = await self._embeddings.aembed_query(question.text)
+        vector = await self._embeddings.aembed_query(embedded_question(question.text))
         search = await self._memories.plan(self._key_of(person.name), question.text, vector, limit=DEEPEST)
         statement = search.statement.replace(FUSIONS["convex"].strip(), WAYS[way].strip())
         async with self._pool.connection() as connection:
             cursor = await connection.execute(statement, {**search.parameters, **parameters})
-            return [_number(row) for row in arrange(await cursor.fetchall(), DEEPEST)]
+            return [_number(row["request_id"]) for row in arrange(await cursor.fetchall(), DEEPEST)]
 
 
 @asynccontextmanager
@@ -96,7 +121,7 @@ def _numbered(person: Person) -> Person:
     return replace(person, memories=memories)
 
 
-def _number(row: Mapping[str, Any]) -> int:
-    found = re.fullmatch(r"memory (\d+)", row["request_id"])
+def _number(request_id: str | None) -> int:
+    found = re.fullmatch(r"memory (\d+)", request_id or "")
     assert found is not None
     return int(found[1])

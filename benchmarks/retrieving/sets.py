@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,8 @@ FORMAT = """\
 format of the sets
   --sets FOLDER  *.toml files with `pairs`, a list of [memory, question that it answers], and `others`, memories that answer
                  none; the file is one person's memories. Default: benchmarks/retrieval_sets.
+                 people/LANGUAGE_PART.jsonl: a line {"id", "fact"} or {"kind", "question", "facts": [ids]}; the memories of
+                 LANGUAGE.toml are there too. `tune` was looked at, `held_out` never.
   --locomo PATH  conversations: locomo10.json of https://github.com/snap-research/locomo (CC BY-NC 4.0: for measuring,
                  not for shipping), or one JSON object a line: {"conversation", "turns": [{"id", "session", "date",
                  "text"}], "questions": [{"q", "cat", "ev": [ids of turns]}]}
@@ -61,6 +63,25 @@ class Person:
 def read_sets(folder: Path) -> list[Person]:
     """Return the person of each file in `folder`."""
     return [_read_pairs(path) for path in sorted(folder.glob("*.toml"))]
+
+
+def read_people(folder: Path) -> list[Person]:
+    """Return the person of each file in `folder`/people, with the facts of the set of their language besides."""
+    others = {person.name: person.memories for person in read_sets(folder)}
+    return [_read_person(path, others) for path in sorted((folder / "people").glob("*.jsonl"))]
+
+
+def _read_person(path: Path, others: Mapping[str, list[MemoryRecord]]) -> Person:
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    facts = [row for row in rows if "fact" in row]
+    numbers = {fact["id"]: number for number, fact in enumerate(facts)}
+    questions = [
+        Question(row["question"], tuple(numbers[fact] for fact in row["facts"]), row["kind"])
+        for row in rows
+        if "question" in row
+    ]
+    language = path.stem.partition("_")[0]
+    return Person(path.stem, [*(MemoryRecord(text=fact["fact"]) for fact in facts), *others[language]], questions)
 
 
 def read_conversations(path: Path) -> list[Person]:

@@ -4,7 +4,8 @@ Language goes by script, word by word, so that a question and a memory meet what
 
 * Latin words of ASCII letters are stemmed by English Snowball, Cyrillic words by Russian Snowball.
 * Scripts without spaces (Han, kana, Thai, …) and Hangul give single characters and pairs of neighbours.
-* Vietnamese writes a space between syllables: a text with its diacritics also gives pairs of syllables.
+* Vietnamese writes a space between syllables: a text with its diacritics also gives pairs of syllables, and each syllable without
+  its marks, since many type none. Of 40 short questions 38 instead of 29 had their answer among the first five.
 
 Segmenters were measured and left out: jieba needs 1.4 s to start, pyvi 6.6 s, and pairs reach the same recall.
 """
@@ -21,7 +22,7 @@ from itertools import pairwise
 from Stemmer import Stemmer
 
 from discreet.retrieval.stopwords import STOP_WORDS
-from discreet.state.letters import VIETNAMESE
+from discreet.state.letters import VIETNAMESE, without_marks
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -65,6 +66,8 @@ def tokens(text: str) -> list[str]:
         if word not in STOP_WORDS:
             found.append(stem(word))
         if pair_words:
+            if not word.isascii() and (plain := without_marks(word)) not in STOP_WORDS:
+                found.append(stem(plain))
             if before is not None:
                 found.append(f"{before} {word}")
             before = word

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 from discreet.retrieval.phrases import Unit
+from discreet.state.letters import without_marks
 
 ROOT = 5
 """Words that begin with so many equal letters are taken for forms of one: allergy, allergic."""
 
 # ruff: noqa: RUF001 - Russian is written in its own letters
 _CONSONANT = "[бвгджзклмнпрстфхцчшщ]"
-_MARKS = re.compile("[\u0300-\u036f]")
 _CASE_ENDING = re.compile(rf"(?!вс)({_CONSONANT}{{1,2}}ь?{_CONSONANT})(?:[ауеыияю]|[ео]м)")
 """A word of one vowel, which Snowball leaves as it is: пса, псом, льва."""
 _FULL = re.compile(rf"({_CONSONANT}+)([ео])({_CONSONANT})|(.*{_CONSONANT})([ео])([кцлрн])")
@@ -47,11 +46,7 @@ def beginning(root: str) -> str:
 
 def folded(text: str) -> str:
     """Return the small letters of a text without their marks, which many leave out in typing."""
-    if text.isascii():
-        return text.lower()
-    return _MARKS.sub("", unicodedata.normalize("NFKD", text).casefold()).replace(
-        "\N{LATIN SMALL LETTER D WITH STROKE}", "d"
-    )
+    return without_marks(text.casefold())
 
 
 @lru_cache(maxsize=50_000)

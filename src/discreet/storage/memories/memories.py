@@ -15,6 +15,7 @@ from discreet.metrics import memories_saved, search_database_seconds, search_sec
 from discreet.ports import AuditLog, EmbeddingProvider, ForgetRequest, Forgotten, TextRedactor, is_semantic
 from discreet.redaction.beside import beside_loop
 from discreet.redaction.records import redacted_feedback, redacted_filters, redacted_record, text_chars
+from discreet.retrieval.embedded_question import embedded_question
 from discreet.retrieval.fusion import Fusion
 from discreet.retrieval.lexical import read_question
 from discreet.spans import span
@@ -181,7 +182,7 @@ class PostgresMemories:
         if not query.strip() or limit < 1:
             return []
         with search_seconds.time(), span("memory.search", user_key=user_key, limit=limit) as noted:
-            vector = await self._embeddings.aembed_query(query)
+            vector = await self._embeddings.aembed_query(embedded_question(query))
             search = await self.plan(
                 user_key, query, vector, limit=limit, threshold=threshold, filters=filters, few=few
             )

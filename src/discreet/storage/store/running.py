@@ -13,6 +13,7 @@ from langgraph.store.base import ListNamespacesOp, Result, SearchOp
 from discreet.access.actor import Actor, acting
 from discreet.driver_errors import storage_errors
 from discreet.ports import AuditLog, EmbeddingProvider
+from discreet.retrieval.embedded_question import embedded_question
 from discreet.retrieval.lexical import Impacts, read_question
 from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.epochs import epochs_of
@@ -97,7 +98,7 @@ class StoreRunner:
 
     async def _questions(self, queries: set[str]) -> dict[str, StoreQuestion]:
         async def question(text: str) -> StoreQuestion:
-            [vector] = self.rules.space.checked([await self.embeddings.aembed_query(text)])
+            [vector] = self.rules.space.checked([await self.embeddings.aembed_query(embedded_question(text))])
             asked = read_question(text)
             with storage_errors():
                 rarity = await self.frequencies.rarity(asked.words)
