@@ -53,6 +53,12 @@ fused AS (
 """
 """Reciprocal rank fusion, Cormack, Clarke and Büttcher (2009) with their k = 60, over the best 50 of each order."""
 
+
+def convex(words: float, cosine: float | None) -> float:
+    """Return the score of `convex`, of what a search has given."""
+    return LEXICAL_WEIGHT * words + (1 - LEXICAL_WEIGHT) / SPREAD * max(cosine or 0.0, 0.0)
+
+
 FUSIONS: Final[dict[Fusion, LiteralString]] = {"convex": _CONVEX, "rrf": _RRF}
 """The common table expressions of each way, by name."""
 
