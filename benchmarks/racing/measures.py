@@ -19,8 +19,10 @@ Values = dict[str, list[float]]
 
 Item = TypeVar("Item")
 
-BATCH = 100
+BATCHES = (100, 1_000)
 """Memories that are saved in one call."""
+KNOWN = (200, 1_000)
+"""Memories that there are of whoever says one more."""
 WRITERS = 16
 """Clients that say the same at once."""
 SAID_AT_ONCE = 5
@@ -67,19 +69,36 @@ async def throughput(
     return rates
 
 
-async def saving(races: Races, embeddings: Lookup, batches: int) -> Values:
-    """Return memories a second that are stored in batches of `BATCH`, all texts new."""
-    batch_of = [_new_texts(embeddings, BATCH) for _ in range(batches + 1)]
+async def saving(races: Races, embeddings: Lookup, batches: int, size: int) -> Values:
+    """Return memories a second that are stored in batches of `size`, all texts new."""
+    batch_of = [_new_texts(embeddings, size) for _ in range(batches + 1)]
     taken = await _take_turns(races, [[batch] for batch in batch_of], lambda race, batch: race.save(*batch))
-    return {name: [1e3 * BATCH / ms for ms in values[1:]] for name, values in taken.items()}
+    return {name: [1e3 * size / ms for ms in values[1:]] for name, values in taken.items()}
 
 
-async def remembering(races: Races, embeddings: Lookup, user_id: str, known: Sequence[str], repetitions: int) -> Values:
-    """Return the median milliseconds of storing one fact of `user_id` that may be stored; every second one is."""
+async def processor(
+    races: Races, questions: Sequence[Question], repetitions: int, server: Callable[[], float]
+) -> Values:
+    """Return the milliseconds of processor time that a search takes here and on the server, whose seconds `server` tells."""
+    taken: Values = {name: [] for name in races}
+    for _ in range(repetitions):
+        for name, race in races.items():
+            began = server() + time.process_time()  # in this order: asking for the server's takes time here
+            for asked in questions:
+                await race.search(asked.user_id, asked.text)
+            taken[name].append(1e3 * (time.process_time() + server() - began) / len(questions))
+    return taken
+
+
+async def remembering(races: Races, embeddings: Lookup, known: int, repetitions: int) -> Values:
+    """Return the median milliseconds of storing one fact of a person of whom `known` are stored; every second one is one of these."""
+    user_id, texts = _new_texts(embeddings, known)
+    for race in races.values():
+        await race.save(user_id, texts)
     rounds = []
     for number in range(repetitions):
         _, new = _new_texts(embeddings, 10)
-        rounds.append([text for pair in zip(new, known[number * 10 :], strict=False) for text in pair])
+        rounds.append([text for pair in zip(new, texts[number * 10 :], strict=False) for text in pair])
     return await _take_turns(races, rounds, lambda race, text: race.remember(user_id, text))
 
 

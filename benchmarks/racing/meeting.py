@@ -9,6 +9,7 @@ from typing import LiteralString
 
 import psycopg
 from comparing.database import Database
+from loading.processes import postgres_pid, usage_of
 from racing.contestant import Contestant, Race, settle
 from racing.langgraph_store import LangGraphStore, LangMem
 from racing.mem0_backend import Mem0
@@ -75,6 +76,11 @@ class Meeting:
         """Return what a memory takes up with its indexes, by `Contestant.tables`."""
         memories = MEMORIES * self.loaded
         return {tables: database.footprint().disk / memories / 1e3 for tables, database in self.databases.items()}
+
+    def server_seconds(self) -> float:
+        """Return the processor time that the server has used so far, of those connections that are open."""
+        [database, *_] = self.databases.values()
+        return usage_of(postgres_pid(database.dsn)).cpu_seconds
 
     def graph_scans(self) -> dict[str, int]:
         """Return how often an HNSW index was read so far, by `Contestant.tables`."""
