@@ -46,8 +46,10 @@ ranked AS (
 ),
 fused AS (
     SELECT *,
-           CASE WHEN cosine IS NOT NULL AND vector_rank <= 50 THEN 0.6 / (60 + vector_rank) ELSE 0 END
-           + CASE WHEN words > 0 AND lexical_rank <= 50 THEN 0.4 / (60 + lexical_rank) ELSE 0 END AS score
+           (
+               CASE WHEN cosine IS NOT NULL AND vector_rank <= 50 THEN 0.6 / (60 + vector_rank) ELSE 0 END
+               + CASE WHEN words > 0 AND lexical_rank <= 50 THEN 0.4 / (60 + lexical_rank) ELSE 0 END
+           )::float8 AS score
     FROM ranked
 )
 """
