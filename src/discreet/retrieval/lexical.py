@@ -55,10 +55,10 @@ MARK_WEIGHT = 0.4
 """What a mark of a question weighs, all its words weighing 1. LoCoMo, first five conversations, R@5 / R@10 / MRR, names left out of what
 is embedded: .722 / .813 / .619 with .1, .735 / .827 / .639 with .2, .745 / .827 / .652 with .4, .745 / .826 / .654 with .5."""
 
-CONTEXT_WEIGHT = 1.3
+CONTEXT_WEIGHT = 1.1
 """What a question's words weigh where only the turns around a memory have them; its own weigh 1. LoCoMo, first five conversations,
-R@5 / R@10 / MRR: .745 / .827 / .652 with 1, .754 / .832 / .657 with 1.2, .760 / .833 / .659 with 1.3, .753 / .832 / .657 with 1.5;
-1.3 is best on any four of them."""
+R@5 / R@10 / MRR: .745 / .827 / .652 with 1, .751 / .831 / .659 with 1.1, .754 / .832 / .657 with 1.2, .760 / .833 / .659 with 1.3, of
+which the last two put a short turn before the next one, which has the word itself."""
 
 Impacts = dict[int, float]
 """Weight of each token by its hash."""
