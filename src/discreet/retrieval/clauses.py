@@ -39,12 +39,11 @@ def statements(text: str) -> tuple[str, ...]:
     ('I have a dog and I love him.',)
     """
     rules = _rules()
-    if rules.reported.search(text):
+    joints = [*islice(rules.joint.finditer(text), MAX_JOINTS + 1)]
+    within = [joint for joint in joints if joint.end() < len(text)]
+    if not within or len(joints) > MAX_JOINTS or rules.reported.search(text):
         return (text,)
     found = [_Statement(0)]
-    joints = [*islice(rules.joint.finditer(text), MAX_JOINTS + 1)]
-    if len(joints) > MAX_JOINTS:
-        return (text,)
     ends = [*(joint.start() for joint in joints[1:]), len(text)]
     for joint, end in zip(joints, ends, strict=False):
         start = joint.end()

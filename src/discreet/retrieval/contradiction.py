@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from discreet.retrieval.fact_features import Wording
-from discreet.retrieval.merge_rules import names_another
+from discreet.retrieval.merge_rules import has_another_form, names_another, root_of, told_apart
 
-Doubt = Literal["none", "little", "much", "great"]
-"""How doubtful it is that two facts exclude each other."""
+Doubt = Literal["none", "likely", "little", "much"]
+"""How doubtful it is that two facts exclude each other. From `likely` on both stay, however near they are."""
 
 _CHANGE = frozenset({"change", "ended", "replaced"})
-CONTRADICTS = _CHANGE | {"negation"}
+_MAY_CHANGE = _CHANGE | {"gain"}
+CONTRADICTS = _MAY_CHANGE | {"negation"}
 """Lists whose words say that what held does not hold."""
 _BESIDE = frozenset({"addition", "past"})
 """Lists whose words say that the new fact holds beside the old one."""
+_NOT_YET = frozenset({"not_yet"})
+"""Classes of contrasts.toml whose words say that something never was, or is only meant to be."""
+_MEASURES = frozenset(
+    {"age", "weight", "height", "rising", "bedtime", "budget", "rent", "salary", "size", "phone", "address", "email"}
+)
+"""What has one number at a time: another one takes its place."""
+_PLAIN = _MEASURES | {"residence", "called", "favourite", "bank"}
+"""Of these another value needs no word of change."""
+_PARTNERS = frozenset({"wife", "husband", "partner"})
 _EVENTS = frozenset({"appointment", "flight", "deadline"})
 """Of these there may be several, for several purposes or with several people."""
 
@@ -44,6 +55,10 @@ class _Difference:
         return bool(self.numbers and self.old_numbers)
 
     @property
+    def any(self) -> bool:
+        return self.other_words or self.other_names or self.other_numbers or (bool(self.names) and not self.old_names)
+
+    @property
     def of_one_kind(self) -> bool:
         """Whether one value stands for another of its kind: a name for a name, a number for a number, else words."""
         return (
@@ -58,33 +73,137 @@ def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Do
 
     `opposite` tells that one of them denies something.
     """
-    words, old_words = set(after.content), set(before.content)
-    differ = _difference(after, before, words, old_words)
-    leads = after.lead | before.lead
-    in_common = _enough(after.said & before.said) or not (after.names & before.names) <= leads
-    other_state = names_another(after.states, before.states) or (
-        in_common and names_another(after.scales, before.scales)
-    )
-    topic = bool(_topics(after, before, differ))
-    changed = not after.marks.isdisjoint(_CHANGE)
-    if differ.other_numbers and words == old_words:
-        return "none" if topic or other_state or changed else "much"
-    if not after.marks.isdisjoint(_BESIDE) or _years_apart(after, before):
+    pair = _compared(after, before, opposite=opposite)
+    if _years_apart(after, before):
         return None
-    moved = differ.other_names and "residence" in after.single & before.single
-    denied = opposite and not differ.other_words and (in_common or not after.people.isdisjoint(before.people))
-    if ((topic or other_state) and changed) or moved or denied:
-        return "none"
-    if in_common and (changed or opposite):
-        return "none" if not differ.gained else "little" if changed and opposite else "much"
-    perhaps = other_state or (topic and differ.of_one_kind) or _perhaps(after, before, differ, in_common=in_common)
-    if perhaps:
-        return "much"
-    return "great" if not (after.marks - before.marks).isdisjoint(_CHANGE) else None
+    if pair.counted_anew:
+        measured = not (after.single & before.single).isdisjoint(_MEASURES)
+        return "none" if measured or (pair.changed and pair.about_one_thing) else "much"
+    if not after.marks.isdisjoint(_BESIDE):
+        return "likely" if pair.happened else None
+    rules: tuple[tuple[Doubt, Callable[[_Compared], bool]], ...] = (
+        ("none", _certain),
+        ("likely", _likely),
+        ("little", _rather),
+        ("much", _perhaps),
+    )
+    return next((doubt for doubt, holds in rules if holds(pair)), None)
 
 
-def _perhaps(after: Wording, before: Wording, differ: _Difference, *, in_common: bool) -> bool:
-    """Whether one of the weaker signs is there."""
+@dataclass(slots=True)
+class _Compared:
+    """Two facts and what their words have to do with each other."""
+
+    after: Wording
+    before: Wording
+    differ: _Difference
+    shared: set[str]
+    """Roots of words and names that both have, up to the name that both begin with."""
+    opposite: bool
+    in_common: bool
+    other_state: bool
+    """Whether they name other values of one state or scale."""
+    topic: bool
+    """Whether both speak of something that a person has one of at a time."""
+    changed: bool
+    """Whether the new one has a word of change that the stored one has not."""
+    perhaps_changed: bool
+    """Whether it has one of those, or one of something that came."""
+
+    @property
+    def about_one_thing(self) -> bool:
+        return self.topic or self.other_state
+
+    @property
+    def counted_anew(self) -> bool:
+        """Whether it is the same up to numbers."""
+        after, before = self.after, self.before
+        if after.numbers == before.numbers or not (after.numbers and before.numbers):
+            return False
+        alike = after.senses == before.senses and after.names == before.names and after.people == before.people
+        return alike or set(after.content) == set(before.content)
+
+    @property
+    def happened(self) -> bool:
+        """Whether something is told that had never been, or was only meant to be."""
+        not_yet = self.in_common and not self.after.denied and not _NOT_YET.isdisjoint(self.before.contrasts)
+        return not_yet or (self.opposite and self.perhaps_changed and len(self.shared) > 1)
+
+    @property
+    def moved(self) -> bool:
+        return self.differ.other_names and "residence" in self.after.single & self.before.single
+
+
+def _compared(after: Wording, before: Wording, *, opposite: bool) -> _Compared:
+    differ = _difference(after, before)
+    shared = _shared(after, before)
+    leads = after.lead | before.lead
+    in_common = bool(shared) or _enough(after.said & before.said) or not (after.names & before.names) <= leads
+    return _Compared(
+        after,
+        before,
+        differ,
+        shared,
+        opposite=opposite,
+        in_common=in_common,
+        other_state=names_another(after.states, before.states)
+        or (in_common and names_another(after.scales, before.scales)),
+        topic=bool(_topics(after, before, differ)),
+        changed=not (after.marks - before.marks).isdisjoint(_CHANGE),
+        perhaps_changed=not after.marks.isdisjoint(_MAY_CHANGE),
+    )
+
+
+def _certain(pair: _Compared) -> bool:
+    gained, lost = pair.differ.gained, pair.differ.lost
+    same_people = not pair.after.people.isdisjoint(pair.before.people)
+    return (
+        (pair.about_one_thing and pair.changed)
+        or (pair.moved and pair.perhaps_changed)
+        or (pair.opposite and not (gained or lost) and (pair.in_common or same_people))
+        or (pair.in_common and pair.changed and not gained)
+    )
+
+
+def _likely(pair: _Compared) -> bool:
+    ended = pair.in_common and "ended" in pair.after.marks - pair.before.marks
+    return pair.happened or pair.moved or ended or (pair.opposite and len(pair.shared) > 1)
+
+
+def _rather(pair: _Compared) -> bool:
+    return (
+        (pair.in_common and (pair.perhaps_changed or pair.opposite))
+        or (pair.perhaps_changed and (pair.about_one_thing or _other_occupation(pair.after, pair.before)))
+        or (pair.differ.any and not (pair.after.single & pair.before.single).isdisjoint(_PLAIN))
+    )
+
+
+def _perhaps(pair: _Compared) -> bool:
+    after, before = pair.after, pair.before
+    return (
+        pair.other_state
+        or (pair.topic and pair.differ.of_one_kind)
+        or _other_occupation(after, before)
+        or ("marriage" in after.states and not (after.people & before.people).isdisjoint(_PARTNERS))
+        or not (after.marks - before.marks).isdisjoint(_MAY_CHANGE)
+        or _retold(pair)
+        or _other_of_one_kind(after, before, pair.differ, in_common=pair.in_common)
+    )
+
+
+def _retold(pair: _Compared) -> bool:
+    """Whether both tell of the same people and things, in sentences of other forms."""
+    after, before = pair.after, pair.before
+    return (
+        bool(pair.shared)
+        and after.people == before.people
+        and not told_apart(after, before)
+        and has_another_form(after, before)
+    )
+
+
+def _other_of_one_kind(after: Wording, before: Wording, differ: _Difference, *, in_common: bool) -> bool:
+    """Whether they choose otherwise, tell another name or number of one thing, or say what one thing is otherwise."""
     if "replaced" in after.marks or (in_common and "choice" in after.marks & before.marks):
         return True
     one, other = after.called.get("one"), before.called.get("one")
@@ -95,7 +214,8 @@ def _perhaps(after: Wording, before: Wording, differ: _Difference, *, in_common:
     return _other_value(after, before)
 
 
-def _difference(after: Wording, before: Wording, words: set[str], old_words: set[str]) -> _Difference:
+def _difference(after: Wording, before: Wording) -> _Difference:
+    words, old_words = set(after.content), set(before.content)
     return _Difference(
         gained=after.said - old_words,
         lost=before.said - words,
@@ -124,6 +244,19 @@ def _other_value(after: Wording, before: Wording) -> bool:
         if link in before.links and head == before.content[:link] and any(word[0] != "=" for word in head):
             return bool(after.content[link:] and before.content[link:])
     return False
+
+
+def _shared(after: Wording, before: Wording) -> set[str]:
+    """Return the roots of words and names that both have, up to the name that both begin with."""
+    leads = after.lead & before.lead
+    words = {root_of(word) for word in after.senses | after.names | after.lead} - {root_of(word) for word in leads}
+    words &= {root_of(word) for word in before.senses | before.names | before.lead}
+    return words if _enough(words) else set()
+
+
+def _other_occupation(after: Wording, before: Wording) -> bool:
+    work, work_before = after.contrasts.get("occupation"), before.contrasts.get("occupation")
+    return bool(work and work_before and work.isdisjoint(work_before) and after.people == before.people)
 
 
 def _years_apart(after: Wording, before: Wording) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from discreet.retrieval.phrases import Meaning, Unit, cut, longest, unit
+from discreet.retrieval.phrases import Meaning, Unit, cut, longest, simplified, things, unit
 
 _SUBJECT_UNITS = 5
 """Within so many units from its beginning a text names whom it is about."""
@@ -18,6 +18,8 @@ _LINKS = frozenset(":\N{EM DASH}\N{EN DASH}")
 """Punctuation that stands for "is"."""
 _OVER = "\u4e86"
 """At the end of a Chinese sentence with a negation it means "no longer"."""
+_WORDS = frozenset({"word", "capital", "han"})
+_DENIES = frozenset({"negation", "ended"})
 _ANYWAY = frozenset({"someone", "title"})
 """Lists whose phrases count though they begin with a capital within a sentence."""
 
@@ -54,6 +56,16 @@ class Wording:
     """How many of `content` stand before each "is"."""
     marks: set[str] = field(default_factory=set)
     """The lists without groups that it has phrases of, such as `negation` and `change`."""
+    contrasts: dict[str, set[str]] = field(default_factory=dict)
+    """Classes of contrasts.toml, with the values that it names."""
+    senses: set[str] = field(default_factory=set)
+    """What says something, with one word for all that mean the same; names, people, numbers and days are left out."""
+    kin: set[str] = field(default_factory=set)
+    """Those of `people` that no word of `senses` stands for."""
+    frames: set[str] = field(default_factory=set)
+    """Groups of words that say little by themselves, as "like" and "have"."""
+    denied: bool = False
+    """Whether it says that something is not, but for words such as "teetotal" and "doesn't drink"."""
 
     @property
     def negative(self) -> bool:
@@ -61,10 +73,10 @@ class Wording:
         return "negation" in self.marks or "ended" in self.marks
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def wording(text: str) -> Wording:
     """Return the reading of `text`. It is shared: don't change it."""
-    units = [unit(written) for written in cut(text)]
+    units = [unit(written) for written in cut(simplified(text))]
     return _Reader(units).read()
 
 
@@ -75,17 +87,23 @@ class _Reader:
         self._units = units
         self._plain = [each.plain for each in units]
         self._reading = Wording([each.plain for each in units if each.kind != "break"])
+        self._leads = True
+        """Whether the first word may be a name: none that synonyms.toml has."""
+        self._values: set[int] = set()
+        """Where phrases of contrasts.toml begin that have several words."""
         self._named: set[str] | None = None
         """Where a name belongs that comes before `_name_ends`."""
         self._name_ends = 0
 
     def read(self) -> Wording:
         reading = self._reading
+        self._read_contrasts()
+        self._read_senses()
         starts = True  # a sentence, where a capital says nothing
         at = 0
         while at < len(self._units):
             each = self._units[at]
-            meaning, length = longest(self._units, self._plain, at)
+            meaning, length = self._longest(at)
             if meaning is not None and (starts or each.kind != "capital" or _though_capital(meaning)):
                 self._note_phrase(meaning, each, at, length)
             else:
@@ -93,6 +111,7 @@ class _Reader:
                 self._note_unit(each, at, starts=starts)
             starts = each.kind == "break" and each.plain not in _LINKS
             at += length
+        reading.senses -= reading.names
         if "negation" in reading.marks and reading.units[-1:] == [_OVER]:
             reading.marks.add("ended")
         reading.said = {
@@ -101,6 +120,56 @@ class _Reader:
             if word[0] != "=" and word not in reading.names and word not in reading.lead
         }
         return reading
+
+    def _longest(self, at: int) -> tuple[Meaning | None, int]:
+        """Return what the longest phrase from `at` on means. "Left" of "left knee" is nothing that ended."""
+        meaning, length = longest(self._units, self._plain, at)
+        if length == 1 and at in self._values and meaning is not None and "ended" in meaning.marks:
+            return None, 1
+        return meaning, length
+
+    def _read_contrasts(self) -> None:
+        contrasts = self._reading.contrasts
+        until = 0
+        for at, each in enumerate(self._units):
+            if each.contrasts is None or at < until:
+                continue
+            values, length = each.contrasts.longest(self._plain, at)
+            if values is not None:
+                until = at + length
+                if length > 1 and each.kind != "han":
+                    self._values.add(at)
+                for contrast, value in values:
+                    contrasts.setdefault(contrast, set()).add(value)
+
+    def _read_senses(self) -> None:
+        reading, units, plain = self._reading, self._units, self._plain
+        at = 0
+        while at < len(units):
+            each = units[at]
+            meaning, length = self._longest(at)
+            sense = None
+            if each.senses is not None:
+                sense, longer = each.senses.longest(plain, at)
+                if longer < length:
+                    sense = None
+                else:
+                    length = longer
+                    self._leads &= at > 0
+            if sense is None and meaning is None:
+                if not each.stop and each.kind in _WORDS:
+                    sense = each.plain
+            elif sense is None and meaning is not None:
+                reading.denied |= not meaning.marks.isdisjoint(_DENIES)
+                reading.kin |= meaning.people
+                sense = None if meaning.people or meaning.numbers else meaning.content
+                if sense is not None and (thing := f"{sense[1:]}/") in things():
+                    sense = thing
+            if sense is not None:
+                if sense.startswith("=not_"):
+                    reading.denied, sense = True, f"={sense[5:]}"
+                (reading.frames if sense[0] == "=" else reading.senses).add(sense)
+            at += length
 
     def _note_phrase(self, meaning: Meaning, first: Unit, at: int, length: int) -> None:
         reading, marks = self._reading, meaning.marks
@@ -113,7 +182,7 @@ class _Reader:
             if at < _SUBJECT_UNITS:
                 reading.subject |= meaning.people
         if meaning.numbers:
-            reading.numbers |= meaning.numbers
+            self._note_numbers(meaning.numbers)
         if meaning.single:
             reading.single |= meaning.single
         if meaning.state is not None:
@@ -123,6 +192,11 @@ class _Reader:
         if meaning.content is not None:
             reading.content.append(meaning.content)
         self._expect_name(meaning, first, at, length)
+
+    def _note_numbers(self, numbers: set[str]) -> None:
+        self._reading.numbers |= numbers
+        if when := {number for number in numbers if number.isalpha() and number != "half"}:
+            self._reading.contrasts.setdefault("when", set()).update(when)
 
     def _expect_name(self, meaning: Meaning, first: Unit, at: int, length: int) -> None:
         """Decide whether what follows the phrase may be a name, and whose."""
@@ -151,7 +225,7 @@ class _Reader:
             return
         if kind == "placeholder" or (kind == "capital" and not starts):
             reading.names.add(each.plain)
-        elif kind == "capital" and at == 0 and not each.stop:
+        elif kind == "capital" and at == 0 and self._leads and not each.stop:
             reading.lead.add(each.plain)
         if not each.stop:
             reading.content.append(each.plain)

@@ -93,7 +93,9 @@ class Question:
         """Return the weight of each word, by its `rarity` (inverse document frequency), and of each mark."""
         whole = sum(rarity[word] for word in self.words)
         own = {word: rarity[word] / whole for word in self.words}
-        return dict.fromkeys(self.marks, MARK_WEIGHT) | own | {CONTEXT + word: CONTEXT_WEIGHT * own[word] for word in own}
+        return (
+            dict.fromkeys(self.marks, MARK_WEIGHT) | own | {CONTEXT + word: CONTEXT_WEIGHT * own[word] for word in own}
+        )
 
 
 def read_question(text: str) -> Question:

@@ -141,13 +141,13 @@ def test_a_fact_said_again_is_the_same(old: str, new: str):
 
 
 @pytest.mark.parametrize(("old", "new"), REWORDED)
-def test_a_similar_fact_that_loses_nothing_takes_the_place_of_the_stored_one(old: str, new: str):
-    assert judge(new, old, NEAR) == "update"
+def test_a_similar_fact_that_loses_nothing_is_merged(old: str, new: str):
+    assert judge(new, old, NEAR) in {"same", "update"}
 
 
 @pytest.mark.parametrize(("old", "new"), REWORDED)
-def test_a_reworded_fact_below_the_threshold_is_new(old: str, new: str):
-    assert judge(new, old, 0.7) == "new"
+def test_a_reworded_fact_far_below_the_threshold_is_new(old: str, new: str):
+    assert judge(new, old, 0.55) == "new"
 
 
 @pytest.mark.parametrize(("old", "new"), EXCLUDE_EACH_OTHER)
@@ -262,3 +262,75 @@ def test_several_statements_that_say_all_of_several_take_their_place():
     old = "I live in Hanoi and I like coffee."
     for new in ("I live in Hanoi and I like black coffee.", "I like coffee and I live in Hanoi"):
         assert judge(new, old, SURE) in ("same", "update")
+
+
+TOLD_APART = [
+    ("User has arthritis in the left hip.", "User has arthritis in the right hip."),
+    ("My first marriage ended in divorce.", "My second marriage ended in divorce."),
+    ("User's elder daughter plays chess.", "User's younger daughter plays chess."),
+    ("I visited Rome in 2019.", "I visited Rome in 2022."),
+    ("I lived in Spain as a child.", "I lived in Spain as a student."),
+    ("User speaks English fluently.", "User speaks French fluently."),
+    ("User's old Volvo needs new brakes.", "User's new Skoda needs new brakes."),
+    ("User has a fear of flying.", "My boss is afraid of flying."),
+    ("User is an only child.", "User has one child."),
+    ("I'm looking for a new job.", "I'm looking for a new flat."),
+    ("User can eat eggs.", "User can't eat raw eggs."),
+    ("Моя старшая сестра живёт в Перми.", "Моя младшая сестра живёт в Перми."),
+    ("В январе мы ездим к бабушке.", "В августе мы ездим к бабушке."),
+    ("У пользователя аллергия на орехи.", "У Анны аллергия на орехи."),
+    ("Người dùng nghe kém tai phải.", "Người dùng nghe kém tai trái."),
+    ("Anh trai tôi là kỹ sư.", "Em trai tôi là kỹ sư."),
+    ("toi noi duoc tieng anh", "toi noi duoc tieng phap"),
+    ("Tôi sống ở Huế với bố mẹ.", "Bố mẹ tôi có một khách sạn nhỏ ở Huế."),
+    ("大女儿在学中文。", "小女儿在学中文。"),
+    ("我左膝盖疼。", "我右膝盖疼。"),
+    ("我小时候住在西安。", "我住在西安。"),
+    ("国强每周一值夜班。", "国强每周五值夜班，跟周一一样。"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), TOLD_APART)
+@pytest.mark.parametrize("similarity", [NEAR, SURE])
+def test_of_facts_that_a_value_or_whose_they_are_tells_apart_none_is_lost(old: str, new: str, similarity: float):
+    assert judge(new, old, similarity) in {"new", "conflict"}
+    assert judge(old, new, similarity) in {"new", "conflict"}
+
+
+OTHER_WORDS = [
+    ("I ride my bike to work.", "User commutes by bicycle."),
+    ("I don't drink alcohol.", "User never touches alcohol."),
+    ("I'm scared of heights.", "Heights frighten me."),
+    ("My husband is a pilot.", "I am married to a pilot."),
+    ("Я вырос на ферме.", "Моё детство прошло на ферме."),
+    ("Я учу японский.", "Пользователь изучает японский язык."),
+    ("Chồng tôi là phi công.", "Tôi lấy chồng phi công."),
+    ("Tôi đang học tiếng Nhật.", "Người dùng theo học tiếng Nhật."),
+    ("我恐高。", "用户怕高。"),
+    ("我不會游泳。", "用户是旱鸭子。"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), OTHER_WORDS)
+def test_the_same_in_other_words_is_merged_below_the_threshold(old: str, new: str):
+    assert judge(new, old, FAR) in {"same", "update"}
+
+
+def test_a_fact_that_says_a_little_less_refreshes_the_stored_one():
+    assert (
+        judge("User walks the dog before breakfast.", "I walk the dog round the lake before breakfast.", NEAR) == "same"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I have never eaten an oyster in my life.", "Ate my first oysters on Saturday."),
+        ("We decided to marry in Venice.", "We decided to get married in Prague instead."),
+        ("Геннадий ездит на «Ниве».", "Геннадий отдал «Ниву» племяннику."),
+        ("Tôi chưa bao giờ ra nước ngoài.", "Tôi vừa về từ chuyến đi nước ngoài đầu tiên."),
+        ("我每天抽半包烟。", "我过年以后就没抽过烟。"),
+    ],
+)
+def test_what_may_have_changed_is_flagged(old: str, new: str):
+    assert judge(new, old, FAR) == "conflict"

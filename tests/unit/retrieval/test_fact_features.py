@@ -10,7 +10,19 @@ import pytest
 from discreet.retrieval.fact_features import wording
 from discreet.retrieval.phrases import cut
 
-LISTS = {"negation", "ended", "past", "change", "replaced", "addition", "someone", "filler", "particle", "choice"}
+LISTS = {
+    "negation",
+    "ended",
+    "past",
+    "change",
+    "gain",
+    "replaced",
+    "addition",
+    "someone",
+    "filler",
+    "particle",
+    "choice",
+}
 LISTS |= {"comparison", "copula", "title"}
 GROUPS = {"several", "one", "single", "state", "scale", "thing", "alike", "when", "number"}
 
@@ -68,3 +80,39 @@ def test_a_name_is_no_word_of_a_list():
 
 def test_a_placeholder_is_a_name():
     assert wording("Write to <EMAIL> or <EMAIL:7K2QX3MD>").names == {"<EMAIL>", "<EMAIL:7K2QX3MD>"}
+
+
+@pytest.mark.parametrize(
+    ("text", "contrast", "values"),
+    [
+        ("My left knee hurts", "side", {"left"}),
+        ("Мой второй брак", "order", {"2"}),
+        ("Em gái tôi sống ở Vinh", "age", {"younger"}),
+        ("hoi sinh vien toi song o Hue", "period", {"study"}),
+        ("大女儿在学中文", "age", {"elder"}),
+        ("我左膝盖疼，十点左右", "side", {"left"}),
+    ],
+)
+def test_values_that_tell_facts_apart_are_read_in_each_language(text: str, contrast: str, values: set[str]):
+    assert wording(text).contrasts[contrast] == values
+
+
+def test_left_is_a_side_beside_what_there_are_two_of_and_else_an_end():
+    assert "ended" not in wording("My left knee hurts").marks
+    assert "side" not in wording("I left my job").contrasts
+
+
+def test_words_for_the_same_have_one_sense_whatever_characters_they_are_written_in():
+    assert wording("I cycle to work").senses == wording("User commutes by bike").senses
+    assert wording("我們學習").senses == wording("我们学习").senses
+
+
+@pytest.mark.parametrize("name", ["contrasts.toml", "synonyms.toml"])
+def test_every_phrase_of_a_table_has_something_to_find_it_by(name: str):
+    found = tomllib.loads(files("discreet.retrieval").joinpath(name).read_text(encoding="utf-8"))
+    assert all(cut(phrase) for groups in found.values() for phrases in groups.values() for phrase in phrases)
+
+
+def test_each_traditional_character_has_a_simplified_one():
+    found = tomllib.loads(files("discreet.retrieval").joinpath("han.toml").read_text(encoding="utf-8"))
+    assert len(found["traditional"]) == len(set(found["traditional"])) == len(found["simplified"])

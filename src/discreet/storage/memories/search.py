@@ -31,11 +31,10 @@ LEAST_OR_SHARE: LiteralString = """
 greatest({least}, (SELECT sum(u.memories) FROM discreet.user_memories u WHERE u.user_key {owners}) / {share})::bigint"""
 """How many of the memories of `owners` are compared exactly."""
 
-LIFTED_FROM = 0.2
+LIFTED_FROM = 0.35
 """What contradicts a memory that was found is lifted to its place only if its own score is such a part of that: which memories
-contradict each other is told when they are saved, and in doubt. Of the updates of benchmarks/dedup.py 97 % come before what they
-replace, 100 % without this; of the paraphrased questions of benchmarks/retrieval_quality.py .44 instead of .42 are answered by the
-first five, with 0.5 .47."""
+contradict each other is told when they are saved, and in doubt. Of the updates of benchmarks/dedup.py 93 % come before what they
+replace, 100 % without this; more of the questions of benchmarks/retrieval_quality.py are answered by the first five."""
 
 RANKED = 50
 """Memories of either order that have a rank in `rrf`."""
