@@ -22,6 +22,10 @@ Verdict = Literal["same", "update", "conflict", "new"]
 can't; both stay. `new`: they have nothing to do with each other."""
 
 
+_USUAL = 0.85
+"""Where the rules were fitted."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DedupThresholds:
     """Calibrated similarities, 0 to 1, that decide about pairs of facts.
@@ -32,13 +36,17 @@ class DedupThresholds:
 
     same: float = 0.95
     """From here on a fact that differs in nothing that counts is the same."""
-    similar: float = 0.85
+    similar: float = _USUAL
     """From here on the new wording takes the place of the stored one."""
 
     @property
     def least(self) -> float:
         """Below it only the same words are not new."""
         return self.similar - _REACH["none"]
+
+    def least_for(self, rewording: Rewording) -> float:
+        """Return from where on other words for the same are taken for it: below `similar`, the less the nearer to 1 that is."""
+        return self.similar - _REWORDED[rewording] * min(1.0, (1 - self.similar) / (1 - _USUAL))
 
     def __post_init__(self) -> None:
         if not 0 <= self.similar <= self.same <= 1:
@@ -108,9 +116,9 @@ def _judged(new: str, old: str, similarity: float, thresholds: DedupThresholds) 
     ):
         less = after.said < before.said
         return "same" if (less or similarity >= thresholds.same) and _nothing_new(after, before) else "update"
-    if not apart and similarity >= thresholds.similar - _REWORDED["equal"]:
+    if not apart and similarity >= thresholds.least_for("equal"):
         rewording = says_in_other_words(after, before)
-        if rewording is not None and similarity >= thresholds.similar - _REWORDED[rewording]:
+        if rewording is not None and similarity >= thresholds.least_for(rewording):
             return "same" if rewording == "less" else "update"
     verdict = _excluded(exclude_each_other(after, before, opposite=opposite), similarity, thresholds)
     certain = not apart and after.people == before.people and after.lead == before.lead
@@ -120,7 +128,7 @@ def _judged(new: str, old: str, similarity: float, thresholds: DedupThresholds) 
 def _worth_reading(after: Wording, similarity: float, thresholds: DedupThresholds) -> bool:
     """Whether the new fact can be more than `new` to a stored one of this similarity. Most are told apart so."""
     reach = (
-        _REWORDED["equal"]
+        max(_REACH["much"], thresholds.similar - thresholds.least_for("equal"))
         if after.marks.isdisjoint(CONTRADICTS) and "residence" not in after.single
         else _REACH["none"]
     )

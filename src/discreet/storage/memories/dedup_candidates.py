@@ -43,8 +43,10 @@ WITH near AS MATERIALIZED (
 SELECT {RECORD_COLUMNS}, m.lexical, CASE WHEN m.entry_id IN (SELECT entry_id FROM near) THEN m.cosine END AS cosine
 FROM (
     SELECT m.*, CASE WHEN m.space_key = %(space_key)s THEN -(m.embedding <#> %(embedding)s::halfvec) END AS cosine
-    FROM discreet.memory m
-    WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (ARRAY(SELECT entry_id FROM near) || %(entry_ids)s::uuid[])
+    FROM (SELECT entry_id FROM near UNION SELECT unnest(%(entry_ids)s::uuid[])) AS wanted (entry_id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM discreet.memory r WHERE r.user_key = %(user_key)s AND r.entry_id = wanted.entry_id LIMIT 1
+    ) m
 ) m
 WHERE m.cosine >= %(least_cosine)s OR m.entry_id = ANY (%(entry_ids)s::uuid[])
 """  # noqa: S608 - constants of ours

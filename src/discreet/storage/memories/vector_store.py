@@ -34,8 +34,10 @@ _IS_THERE: LiteralString = "SELECT FROM discreet.memory WHERE user_key = %(user_
 
 _NEAREST: LiteralString = """
 SELECT {columns}, {cosine} AS cosine
-FROM discreet.memory m
-WHERE m.user_key = %(user_key)s AND m.entry_id = ANY (ARRAY({near}))
+FROM unnest(ARRAY({near})) AS near (entry_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM discreet.memory r WHERE r.user_key = %(user_key)s AND r.entry_id = near.entry_id LIMIT 1
+) m
 ORDER BY cosine DESC, m.entry_id
 LIMIT %(limit)s
 """

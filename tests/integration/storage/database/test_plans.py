@@ -149,11 +149,8 @@ def check_a_shortlist_is_read(found):
     scan, fetched = sorted(found, key=lambda node: -node["Actual Rows"])
     assert (scan["Node Type"], scan["Index Name"], scan["Heap Fetches"]) == ("Index Only Scan", "memory_pkey", 0)
     assert scan["Actual Rows"] == MEMORIES
-    assert (fetched["Node Type"], fetched["Index Name"], fetched["Actual Rows"]) == (
-        "Index Scan",
-        "memory_pkey",
-        MOST,
-    )
+    assert (fetched["Node Type"], fetched["Index Name"], fetched["Actual Rows"]) == ("Index Scan", "memory_pkey", 1)
+    assert fetched["Actual Loops"] == MOST
 
 
 @pytest.mark.parametrize("filters", IN_THE_INDEX.values(), ids=IN_THE_INDEX)
@@ -172,7 +169,7 @@ async def test_a_search_by_a_vector_reads_all_it_compares_from_the_covering_inde
 async def test_who_has_more_than_a_few_facts_is_known_after_as_many_of_them(crowd):
     filters = MemoryFilters(app_name="default", running_thread="thread 3")
     reads = await reads_of_memories(crowd, search_for(filters=filters, few=12))
-    assert sorted(node["Actual Rows"] for node in reads)[-3:] == [13, MOST, MEMORIES]
+    assert sorted(node["Actual Rows"] for node in reads)[-2:] == [13, MEMORIES]
     assert "Index Only Scan" in {node["Node Type"] for node in reads if node["Actual Rows"] == MEMORIES}
 
 

@@ -265,7 +265,7 @@ async def test_a_newer_statement_of_a_conflict_goes_first(database):
         await large_users.keep()
         async for query, vector in questions(crowd, 1):
             best = (await ids_found(storage, "ann", query, vector))[0]
-            newer = (await ids_found(storage, "ann", query, vector, limit=20))[-1]
+            newer = (await ids_found(storage, "ann", query, vector, limit=3))[-1]
             with psycopg.connect(database) as connection:
                 connection.execute("UPDATE discreet.memory SET created_at = now() WHERE entry_id = %s", (newer,))
                 connection.execute(
