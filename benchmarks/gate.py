@@ -1,7 +1,7 @@
 """How well and how fast the memory gate decides: `python benchmarks/gate.py [--json] [--errors] [--cross]`.
 
 Data: gate_sets/*.jsonl, turns in four languages, labelled before the rules were known to their author. Of `held_out` and
-`adversarial_held_out` only these figures were seen. `tune` and `adversarial_tune` were looked at while rules were written, and
+`adversarial_held_out` only these figures were seen. `tune` and both `adversarial_tune` were looked at while rules were written, and
 their turns are prototypes too: their figures say that the gate has learned them, no more. `--cross` decides about each of them
 by prototypes without it and its like. The adversarial turns come with the round before, where they have one; the gate has
 decided about its message first, as it does in a conversation, and a gate of "another process" has not. For each part: accuracy, recall of
@@ -40,7 +40,8 @@ from discreet.ports import SpokenRound
 from discreet.providers.local import local_embeddings
 
 DATA = Path(__file__).with_name("gate_sets")
-TUNING, HELD_OUT = ("tune", "adversarial_tune"), ("held_out", "adversarial_held_out")
+TUNING = ("tune", "adversarial_tune", "adversarial_tune_b")
+HELD_OUT = ("held_out", "adversarial_held_out")
 LEAST_ACCURACY = {"held_out": 0.92, "adversarial_held_out": 0.93}
 LEAST_ACCURACY_BY_LANGUAGE, LEAST_RECALL, MOST_P95_MS = 0.88, 0.97, 3.0
 SAMPLED = 8
@@ -52,7 +53,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--errors", action="store_true", help="print what is decided wrongly in the tuning parts")
-    parser.add_argument("--cross", action="store_true", help="cross-validate on tune (2 GB, two minutes) and stop")
+    parser.add_argument(
+        "--cross", action="store_true", help="cross-validate on the tuning parts (2 GB, two minutes) and stop"
+    )
     options = parser.parse_args()
     turns = list(read_turns())
     if options.cross:
@@ -110,11 +113,11 @@ def in_conversation(text: str, previous: SpokenRound | None = None, /) -> GateDe
 def show_crossed(turns: Sequence[Turn]) -> None:
     """Print the cross-validated figures of the tuning parts, and of the harder second half of `tune` alone."""
     rows = crossed(turns)
-    ordinary, adversarial = ([row for row in rows if row[0].part == part] for part in TUNING)
-    for title, some in (("tune", ordinary), ("its last 1,429", ordinary[-1429:]), ("adversarial_tune", adversarial)):
+    parts = {part: [row for row in rows if row[0].part == part] for part in TUNING}
+    for title, some in (*parts.items(), ("tune's last 1,429", parts["tune"][-1429:])):
         for lang in ("", *sorted({turn.lang for turn in turns})):
             found = measure([row for row in some if row[0].lang == (lang or row[0].lang)])
-            print(f"{title:16}{lang or 'all':4}" + " | ".join(f"{figure} {value}" for figure, value in found.items()))
+            print(f"{title:20}{lang or 'all':4}" + " | ".join(f"{figure} {value}" for figure, value in found.items()))
 
 
 def part_figures(turns: Sequence[Turn], gates: dict[str, Decide]) -> dict[str, dict[str, dict[str, Share]]]:

@@ -1,6 +1,6 @@
 """Embed the prototypes of the memory gate, fit their weights, and write both beside them.
 
-Run it after changing `nodes/memory_gate/prototypes.toml`, the tuning sets, or what `discreet.providers.local` makes of a text
+Run it after changing `nodes/memory_gate/prototypes.toml`, the tuning sets, the rules about rounds, or what `discreet.providers.local` makes of a text
 (then with `--all`, which embeds all of them anew, some three minutes); a test tells. It needs 2 GB and half a minute.
 """
 
@@ -8,20 +8,32 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from discreet.nodes.memory_gate.likeness import fit
-from discreet.nodes.memory_gate.prototypes import VECTORS, default_prototypes, digests, read_stored
+from discreet.nodes.memory_gate import make_decide
+from discreet.nodes.memory_gate.before import kind_of, round_before
+from discreet.nodes.memory_gate.likeness import Round, fit
+from discreet.nodes.memory_gate.prototypes import (
+    TEXTS,
+    VECTORS,
+    Prototype,
+    default_prototypes,
+    keys_of,
+    load_prototypes,
+    read_stored,
+)
+from discreet.nodes.memory_gate.rules import RuleBook, default_rules
+from discreet.ports import SpokenRound
 from discreet.providers.local import local_embeddings
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "nodes" / "memory_gate" / VECTORS
 SETS = ROOT / "benchmarks" / "gate_sets"
-TUNING = ("tune.jsonl", "adversarial_tune.jsonl")
-BY_ROUND = frozenset({"general_follow_up", "task_follow_up"})
-"""Kinds of turns that only the round before makes what they are."""
+TUNING = ("tune.jsonl", "adversarial_tune.jsonl", "adversarial_tune_b.jsonl")
 HEAD = "# The tuning sets of benchmarks/gate_sets as prototypes. Made by tools/gate_vectors.py: change those files instead.\n"
 
 
@@ -32,7 +44,7 @@ def main() -> None:
     prototypes = default_prototypes()
     texts = [prototype.text for prototype in prototypes]
     known = {} if "--all" in sys.argv[1:] else read_stored(embeddings.name).vectors
-    keys = digests(texts)
+    keys = keys_of(prototypes)
     vectors = np.array(
         [known[key] if key in known else embeddings.embed_query(text) for key, text in zip(keys, texts, strict=True)],
         dtype=np.float32,
@@ -41,7 +53,7 @@ def main() -> None:
     small = np.rint(vectors / scales[:, None]).astype(np.int8)
     exact = small.astype(np.float32) * scales[:, None]
     targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in prototypes], dtype=np.float32)
-    weights, words = fit(exact, texts, targets)
+    weights, words = fit(exact, texts, targets, [prototype.after for prototype in prototypes])
     np.savez_compressed(
         TARGET,
         name=embeddings.name,
@@ -59,11 +71,12 @@ def main() -> None:
 def write_turns() -> None:
     """Copy the tuning sets, since benchmarks do not ship."""
     tables: dict[str, dict[str, list[str]]] = {}
-    rows = (json.loads(line) for name in TUNING for line in (SETS / name).read_text(encoding="utf-8").splitlines())
+    rows = [json.loads(line) for name in TUNING for line in (SETS / name).read_text(encoding="utf-8").splitlines()]
+    judge = make_judge(rows)
     for row in rows:
-        if row["kind"] in BY_ROUND:
-            continue
-        tables.setdefault(f"{row['label']}.{row['kind']}", {}).setdefault(row["lang"], []).append(row["text"])
+        after = judge(row.get("previous"))
+        table = f"{row['label']}.{row['kind']}" + ("" if after == "none" else f".{after}")
+        tables.setdefault(table, {}).setdefault(row["lang"], []).append(row["text"])
     lines = [HEAD]
     for table, languages in tables.items():
         lines.append(f"\n[{table}]\n")
@@ -71,6 +84,21 @@ def write_turns() -> None:
             listed = "".join(f"  {json.dumps(text, ensure_ascii=False)},\n" for text in texts)
             lines.append(f"{language} = [\n{listed}]\n")
     (TARGET.parent / "turns.toml").write_text("".join(lines), encoding="utf-8")
+
+
+def make_judge(rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, str] | None], Round]:
+    """Return what tells of which kind a round is: the gate with those prototypes that no round was before."""
+    written = load_prototypes((TARGET.parent / TEXTS[0]).read_text(encoding="utf-8"))
+    turns = [Prototype(row["text"], row["label"] == "retrieve", row["kind"]) for row in rows if "previous" not in row]
+    decide = make_decide(default_rules(), [*turns, *(prototype for prototype in written if prototype.after == "none")])
+    book = RuleBook(default_rules())
+
+    def judge(previous: dict[str, str] | None) -> Round:
+        if previous is None:
+            return "none"
+        return kind_of(round_before(SpokenRound(said=previous["user"], answered=previous["assistant"]), book, decide))
+
+    return judge
 
 
 if __name__ == "__main__":

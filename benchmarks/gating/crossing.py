@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from gating.figures import Turn
 
-from discreet.nodes.memory_gate import GateDecision, default_prototypes, default_rules
-from discreet.nodes.memory_gate.before import round_before
-from discreet.nodes.memory_gate.likeness import BIAS, RIDGE, WORDS_SHARE, embedding_kernel, word_matrix
-from discreet.nodes.memory_gate.prototypes import OVERRULE_ABOVE, SKIP_BELOW, Neighbours, digests, read_stored
-from discreet.nodes.memory_gate.rules import Before, RuleBook
+from discreet.nodes.memory_gate import decide, default_prototypes, default_rules
+from discreet.nodes.memory_gate.before import kind_of, round_before
+from discreet.nodes.memory_gate.likeness import OTHER_ROUND, RIDGE, ROUNDS, whole_kernel
+from discreet.nodes.memory_gate.prototypes import (
+    OVERRULE_ABOVE,
+    OVERRULE_BELOW,
+    SKIP_BELOW,
+    keys_of,
+    read_stored,
+)
+from discreet.nodes.memory_gate.rules import RuleBook
 from discreet.nodes.memory_gate.text import without_accents
 from discreet.providers.local import local_embeddings
 
@@ -26,52 +31,46 @@ ALIKE = 0.7
 
 
 def crossed(turns: Sequence[Turn]) -> list[tuple[Turn, bool]]:
-    """Return what rules and prototypes of other folds say. The rules themselves are not fitted anew.
-
-    A turn that is no prototype, as only the round before makes it what it is, is decided as the gate does.
-    """
+    """Return what rules and prototypes of other folds say. Neither the rules nor what is said of the rounds before is fitted anew."""
     prototypes = default_prototypes()
     texts = [prototype.text for prototype in prototypes]
+    rounds = [prototype.after for prototype in prototypes]
     stored = read_stored(local_embeddings().name).vectors
-    vectors = np.array([stored[key] for key in digests(texts)], dtype=np.float32)
-    targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in prototypes])
-    rows, _ = word_matrix(texts)
-    rows -= rows.mean(axis=0)
-    rows = rows[:, np.any(rows != 0, axis=0)]
-    kernel = embedding_kernel(vectors, vectors) + WORDS_SHARE * (rows @ rows.T) + BIAS
-    place = {text.casefold(): i for i, text in enumerate(texts)}
+    vectors = np.array([stored[key] for key in keys_of(prototypes)], dtype=np.float32)
+    targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in prototypes], dtype=np.float32)
+    kernel = whole_kernel(vectors, texts, rounds)
+    place = {prototype.key: i for i, prototype in enumerate(prototypes)}
     fold = _folds(vectors, texts)
-    scores = np.zeros(len(texts))
+    codes = np.array([ROUNDS.index(after) for after in rounds])
+    with_round, without = np.zeros((2, len(texts)))
     for number in range(FOLDS):
         rest, mine = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         fitted = kernel[np.ix_(rest, rest)] + RIDGE * np.eye(len(rest), dtype=np.float32)
-        scores[mine] = kernel[np.ix_(mine, rest)] @ np.linalg.solve(fitted, targets[rest])
+        weights = np.linalg.solve(fitted, targets[rest])
+        likeness = kernel[np.ix_(mine, rest)]
+        with_round[mine] = likeness @ weights
+        likeness[codes[mine][:, None] != codes[rest]] /= OTHER_ROUND
+        likeness[:, codes[rest] != ROUNDS.index("none")] *= OTHER_ROUND
+        without[mine] = likeness @ weights
         print(f"fold {number + 1} of {FOLDS}", flush=True)
-    book, weak = RuleBook(default_rules()), {rule.name for rule in default_rules() if rule.weak}
-    neighbours = Neighbours(prototypes)
-
-    def before(turn: Turn) -> frozenset[Before]:
-        if turn.previous is not None:
-            _by_both(turn.previous.said, book.decide(turn.previous.said), neighbours, weak)
-        return round_before(turn.previous, book, neighbours)
-
+    book, weak = RuleBook(default_rules()), {rule.name: rule for rule in default_rules() if rule.weak}
     said = []
     for turn in turns:
-        ruled = book.decide(turn.text, partial(before, turn))
-        at = place.get(turn.text.casefold())
+        before = round_before(turn.previous, book, decide)
+        ruled = book.decide(turn.text, (lambda before=before: before) if turn.previous else None)
+        at = place.get((turn.text.casefold(), kind_of(before)))
         if at is None:
-            said.append((turn, _by_both(turn.text, ruled, neighbours, weak).retrieve))
+            print(f"{turn.text!r} is no prototype after {kind_of(before)}")
+            said.append((turn, decide(turn.text, turn.previous).retrieve))
         elif ruled is None:
-            said.append((turn, bool(scores[at] >= SKIP_BELOW)))
+            said.append((turn, bool(with_round[at] >= SKIP_BELOW)))
+        elif (rule := weak.get(ruled.reason)) is None:
+            said.append((turn, ruled.retrieve))
+        elif ruled.retrieve:
+            said.append((turn, not with_round[at] < OVERRULE_BELOW))
         else:
-            said.append((turn, ruled.retrieve or (ruled.reason in weak and bool(scores[at] > OVERRULE_ABOVE))))
+            said.append((turn, bool((with_round if rule.follows else without)[at] > OVERRULE_ABOVE)))
     return said
-
-
-def _by_both(text: str, ruled: GateDecision | None, neighbours: Neighbours, weak: Collection[str]) -> GateDecision:
-    if ruled is None:
-        return neighbours.decide(text)
-    return (neighbours.overrule(text) if ruled.reason in weak else None) or ruled
 
 
 def _folds(vectors: Floats, texts: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

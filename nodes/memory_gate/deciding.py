@@ -6,14 +6,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Protocol
 
-from discreet.nodes.memory_gate.before import round_before
+from discreet.nodes.memory_gate.before import kind_of, round_before
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.prototypes import Neighbours, Prototype, default_prototypes
 from discreet.nodes.memory_gate.rules import GateRule, RuleBook, default_rules
 from discreet.ports import SpokenRound
-
-FOLLOWING = frozenset({"like_follow_up", "like_follow_on"})
-"""What prototypes call a message that goes on from the round before."""
 
 
 class Decide(Protocol):
@@ -37,20 +34,20 @@ def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ())
         return RuleBook(rules)
 
     neighbours = Neighbours(prototypes) if prototypes else None
-    weak = {rule.name for rule in rules if rule.weak}
+    recall = neighbours.remembered if neighbours else lambda _said: None
+    weak = {rule.name: rule for rule in rules if rule.weak}
 
     def decide(text: str, previous: SpokenRound | None = None, /) -> GateDecision:
-        before = cache(lambda: round_before(previous, book(), neighbours))
+        before = cache(lambda: round_before(previous, book(), recall))
         decision = book().decide(text, before if previous else None)
         if neighbours is None:
             return decision or UNSURE
         if decision is None:
-            alike = neighbours.decide(text)
-            goes_on = alike == UNSURE or alike.reason in FOLLOWING
-            return GateDecision(retrieve=False, reason="follow_up") if goes_on and "general" in before() else alike
-        if decision.reason in weak:
-            return neighbours.overrule(text) or decision
-        return decision
+            return neighbours.decide(text, kind_of(before()))
+        if (rule := weak.get(decision.reason)) is None:
+            return decision
+        after = kind_of(before()) if decision.retrieve or rule.follows else "none"
+        return neighbours.overrule(text, retrieve=decision.retrieve, after=after) or decision
 
     return decide
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.metrics import gate_failures
 from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
-from discreet.nodes.memory_gate.likeness import WordScore, embedding_kernel, fit_vectors
+from discreet.nodes.memory_gate.likeness import ROUNDS, Round, WordScore, embedding_kernel, fit_vectors, round_kernel
 from discreet.nodes.memory_gate.text import without_accents
 from discreet.providers.local import LocalEmbeddings, local_embeddings
 
@@ -32,9 +33,11 @@ VECTORS = "prototypes.npz"
 TEXTS = ("prototypes.toml", "turns.toml")
 """Those written for the gate, and the tuning sets of benchmarks/gate.py, which tools/gate_vectors.py copies."""
 
-SKIP_BELOW, RETRIEVE_ABOVE, OVERRULE_ABOVE = -0.15, 0.05, 0.1
-"""Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; above the third
-it retrieves although a rule that may be overruled would skip it."""
+SKIP_BELOW, RETRIEVE_ABOVE = -0.15, 0.05
+OVERRULE_BELOW, OVERRULE_ABOVE = -0.4, 0.1
+"""Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; below the third and
+above the fourth the score overrules what a weak rule says. -0.4: of the thresholds that are
+right about 93 % of each tuning set, cross-validated, the one that misses least memory."""
 
 NEAREST, MANY = 15, 100
 """Prototypes that name the kind of a message: 15 with its label, of the 100 nearest."""
@@ -50,22 +53,37 @@ class Prototype:
     text: str
     retrieve: bool
     kind: str
+    after: Round = "none"
+    """The round before it."""
+
+    @property
+    def key(self) -> tuple[str, Round]:
+        """What no two of them share."""
+        return self.text.casefold(), self.after
 
 
 def load_prototypes(text: str) -> tuple[Prototype, ...]:
     """Read prototypes from TOML: tables `[retrieve.<kind>]` and `[skip.<kind>]` with a list of texts for each language.
 
-    A Vietnamese text is also taken as it is typed without accents.
+    `[retrieve.<kind>.<round>]` has those that are said after such a round. A Vietnamese text is also taken as it is typed
+    without accents.
     """
-    found = {
-        said: Prototype(text=said, retrieve=label == "retrieve", kind=kind)
+    found = [
+        Prototype(text=said, retrieve=label == "retrieve", kind=kind, after=after)
         for label, kinds in tomllib.loads(text).items()
-        for kind, languages in kinds.items()
-        for language, texts in languages.items()
+        for kind, table in kinds.items()
+        for after in ROUNDS
+        for language, texts in (table if after == "none" else table.get(after, {})).items()
+        if language not in ROUNDS
         for text in texts
         for said in ((without_accents(text.casefold()), text) if language == "vi" else (text,))
-    }
-    return tuple({prototype.text.casefold(): prototype for prototype in found.values()}.values())
+    ]
+    return _once(found)
+
+
+def _once(prototypes: Iterable[Prototype]) -> tuple[Prototype, ...]:
+    """Return the last of those with one key."""
+    return tuple({prototype.key: prototype for prototype in prototypes}.values())
 
 
 @cache
@@ -73,7 +91,7 @@ def default_prototypes() -> tuple[Prototype, ...]:
     """Return the prototypes that ship: English, Vietnamese, Russian and Chinese."""
     here = files(__package__)
     both = (load_prototypes(here.joinpath(name).read_text(encoding="utf-8")) for name in TEXTS)
-    return tuple({prototype.text.casefold(): prototype for prototypes in both for prototype in prototypes}.values())
+    return _once(chain.from_iterable(both))
 
 
 def digests(texts: Iterable[str]) -> list[str]:
@@ -81,33 +99,40 @@ def digests(texts: Iterable[str]) -> list[str]:
     return [hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for text in texts]
 
 
+def keys_of(prototypes: Iterable[Prototype]) -> list[str]:
+    """Return for each prototype the digest that its stored weight has."""
+    return digests(p.text if p.after == "none" else f"{p.after}\n{p.text}" for p in prototypes)
+
+
 class Neighbours:
     """Prototypes with their vectors and weights, read, and made where they are missing, at first use. Thread-safe."""
 
     def __init__(self, prototypes: Sequence[Prototype], *, embeddings: LocalEmbeddings | None = None) -> None:
         self._prototypes = tuple(prototypes)
+        self._rounds = [prototype.after for prototype in self._prototypes]
         self._embeddings = embeddings or local_embeddings()
         self._lock = threading.Lock()
         self._fitted: Fitted | None = None
         self._warned = False
         self._decided: dict[str, GateDecision] = {}
 
-    def decide(self, text: str) -> GateDecision:
-        """Return what `text` is like; unsure if that is both or neither, or the embedding fails."""
-        found = self._score(text)
+    def decide(self, text: str, after: Round = "none") -> GateDecision:
+        """Return what `text` is like after such a round; unsure if that is both or neither, or the embedding fails."""
+        found = self._score(text, after)
         if found is None or SKIP_BELOW <= found[0] <= RETRIEVE_ABOVE:
             return self._remember(text, UNSURE)
-        score, likeness = found
+        return self._like(text, *found)
+
+    def overrule(self, text: str, *, retrieve: bool, after: Round = "none") -> GateDecision | None:
+        """Return what `text` is like if that clearly is not `retrieve`, else None."""
+        found = self._score(text, after)
+        if found is None or not (found[0] < OVERRULE_BELOW if retrieve else found[0] > OVERRULE_ABOVE):
+            return None
+        return self._like(text, *found)
+
+    def _like(self, text: str, score: float, likeness: Floats) -> GateDecision:
         kind = self._kind(likeness, retrieve=score > 0)
         return self._remember(text, GateDecision(retrieve=score > 0, reason=f"like_{kind}"))
-
-    def overrule(self, text: str) -> GateDecision | None:
-        """Return what `text` is like if that clearly needs memory, else None."""
-        found = self._score(text)
-        if found is None or found[0] <= OVERRULE_ABOVE:
-            return None
-        kind = self._kind(found[1], retrieve=True)
-        return self._remember(text, GateDecision(retrieve=True, reason=f"like_{kind}"))
 
     def remembered(self, text: str) -> GateDecision | None:
         """Return what was decided about `text`, one of the last that were asked about; None if it was not."""
@@ -123,13 +148,13 @@ class Neighbours:
         return decision
 
     def fitted(self) -> Fitted:
-        """Return the prototypes' vectors, a row each, and their weights."""
+        """Return the prototypes' vectors and weights."""
         with self._lock:
             if self._fitted is None:
                 self._fitted = self._fit()
             return self._fitted
 
-    def _score(self, text: str) -> tuple[float, Floats] | None:
+    def _score(self, text: str, after: Round) -> tuple[float, Floats] | None:
         """Return the score of `text` and its likeness to each prototype, None if the embedding fails."""
         import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
 
@@ -146,8 +171,8 @@ class Neighbours:
             self._report(error)
             return None
         likeness = embedding_kernel(vector, fitted.vectors)
-        words = fitted.words.of(text) if fitted.words else 0.0
-        return float(likeness @ fitted.weights) + words, likeness
+        words = fitted.words.of(text, after) if fitted.words else 0.0
+        return float(likeness @ fitted.weights[ROUNDS.index(after)]) + words, likeness
 
     def _kind(self, likeness: Floats, *, retrieve: bool) -> str:
         """Return the kind of most of the nearest prototypes with this label."""
@@ -163,7 +188,7 @@ class Neighbours:
         import numpy as np  # noqa: PLC0415  # as above
 
         stored = read_stored(self._embeddings.name)
-        wanted = digests(prototype.text for prototype in self._prototypes)
+        wanted = keys_of(self._prototypes)
         started, missing, rows = time.perf_counter(), 0, []
         for key, prototype in zip(wanted, self._prototypes, strict=True):
             row = stored.vectors.get(key)
@@ -174,25 +199,30 @@ class Neighbours:
         vectors = np.array(rows, dtype=np.float32)
         targets = np.array([1.0 if prototype.retrieve else -1.0 for prototype in self._prototypes], dtype=np.float32)
         whole = stored.words is not None and stored.weights.keys() <= set(wanted)
-        fitted = (
-            self._extend(stored, wanted, vectors, targets) if whole else Fitted(vectors, fit_vectors(vectors, targets))
-        )
+        if whole:
+            weights, words = self._extend(stored, wanted, vectors, targets), stored.words
+        else:
+            weights, words = fit_vectors(vectors, targets, self._rounds), None
+        fitted = Fitted(vectors, round_kernel(ROUNDS, self._rounds) * weights, words)
         if missing:
             logger.info("gate_prototypes_embedded count=%d seconds=%.1f", missing, time.perf_counter() - started)
         return fitted
 
-    def _extend(self, stored: Stored, wanted: Sequence[str], vectors: Floats, targets: Floats) -> Fitted:
+    def _extend(self, stored: Stored, wanted: Sequence[str], vectors: Floats, targets: Floats) -> Floats:
         """Take the weights that ship, and fit other prototypes to what those leave over: a whole fit takes seconds."""
         import numpy as np  # noqa: PLC0415  # as above
 
         weights = np.array([stored.weights.get(key, 0.0) for key in wanted], dtype=np.float32)
         own = np.flatnonzero([key not in stored.weights for key in wanted])
         if len(own):
-            left = targets[own] - embedding_kernel(vectors[own], vectors) @ weights
+            mine = [self._prototypes[i] for i in own]
+            rounds = [prototype.after for prototype in mine]
+            likeness = embedding_kernel(vectors[own], vectors) * round_kernel(rounds, self._rounds)
+            left = (targets[own] - likeness @ weights).astype(np.float32)
             if stored.words is not None:
-                left = left - np.array([stored.words.of(self._prototypes[i].text) for i in own], dtype=np.float32)
-            weights[own] = fit_vectors(vectors[own], left)
-        return Fitted(vectors, weights, stored.words)
+                left = left - np.array([stored.words.of(p.text, p.after) for p in mine], dtype=np.float32)
+            weights[own] = fit_vectors(vectors[own], left, rounds)
+        return weights
 
     def _report(self, error: Exception) -> None:
         cause = type(error).__name__
@@ -204,7 +234,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Vectors of prototypes, a row each, with their weights."""
+    """Vectors of prototypes, a row each, with their weights, a row for each of ROUNDS."""
 
     vectors: Floats
     weights: Floats
@@ -229,8 +259,6 @@ def read_stored(name: str) -> Stored:
             return Stored({}, {}, None)
         keys = stored["digests"].tolist()
         vectors = stored["vectors"].astype(np.float32) * stored["scales"][:, None]
-        words = WordScore(
-            stored["words"].astype(np.float32), stored["rarity"].astype(np.float32), float(stored["constant"])
-        )
+        words = WordScore(stored["words"].astype(np.float32), stored["rarity"].astype(np.float32), stored["constant"])
         weights = dict(zip(keys, stored["weights"].tolist(), strict=True))
         return Stored(dict(zip(keys, vectors, strict=True)), weights, words)

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Literal
 
 from discreet.nodes.memory_gate.decision import GateDecision
+from discreet.nodes.memory_gate.likeness import Round
 from discreet.nodes.memory_gate.text import (
     folded,
     is_plain_vietnamese,
@@ -22,10 +23,7 @@ from discreet.nodes.memory_gate.text import (
 )
 
 Match = Literal["whole", "start", "anywhere", "task", "courtesy", "question", "about_person", "offer"]
-Before = Literal["none", "general", "personal", "asked"]
-"""What a round was: not there or small talk, general knowledge or a task, about the person; and whether it ended with a question
-to them."""
-NOTHING_BEFORE: frozenset[Before] = frozenset({"none"})
+NOTHING_BEFORE: frozenset[Round] = frozenset({"none"})
 
 _BEFORE, _AFTER = r"(?<!\w)", r"(?:(?<=\W)|(?!\w))"
 """Where a word of a spaced script begins and ends."""
@@ -70,13 +68,18 @@ class GateRule:
     spaced: tuple[str, ...] = ()
     unspaced: tuple[str, ...] = ()
     weak: bool = False
-    """Whether prototypes that clearly need memory overrule it."""
-    after: frozenset[Before] = frozenset()
+    """Whether prototypes overrule it that clearly say the opposite."""
+    after: frozenset[Round] = frozenset()
     """Rounds after which it is looked at; none: after each."""
     by_round: bool = False
     """Whether it skips after a round of general knowledge or a task, and retrieves otherwise, whatever `retrieve` says."""
     question: bool = False
     """Whether it is for questions only."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether it looks at the round before."""
+        return self.by_round or bool(self.after)
 
     def phrases(self, *, plain: bool = False, only: frozenset[str] = EVERY_SCRIPT, has_han: bool = True) -> list[str]:
         """Return the phrases in the scripts `only` as regular expressions; `plain` without Vietnamese accents.
@@ -125,7 +128,7 @@ class RuleBook:
         self._wholes = frozenset(rule.name for rule in self._rules if rule.match == "whole")
         self._compiled: dict[tuple[bool, frozenset[str]], _Compiled] = {}
 
-    def decide(self, text: str, before: Callable[[], frozenset[Before]] | None = None) -> GateDecision | None:
+    def decide(self, text: str, before: Callable[[], frozenset[Round]] | None = None) -> GateDecision | None:
         """Return what the first rule that matches says, None if none does.
 
         `before` tells of the round before, None: there is none. It is asked where a rule that matches depends on it.
@@ -179,7 +182,7 @@ class _Compiled:
         self._rules = [rule for rule in rules if rule.match != "courtesy"]
         self._searched: dict[int, list[re.Pattern[str]]] = {}
 
-    def decide(self, lines: str, before: Callable[[], frozenset[Before]] | None) -> GateDecision | None:
+    def decide(self, lines: str, before: Callable[[], frozenset[Round]] | None) -> GateDecision | None:
         plainly = quiet(lines)
         own, task = self._own_words(lines)
         spoken = quiet(own)
@@ -190,8 +193,7 @@ class _Compiled:
         begins = {0, self._opening(spoken)}
         later = self._following(spoken) | begins if short else begins
         for number, rule in enumerate(self._rules):
-            follows = rule.by_round or rule.after
-            if rule.match in _UNDECIDING or (follows and not short):
+            if rule.match in _UNDECIDING or (rule.follows and not short):
                 continue
             if rule.after and before is None and "none" not in rule.after:
                 continue
@@ -203,7 +205,7 @@ class _Compiled:
                 hit = rule is (whole if rule.match == "whole" else task)
             if not hit or (rule.question and not ("?" in spoken or self.finds("question", spoken))):
                 continue
-            known = before() if follows and before is not None else NOTHING_BEFORE
+            known = before() if rule.follows and before is not None else NOTHING_BEFORE
             if rule.after and not rule.after & known:
                 continue
             retrieve = "general" not in known if rule.by_round else rule.retrieve

