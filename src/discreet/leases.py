@@ -51,7 +51,7 @@ class QueuedPool(AsyncConnectionPool[C]):
     async def putconn(self, conn: C) -> None:
         """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place.
 
-        At once where nothing has to be waited for: a task takes the event loop two more rounds.
+        At once where psycopg's private lock is free and nothing has to be waited for: a task takes the event loop two more rounds.
         """
         if conn.pgconn.transaction_status == TransactionStatus.IDLE and not self._lock.locked():
             await super().putconn(conn)

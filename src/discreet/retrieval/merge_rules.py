@@ -12,44 +12,14 @@ _SHORT_ROOT = 4
 """The same within a part that differs, where less has to be shared for it to be the same: cello, cellist."""
 _HAN_RUN = 6
 """A value in Chinese has at most so many characters in most cases: 物理学硕 against 数学学."""
-_ANY = frozenset(
-    (
-        *(
-            "occupation",
-            "relative",
-            "month",
-            "part_of_day",
-            "not_yet",
-            "line",
-            "gender",
-            "sequence",
-            "unit",
-            "activity",
-        ),
-        *("setting", "part_of_week", "end"),
-    )
-)
+_OTHERWISE = "occupation relative month part_of_day not_yet line gender sequence unit activity setting part_of_week end"
+_ANY = frozenset(_OTHERWISE.split())
 """Classes of contrasts.toml whose words stand for other things too: one of them alone may be left out."""
-_LINKING = frozenset(
-    f"={group}"
-    for group in (
-        *("have", "there", "do", "can", "together", "often", "called", "say", "near_to", "begin", "meet", "take"),
-        *(
-            "filler",
-            "spouse",
-            "job",
-            "commute",
-            "car",
-            "appointment",
-            "answers",
-            "plan",
-            "flight",
-            "exercise",
-            "speak",
-            "play",
-        ),
-    )
-)
+_JOINS = """
+have there do can together often called say near_to begin meet take filler spouse job commute car appointment answers plan
+flight exercise speak play
+"""
+_LINKING = frozenset(f"={group}" for group in _JOINS.split())
 """Groups that join others. The rest makes another fact of the same words: what one likes, fears, wants, lives in."""
 _HAN_WEIGHT = 0.5
 """What a Han character says, beside a word."""

@@ -173,9 +173,7 @@ class Candidates:
         cosines = np.vecdot(matrix[np.newaxis], matrix[:, np.newaxis]) if small else matrix @ matrix.T
         near: dict[int, dict[int, float]] = {}
         for later, row in enumerate(cosines):
-            passing = np.flatnonzero(row[:later] >= self._about["least_cosine"])
-            nearest = passing[np.argsort(-row[passing])][:COMPARED].tolist()
-            near[positions[later]] = {positions[n]: self._similarity(float(row[n])) for n in nearest}
+            near[positions[later]] = {positions[n]: similarity for n, similarity in self._best(row[:later])}
         return near
 
     def _by_matrix(self, rows: Sequence[Row]) -> dict[int, dict[UUID, float]]:
@@ -187,10 +185,15 @@ class Candidates:
         cosines = self._vectors[list(self._facts)] @ stored.astype(np.float32).reshape(len(rows), -1).T
         near: dict[int, dict[UUID, float]] = {}
         for (position, app_key), row in zip(self._facts.items(), cosines, strict=True):
-            passing = np.flatnonzero((row >= self._about["least_cosine"]) & (app_keys == app_key.int))
-            nearest = passing[np.argsort(-row[passing])][:COMPARED]
-            near[position] = {rows[n]["entry_id"]: self._similarity(float(row[n])) for n in nearest}
+            of_app = np.where(app_keys == app_key.int, row, np.nan)  # which passes no bound
+            near[position] = {rows[n]["entry_id"]: similarity for n, similarity in self._best(of_app)}
         return near
+
+    def _best(self, cosines: Vectors) -> list[tuple[int, float]]:
+        """Return where the best `COMPARED` of the cosines that are high enough stand, nearest first, each with its similarity."""
+        passing = np.flatnonzero(cosines >= self._about["least_cosine"])
+        nearest = passing[np.argsort(-cosines[passing])][:COMPARED]
+        return [(n, self._similarity(float(cosines[n]))) for n in nearest.tolist()]
 
     def _similarity(self, cosine: float) -> float:
         return self._space.calibration.similarity(cosine)

@@ -26,8 +26,8 @@ from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.connecting.reading import Reader
 from discreet.storage.database.keys import digest
 from discreet.storage.database.users.epochs import Epochs, begins_under
-from discreet.storage.database.users.locks import Ahead, UserLocks
-from discreet.storage.database.users.users import Cursor
+from discreet.storage.database.users.locks import UserLocks
+from discreet.storage.database.users.users import Ahead, Cursor
 from discreet.storage.memories.browsing import build_get, build_latest
 from discreet.storage.memories.deleting import delete_entries, delete_one, delete_where
 from discreet.storage.memories.feedback import append_feedback

@@ -27,53 +27,30 @@ logger = logging.getLogger(__name__)
 Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 """One of unit length, or one a row."""
 
-_READ: Final[tuple[LiteralString, ...]] = (
-    "user_key",
+_SAME_IN_BOTH: Final[tuple[LiteralString, ...]] = (
     "entry_id",
-    "type",
     "app_name",
+    "type",
     "created_at",
     "valid_from",
     "valid_to",
-    "text",
-    "sealed_text",
     "request_id",
     "thread_id",
     "position",
     "agent_id",
     "importance",
     "confidence",
-    "tags",
-    "conflict_flags",
     "loop_flag",
-    "provenance",
-    "sealed_provenance",
-    "feedback",
-    "sealed_feedback",
-    "reasoning",
-    "sealed_reasoning",
 )
+_LISTS: Final[tuple[LiteralString, ...]] = ("tags", "conflict_flags")
+_PRIVATE: Final[tuple[LiteralString, ...]] = ("text", "provenance", "feedback", "reasoning")
+"""Each in a column of its name, or sealed."""
+_READ = ("user_key", *_SAME_IN_BOTH, *_LISTS, *_PRIVATE, *(f"sealed_{name}" for name in _PRIVATE))
 RECORD_NAMES: LiteralString = ", ".join(_READ)
 """Columns that `record_from` needs."""
 RECORD_COLUMNS: LiteralString = ", ".join("m.type::text AS type" if name == "type" else f"m.{name}" for name in _READ)
 """The same, of `discreet.memory m`."""
 
-_SAME_IN_BOTH = [
-    "entry_id",
-    "app_name",
-    "type",
-    "created_at",
-    "valid_from",
-    "valid_to",
-    "request_id",
-    "thread_id",
-    "position",
-    "agent_id",
-    "importance",
-    "confidence",
-    "loop_flag",
-]
-_LISTS = ["tags", "conflict_flags"]
 _NOTHING_KNOWN = Provenance()
 
 

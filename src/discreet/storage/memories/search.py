@@ -240,9 +240,11 @@ def arrange(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     What contradicts a memory that was found, and comes near to it in what it says of the question, is as good as that, and goes
     before it, since it was said later.
     """
+    bearing = {row["entry_id"]: convex(row["words"], row["cosine"]) for row in rows}
     found: dict[Any, dict[str, Any]] = {}
     for row in rows:
-        if row["instead_of"] is not None and convex(row["words"], row["cosine"]) < LIFTED_FROM * row["score"]:
+        older = row["instead_of"]
+        if older is not None and bearing[row["entry_id"]] < LIFTED_FROM * bearing[older]:
             continue
         if row["score"] is not None:
             known = found.setdefault(row["entry_id"], row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +12,9 @@ from uuid import UUID
 
 from discreet.errors import UserBusyError
 from discreet.storage.database.connecting.connection import StorageConnection
-from discreet.storage.database.connecting.pool import Connection, Pool
+from discreet.storage.database.connecting.pool import Pool
 from discreet.storage.database.users.epochs import began_under
-from discreet.storage.database.users.users import Cursor, lock_known_user, lock_user, make_user
+from discreet.storage.database.users.users import Ahead, Cursor, lock_known_user, lock_user, make_user
 from discreet.storage.database.users.waiting import WAIT_SECONDS, attempts
 
 MAX_WAITING = 100
@@ -22,10 +22,6 @@ MAX_WAITING = 100
 
 LINE_SECONDS = 30.0
 """How long a writer waits for those before it. With a hundred of them, each save may take 0.3 s."""
-
-
-Ahead = Callable[[Connection], Awaitable[None]]
-"""Executes statements whose answers it reads later."""
 
 
 @dataclass(frozen=True)

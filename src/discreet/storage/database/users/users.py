@@ -78,13 +78,16 @@ WHERE u.user_key = %(user_key)s
 
 Cursor = AsyncCursor[dict[str, Any]]
 
+Ahead = Callable[[Connection], Awaitable[None]]
+"""Executes statements whose answers it reads later."""
+
 
 async def lock_user(
     cursor: Cursor,
     user_key: UUID,
     *,
     epoch: int | None = None,
-    ahead: Callable[[Connection], Awaitable[None]] | None = None,
+    ahead: Ahead | None = None,
 ) -> int | None:
     """Lock a user's memories until the transaction ends, and return how many there are.
 
