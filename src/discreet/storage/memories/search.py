@@ -31,11 +31,11 @@ LEAST_OR_SHARE: LiteralString = """
 greatest({least}, (SELECT sum(u.memories) FROM discreet.user_memories u WHERE u.user_key {owners}) / {share})::bigint"""
 """How many of the memories of `owners` are compared exactly."""
 
-LIFTED_FROM = 0.2
+LIFTED_FROM = 0.1
 """What contradicts a memory that was found is lifted to its place only if its own score is such a part of that: which memories
-contradict each other is told when they are saved, and in doubt. Of the updates of benchmarks/dedup.py 97 % come before what they
-replace, 100 % without this, and 93 % with .35; the higher, the more questions of benchmarks/retrieval_quality.py are answered by the
-first five."""
+contradict each other is told when they are saved, and in doubt. Moves that must be told first have .2 and more
+(tests/integration/graph/test_updates_win.py). Of the updates of benchmarks/dedup.py 98 % come before what they replace, 100 %
+without this; the higher, the more questions of benchmarks/retrieval_quality.py are answered by the first five."""
 
 RANKED = 50
 """Memories of either order that have a rank in `rrf`."""
