@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.retrieval.fact_features import Wording
-from discreet.retrieval.merge_rules import has_another_form, names_another, root_of, told_apart
+from discreet.retrieval.merge_rules import names_another, root_of, weight_of
 
 Doubt = Literal["none", "likely", "little", "much"]
 """How doubtful it is that two facts exclude each other. From `likely` on both stay, however near they are."""
@@ -29,6 +29,10 @@ _PLAIN = _MEASURES | {"residence", "called", "favourite", "bank"}
 _PARTNERS = frozenset({"wife", "husband", "partner"})
 _EVENTS = frozenset({"appointment", "flight", "deadline"})
 """Of these there may be several, for several purposes or with several people."""
+
+_IN_COMMON = 0.3
+"""Facts are about the same thing if they share so much of what the shorter one says. One word of many is chance: of the
+pairs of a life that were flagged with less, next to none was a contradiction (`benchmarks/dedup.py`)."""
 
 
 @dataclass(slots=True)
@@ -126,19 +130,26 @@ class _Compared:
     @property
     def happened(self) -> bool:
         """Whether something is told that had never been, or was only meant to be."""
-        not_yet = self.in_common and not self.after.denied and not _NOT_YET.isdisjoint(self.before.contrasts)
+        if not self.in_common:
+            return False
+        not_yet = not self.after.denied and not _NOT_YET.isdisjoint(self.before.contrasts)
         return not_yet or (self.opposite and self.perhaps_changed and len(self.shared) > 1)
 
     @property
+    def lives_elsewhere(self) -> bool:
+        return "residence" in self.after.single & self.before.single
+
+    @property
     def moved(self) -> bool:
-        return self.differ.other_names and "residence" in self.after.single & self.before.single
+        return self.differ.other_names and self.lives_elsewhere
 
 
 def _compared(after: Wording, before: Wording, *, opposite: bool) -> _Compared:
     differ = _difference(after, before)
     shared = _shared(after, before)
-    leads = after.lead | before.lead
-    in_common = bool(shared) or _enough(after.said & before.said) or not (after.names & before.names) <= leads
+    leads = {root_of(word) for word in after.lead | before.lead}
+    words, old_words = _roots(after) - leads, _roots(before) - leads
+    in_common = weight_of(shared) >= _IN_COMMON * min(weight_of(words), weight_of(old_words)) > 0
     return _Compared(
         after,
         before,
@@ -158,7 +169,7 @@ def _certain(pair: _Compared) -> bool:
     gained, lost = pair.differ.gained, pair.differ.lost
     same_people = not pair.after.people.isdisjoint(pair.before.people)
     return (
-        (pair.about_one_thing and pair.changed)
+        (pair.about_one_thing and pair.changed and (pair.in_common or pair.lives_elsewhere or pair.other_state))
         or (pair.moved and pair.perhaps_changed)
         or (pair.opposite and not (gained or lost) and (pair.in_common or same_people))
         or (pair.in_common and pair.changed and not gained)
@@ -167,14 +178,14 @@ def _certain(pair: _Compared) -> bool:
 
 def _likely(pair: _Compared) -> bool:
     ended = pair.in_common and "ended" in pair.after.marks - pair.before.marks
-    return pair.happened or pair.moved or ended or (pair.opposite and len(pair.shared) > 1)
+    return pair.happened or pair.moved or ended or (pair.opposite and pair.in_common and len(pair.shared) > 1)
 
 
 def _rather(pair: _Compared) -> bool:
     return (
         (pair.in_common and (pair.perhaps_changed or pair.opposite))
         or (pair.perhaps_changed and (pair.about_one_thing or _other_occupation(pair.after, pair.before)))
-        or (pair.differ.any and not (pair.after.single & pair.before.single).isdisjoint(_PLAIN))
+        or (pair.in_common and pair.differ.any and not (pair.after.single & pair.before.single).isdisjoint(_PLAIN))
     )
 
 
@@ -182,23 +193,10 @@ def _perhaps(pair: _Compared) -> bool:
     after, before = pair.after, pair.before
     return (
         pair.other_state
-        or (pair.topic and pair.differ.of_one_kind)
+        or (pair.topic and (pair.changed or pair.differ.of_one_kind))
         or _other_occupation(after, before)
         or ("marriage" in after.states and not (after.people & before.people).isdisjoint(_PARTNERS))
-        or not (after.marks - before.marks).isdisjoint(_MAY_CHANGE)
-        or _retold(pair)
         or _other_of_one_kind(after, before, pair.differ, in_common=pair.in_common)
-    )
-
-
-def _retold(pair: _Compared) -> bool:
-    """Whether both tell of the same people and things, in sentences of other forms."""
-    after, before = pair.after, pair.before
-    return (
-        bool(pair.shared)
-        and after.people == before.people
-        and not told_apart(after, before)
-        and has_another_form(after, before)
     )
 
 
@@ -248,10 +246,14 @@ def _other_value(after: Wording, before: Wording) -> bool:
 
 def _shared(after: Wording, before: Wording) -> set[str]:
     """Return the roots of words and names that both have, up to the name that both begin with."""
-    leads = after.lead & before.lead
-    words = {root_of(word) for word in after.senses | after.names | after.lead} - {root_of(word) for word in leads}
-    words &= {root_of(word) for word in before.senses | before.names | before.lead}
+    leads = {root_of(word) for word in after.lead & before.lead}
+    words = (_roots(after) & _roots(before)) - leads
     return words if _enough(words) else set()
+
+
+def _roots(reading: Wording) -> set[str]:
+    """Return the roots of what it says and of whom and what it names."""
+    return {root_of(word) for word in reading.senses | reading.names | reading.lead}
 
 
 def _other_occupation(after: Wording, before: Wording) -> bool:

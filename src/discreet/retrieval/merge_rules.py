@@ -146,15 +146,15 @@ def _amount(
     after: Wording, before: Wording, *, missing: set[str], extra: set[str], shared: set[str]
 ) -> Rewording | None:
     """Return how much the new fact says, by the words that only one of them has and those of both."""
-    common = _weight(shared)
+    common = weight_of(shared)
     topics = _TOPICS_BY_THE_WAY | ({"job"} if "commute/" in shared else set())
     narrowed = after.negative or before.single - after.single - topics
-    if common and not missing and not narrowed and _weight(extra) <= max(1, common):
+    if common and not missing and not narrowed and weight_of(extra) <= max(1, common):
         return "more"
-    if common and not extra and 3 * _weight(missing) <= _weight(missing | shared):
+    if common and not extra and 3 * weight_of(missing) <= weight_of(missing | shared):
         return "less"
     common += len(after.names & before.names)
-    if common > 1 and max(_weight(missing), _weight(extra)) <= 1 and _turned(after, before):
+    if common > 1 and max(weight_of(missing), weight_of(extra)) <= 1 and _turned(after, before):
         return "turned"
     return None
 
@@ -232,7 +232,8 @@ def _same_names(after: Wording, before: Wording) -> bool:
     return before.names <= units and after.names <= units_before and before.lead <= units and after.lead <= units_before
 
 
-def _weight(words: set[str]) -> float:
+def weight_of(words: set[str]) -> float:
+    """Return how much `words` say, in words."""
     return sum(_HAN_WEIGHT if len(word) == 1 and not word.isascii() else 1 for word in words)
 
 

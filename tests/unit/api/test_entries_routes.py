@@ -13,7 +13,6 @@ import pytest
 from discreet import outcomes
 from discreet.api.app import make_app
 from discreet.errors import ShortTermError, StorageUnavailableError
-from discreet.outcomes import LastOutcome
 from discreet.storage.background.ages import Waiting
 from discreet.testing import InMemoryShortTermStore
 
@@ -330,16 +329,14 @@ async def test_a_process_lives_and_is_ready_apart_from_each_other(serve):
         assert (answer.status_code, answer.json()["database"]) == (503, "down")
 
 
-async def test_the_vault_the_embedding_and_the_worker_are_told_of(serve, monkeypatch):
+async def test_the_vault_the_embedding_and_the_worker_are_told_of(serve):
     async def no_values(_turn):
         raise StorageUnavailableError
 
     async def waiting():
         return Waiting(leases=0, workers=0, due_job=4_000.0, erasure=0.0, pending_session=0.0)
 
-    embedding = LastOutcome()
-    monkeypatch.setattr(outcomes, "embedding", embedding)
-    embedding.failed()
+    outcomes.embedding.failed()
     async with serve(vault=SimpleNamespace(avalues=no_values), waiting=waiting) as other:
         answer = await other.get("/memory/health/ready")
         assert answer.status_code == 200
