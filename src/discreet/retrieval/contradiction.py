@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.retrieval.fact_features import Wording
-from discreet.retrieval.merge_rules import names_another, root_of, weight_of
+from discreet.retrieval.merge_rules import names_another, weight_of
 
 Doubt = Literal["none", "likely", "little", "much"]
 """How doubtful it is that two facts exclude each other. From `likely` on both stay, however near they are."""
@@ -27,6 +27,7 @@ _MEASURES = frozenset(
 _PLAIN = _MEASURES | {"residence", "called", "favourite", "bank"}
 """Of these another value needs no word of change."""
 _PARTNERS = frozenset({"wife", "husband", "partner"})
+_OCCUPATION = frozenset({"occupation"})
 _EVENTS = frozenset({"appointment", "flight", "deadline"})
 """Of these there may be several, for several purposes or with several people."""
 
@@ -70,6 +71,23 @@ class _Difference:
             and bool(self.names) == bool(self.old_names)
             and bool(self.numbers) == bool(self.old_numbers)
         )
+
+
+def have_nothing_in_common(after: Wording, before: Wording) -> bool:
+    """Whether they share neither words nor people, topics, states or scales. Most pairs do not, and need no more looking at."""
+    return bool(
+        after.said
+        and before.said
+        and after.all_roots.isdisjoint(before.all_roots)
+        and before.said_roots.isdisjoint(after.content_roots)
+        and after.said_roots.isdisjoint(before.content_roots)
+        and after.single.isdisjoint(before.single)
+        and after.people.isdisjoint(before.people)
+        and after.states.keys().isdisjoint(before.states)
+        and after.scales.keys().isdisjoint(before.scales)
+        and not _OCCUPATION <= after.contrasts.keys() & before.contrasts.keys()
+        and "replaced" not in after.marks
+    )
 
 
 def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Doubt | None:
@@ -147,9 +165,9 @@ class _Compared:
 def _compared(after: Wording, before: Wording, *, opposite: bool) -> _Compared:
     differ = _difference(after, before)
     shared = _shared(after, before)
-    leads = {root_of(word) for word in after.lead | before.lead}
-    words, old_words = _roots(after) - leads, _roots(before) - leads
-    in_common = weight_of(shared) >= _IN_COMMON * min(weight_of(words), weight_of(old_words)) > 0
+    leads = after.lead_roots | before.lead_roots
+    words, old_words = after.all_roots - leads, before.all_roots - leads
+    in_common = bool(shared) and weight_of(shared) >= _IN_COMMON * min(weight_of(words), weight_of(old_words))
     return _Compared(
         after,
         before,
@@ -246,14 +264,8 @@ def _other_value(after: Wording, before: Wording) -> bool:
 
 def _shared(after: Wording, before: Wording) -> set[str]:
     """Return the roots of words and names that both have, up to the name that both begin with."""
-    leads = {root_of(word) for word in after.lead & before.lead}
-    words = (_roots(after) & _roots(before)) - leads
+    words = (after.all_roots & before.all_roots) - (after.lead_roots & before.lead_roots)
     return words if _enough(words) else set()
-
-
-def _roots(reading: Wording) -> set[str]:
-    """Return the roots of what it says and of whom and what it names."""
-    return {root_of(word) for word in reading.senses | reading.names | reading.lead}
 
 
 def _other_occupation(after: Wording, before: Wording) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from discreet.errors import ConfigurationError
 from discreet.retrieval.clauses import statements
-from discreet.retrieval.contradiction import CONTRADICTS, Doubt, exclude_each_other
+from discreet.retrieval.contradiction import CONTRADICTS, Doubt, exclude_each_other, have_nothing_in_common
 from discreet.retrieval.fact_features import Wording, wording
 from discreet.retrieval.merge_rules import Rewording, says_in_other_words, says_no_less, told_apart
 
@@ -82,24 +82,31 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     """
     if new.casefold().split() == old.casefold().split():
         return "same"
-    verdict = _judged(new, old, similarity, thresholds)
-    if verdict == "same" or similarity < thresholds.least:
-        return verdict
-    after, before = statements(new), statements(old)
-    if verdict == "update":  # what the stored one says besides would end with it
-        return verdict if len(before) == 1 or says_no_less(wording(new), wording(old)) else "conflict"
-    if verdict == "conflict" or len(after) == len(before) == 1:
-        return verdict
-    parts = [_judged(one, other, similarity, thresholds) for one, other in product(after, before)]
-    return "conflict" if any(part in ("update", "conflict") for part in parts) else verdict
-
-
-def _judged(new: str, old: str, similarity: float, thresholds: DedupThresholds) -> Verdict:
-    """Return what one statement is to another."""
     after = wording(new)
     if not _worth_reading(after, similarity, thresholds):
         return "new"
     before = wording(old)
+    if have_nothing_in_common(after, before):
+        return "new"
+    verdict = _judged(after, before, similarity, thresholds)
+    if verdict == "same":
+        return verdict
+    parts, parts_before = statements(new), statements(old)
+    if verdict == "update":  # what the stored one says besides would end with it
+        return verdict if len(parts_before) == 1 or says_no_less(after, before) else "conflict"
+    if verdict == "conflict" or len(parts) == len(parts_before) == 1:
+        return verdict
+    pairs = product(map(wording, parts), map(wording, parts_before))
+    worth = (pair for pair in pairs if _worth_reading(pair[0], similarity, thresholds))
+    return (
+        "conflict"
+        if any(_judged(*pair, similarity, thresholds) in ("update", "conflict") for pair in worth)
+        else verdict
+    )
+
+
+def _judged(after: Wording, before: Wording, similarity: float, thresholds: DedupThresholds) -> Verdict:
+    """Return what one statement is to another."""
     if after.units and after.units == before.units and after.names == before.names:
         return "same"
     if _of_others(after, before):

@@ -6,7 +6,7 @@ Nothing here is grammar. A reading is evidence, which `dedup` weighs: what is in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from discreet.retrieval.phrases import Meaning, Unit, cut, longest, simplified, things, unit
 
@@ -18,13 +18,15 @@ _LINKS = frozenset(":\N{EM DASH}\N{EN DASH}")
 """Punctuation that stands for "is"."""
 _OVER = "\u4e86"
 """At the end of a Chinese sentence with a negation it means "no longer"."""
+_ROOT = 5
+"""Words that begin with so many equal letters are taken for forms of one: migraine, migraines; asthma, asthmatic."""
 _WORDS = frozenset({"word", "capital", "han"})
 _DENIES = frozenset({"negation", "ended"})
 _ANYWAY = frozenset({"someone", "title"})
 """Lists whose phrases count though they begin with a capital within a sentence."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Wording:
     """What a fact says, as far as its words tell. Words are stems in lower case."""
 
@@ -71,6 +73,36 @@ class Wording:
     def negative(self) -> bool:
         """Whether it says that something is not, or no longer."""
         return "negation" in self.marks or "ended" in self.marks
+
+    @cached_property
+    def sense_roots(self) -> set[str]:
+        """The roots of `senses`."""
+        return set(map(root_of, self.senses))
+
+    @cached_property
+    def lead_roots(self) -> set[str]:
+        """The roots of `lead`."""
+        return set(map(root_of, self.lead))
+
+    @cached_property
+    def all_roots(self) -> set[str]:
+        """The roots of what it says and of whom and what it names."""
+        return self.sense_roots.union(self.lead_roots, map(root_of, self.names))
+
+    @cached_property
+    def content_roots(self) -> list[str]:
+        """The roots of `content`, in its order."""
+        return list(map(root_of, self.content))
+
+    @cached_property
+    def said_roots(self) -> set[str]:
+        """The roots of `said`."""
+        return set(map(root_of, self.said))
+
+
+def root_of(word: str, length: int = _ROOT) -> str:
+    """Return what the forms of a word have in common."""
+    return word if word[0] == "=" or "/" in word else word[:length]
 
 
 @lru_cache(maxsize=1024)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from discreet.retrieval.fact_features import Wording
+from discreet.retrieval.fact_features import Wording, root_of
 
-_ROOT = 5
-"""Words that begin with so many equal letters are taken for forms of one: migraine, migraines; asthma, asthmatic."""
 _SHORT_ROOT = 4
-"""The same within a part that differs, where less has to be shared for it to be the same: cello, cellist."""
+"""Words of a part that differs are taken for forms of one if so many letters are equal: less has to be shared for it to be the same: cello, cellist."""
 _HAN_RUN = 6
 """A value in Chinese has at most so many characters in most cases: 物理学硕 against 数学学."""
 _OTHERWISE = "occupation relative month part_of_day not_yet line gender sequence unit activity setting part_of_week end"
@@ -64,7 +62,7 @@ def says_no_less(after: Wording, before: Wording) -> bool:
 
 
 def _gained(after: Wording, before: Wording) -> bool:
-    return not {root_of(word) for word in after.said} <= {root_of(word) for word in before.content}
+    return not after.said_roots.issubset(before.content_roots)
 
 
 def _keeps_its_topic(after: Wording, before: Wording) -> bool:
@@ -103,7 +101,7 @@ def says_in_other_words(after: Wording, before: Wording) -> Rewording | None:
     """
     if not _same_frame(after, before):
         return None
-    roots, roots_before = {root_of(word) for word in after.senses}, {root_of(word) for word in before.senses}
+    roots, roots_before = after.sense_roots, before.sense_roots
     missing, extra, shared = roots_before - roots, roots - roots_before, roots & roots_before
     joining = _joining((after.frames - before.frames) - _wishes(after, before))
     if not (missing or extra):
@@ -167,7 +165,7 @@ def has_another_form(after: Wording, before: Wording) -> bool:
 
 def _filled_in_otherwise(after: Wording, before: Wording) -> bool:
     """Whether it is a sentence of the same form and order with other words in it."""
-    roots, roots_before = {root_of(word) for word in after.senses}, {root_of(word) for word in before.senses}
+    roots, roots_before = after.sense_roots, before.sense_roots
     if roots == roots_before:
         return False
     start, end = _equal_ends(after.units, before.units)
@@ -181,7 +179,7 @@ def _filled_in_otherwise(after: Wording, before: Wording) -> bool:
 
 def _turned(after: Wording, before: Wording) -> bool:
     """Whether the words that both have stand in another order."""
-    first, second = [root_of(word) for word in after.content], [root_of(word) for word in before.content]
+    first, second = after.content_roots, before.content_roots
     both = {word for word in set(first) & set(second) if len(word) > len("=x") or word.isascii()}
     return _firsts(first, both) != _firsts(second, both)
 
@@ -234,7 +232,7 @@ def _same_names(after: Wording, before: Wording) -> bool:
 
 def weight_of(words: set[str]) -> float:
     """Return how much `words` say, in words."""
-    return sum(_HAN_WEIGHT if len(word) == 1 and not word.isascii() else 1 for word in words)
+    return len(words) - (1 - _HAN_WEIGHT) * sum(len(word) == 1 and not word.isascii() for word in words)
 
 
 def names_another(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
@@ -244,7 +242,7 @@ def names_another(after: dict[str, set[str]], before: dict[str, set[str]]) -> bo
 
 def _too_little_shared(after: Wording, before: Wording) -> bool:
     """Whether words are only missing (more than a third), or half of them are others."""
-    roots, roots_before = {root_of(word) for word in after.content}, {root_of(word) for word in before.content}
+    roots, roots_before = set(after.content_roots), set(before.content_roots)
     gained = sum(root_of(word) not in roots_before for word in after.said)
     lost = sum(root_of(word) not in roots for word in before.said)
     if not gained:
@@ -289,8 +287,3 @@ def _says_something(words: list[str] | set[str]) -> bool:
 
 def _few_han(words: list[str]) -> bool:
     return len(words) <= _HAN_RUN and all(len(word) == 1 or word[0] == "=" for word in words)
-
-
-def root_of(word: str, length: int = _ROOT) -> str:
-    """Return what the forms of a word have in common."""
-    return word if word[0] == "=" or "/" in word else word[:length]

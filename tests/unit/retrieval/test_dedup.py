@@ -339,13 +339,19 @@ def test_what_may_have_changed_is_flagged(old: str, new: str):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("I bake rye bread every winter from my aunt's recipe", "For recipes, list what I need by weight in grams, never in cups"),
+        (
+            "I bake rye bread every winter from my aunt's recipe",
+            "For recipes, list what I need by weight in grams, never in cups",
+        ),
         (
             "Our flight to Oslo leaves at 22:40 from the second terminal",
             "In Oslo we stay with a retired baker, no hotel",
         ),
         ("My van needs new rear brakes before the holidays", "The parking permit of my van has run out this week"),
-        ("Мою дачу под Калугой построил ещё мой дед в сорок шестом", "На даче больше не хочу сажать картошку, только яблони с сиренью"),
+        (
+            "Мою дачу под Калугой построил ещё мой дед в сорок шестом",
+            "На даче больше не хочу сажать картошку, только яблони с сиренью",
+        ),
         ("公司三楼的会议室昨天换了新的投影仪", "我在公司附近再也不吃那家面馆了，太咸"),
     ],
 )
