@@ -83,10 +83,7 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     if new.casefold().split() == old.casefold().split():
         return "same"
     after = wording(new)
-    if not _worth_reading(after, similarity, thresholds):
-        return "new"
-    before = wording(old)
-    if have_nothing_in_common(after, before):
+    if not _worth_reading(after, similarity, thresholds) or have_nothing_in_common(after, before := wording(old)):
         return "new"
     verdict = _judged(after, before, similarity, thresholds)
     if verdict == "same":
