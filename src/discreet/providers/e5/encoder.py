@@ -1,4 +1,4 @@
-"""Build the encoder of the model as ONNX has it: from embedded pieces to the mean of what it makes of them."""
+"""Build the encoder of the model as ONNX has it: from embedded pieces to what it makes of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.providers.e5 import protobuf
 from discreet.providers.e5.weights import BLOCK, Weights
 
 GIVEN: Final = "pieces"
-RESULT: Final = "mean"
+RESULT: Final = "states"
 
 BITS: Final = 8
 GROUP: Final = 2 * BLOCK
@@ -21,14 +21,14 @@ INT8: Final = 4
 
 
 def encoder(weights: Weights) -> bytes:
-    """Return the model. It takes (1, pieces, width) floats and gives (1, width)."""
+    """Return the model. It takes (1, pieces, width) floats and gives as many."""
     builder = _Builder(weights)
     shape = weights.shape
     last = builder.normalised("emb.ln", GIVEN)
     for number in range(shape.layers):
         last = builder.layer(f"l{number}", last)
-    builder.nodes.append(protobuf.node("ReduceMean", [last], RESULT, axes=[1], keepdims=0))
-    given, result = protobuf.value(GIVEN, [1, "pieces", shape.width]), protobuf.value(RESULT, [1, shape.width])
+    builder.nodes.append(protobuf.node("Identity", [last], RESULT))
+    given, result = (protobuf.value(name, [1, "pieces", shape.width]) for name in (GIVEN, RESULT))
     return protobuf.model(builder.nodes, builder.tensors, given, result)
 
 
