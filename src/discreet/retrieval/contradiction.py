@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.retrieval.fact_features import Wording
-from discreet.retrieval.merge_rules import names_another, weight_of
+from discreet.retrieval.merge_rules import has_another_form, names_another, told_apart, weight_of
 
 Doubt = Literal["none", "likely", "little", "much"]
 """How doubtful it is that two facts exclude each other. From `likely` on both stay, however near they are."""
@@ -33,6 +33,10 @@ _EVENTS = frozenset({"appointment", "flight", "deadline"})
 _IN_COMMON = 0.3
 """Facts are about the same thing if they share so much of what the shorter one says. One word of many is chance: of the
 pairs of a life that were flagged with less, next to none was a contradiction (`benchmarks/dedup.py`)."""
+
+_ALIKE = 0.1
+"""The same of facts whose similarity lacks nothing; for each tenth that it lacks they must share another tenth. With less the
+lives of benchmarks/retrieval_sets have a third more flags, and no more of their updates."""
 
 
 @dataclass(slots=True)
@@ -89,12 +93,13 @@ def have_nothing_in_common(after: Wording, before: Wording) -> bool:
     )
 
 
-def exclude_each_other(after: Wording, before: Wording, *, opposite: bool) -> Doubt | None:
+def exclude_each_other(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> Doubt | None:
     """Return how doubtful it is that `after` and `before` can't both hold; None if they can.
 
-    `opposite` tells that one of them denies something.
+    `opposite` tells that one of them denies something, `lacking` how far their similarity is below what facts that say the
+    same have: the more, the more words must they share to be about the same thing.
     """
-    pair = _compared(after, before, opposite=opposite)
+    pair = _compared(after, before, opposite=opposite, lacking=lacking)
     if _years_apart(after, before):
         return None
     if pair.counted_anew:
@@ -122,6 +127,9 @@ class _Compared:
     """Roots of words and names that both have, up to the name that both begin with."""
     opposite: bool
     in_common: bool
+    """Whether they share enough words to be about the same thing."""
+    alike: bool
+    """Whether they do, or their vectors are the nearer the fewer words they share."""
     other_state: bool
     """Whether they name other values of one state or scale."""
     topic: bool
@@ -147,7 +155,7 @@ class _Compared:
     @property
     def happened(self) -> bool:
         """Whether something is told that had never been, or was only meant to be."""
-        if not self.in_common:
+        if not self.alike:
             return False
         not_yet = not self.after.denied and not _NOT_YET.isdisjoint(self.before.contrasts)
         return not_yet or (self.opposite and self.perhaps_changed and len(self.shared) > 1)
@@ -161,12 +169,14 @@ class _Compared:
         return self.differ.other_names and self.lives_elsewhere
 
 
-def _compared(after: Wording, before: Wording, *, opposite: bool) -> _Compared:
+def _compared(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> _Compared:
     differ = _difference(after, before)
     shared = _shared(after, before)
     leads = after.lead_roots | before.lead_roots
     words, old_words = after.all_roots - leads, before.all_roots - leads
-    in_common = bool(shared) and weight_of(shared) >= _IN_COMMON * min(weight_of(words), weight_of(old_words))
+    common = shared or (said if _enough(said := after.said & before.said) else set())
+    share = weight_of(common) / max(1, min(weight_of(words), weight_of(old_words)))
+    in_common = share >= _IN_COMMON
     return _Compared(
         after,
         before,
@@ -174,6 +184,7 @@ def _compared(after: Wording, before: Wording, *, opposite: bool) -> _Compared:
         shared,
         opposite=opposite,
         in_common=in_common,
+        alike=share >= lacking + _ALIKE,
         other_state=names_another(after.states, before.states)
         or (in_common and names_another(after.scales, before.scales)),
         topic=bool(_topics(after, before, differ)),
@@ -194,15 +205,15 @@ def _certain(pair: _Compared) -> bool:
 
 
 def _likely(pair: _Compared) -> bool:
-    ended = pair.in_common and "ended" in pair.after.marks - pair.before.marks
-    return pair.happened or pair.moved or ended or (pair.opposite and pair.in_common and len(pair.shared) > 1)
+    ended = pair.alike and "ended" in pair.after.marks - pair.before.marks
+    return pair.happened or pair.moved or ended or (pair.opposite and pair.alike and len(pair.shared) > 1)
 
 
 def _rather(pair: _Compared) -> bool:
     return (
-        (pair.in_common and (pair.perhaps_changed or pair.opposite))
+        (pair.alike and (pair.perhaps_changed or pair.opposite))
         or (pair.perhaps_changed and (pair.about_one_thing or _other_occupation(pair.after, pair.before)))
-        or (pair.in_common and pair.differ.any and not (pair.after.single & pair.before.single).isdisjoint(_PLAIN))
+        or (pair.alike and pair.differ.any and not (pair.after.single & pair.before.single).isdisjoint(_PLAIN))
     )
 
 
@@ -213,7 +224,20 @@ def _perhaps(pair: _Compared) -> bool:
         or (pair.topic and (pair.changed or pair.differ.of_one_kind))
         or _other_occupation(after, before)
         or ("marriage" in after.states and not (after.people & before.people).isdisjoint(_PARTNERS))
+        or (pair.alike and pair.perhaps_changed)
+        or _retold(pair)
         or _other_of_one_kind(after, before, pair.differ, in_common=pair.in_common)
+    )
+
+
+def _retold(pair: _Compared) -> bool:
+    """Whether both tell of the same people and things, in sentences of other forms."""
+    after, before = pair.after, pair.before
+    return (
+        pair.in_common
+        and after.people == before.people
+        and not told_apart(after, before)
+        and has_another_form(after, before)
     )
 
 

@@ -59,7 +59,7 @@ _DEFAULT = DedupThresholds()
 
 _EQUAL_WORDS = 0.1
 """So far below `similar` a fact of the very same words, up to order and words alike, still takes the other's place."""
-_REACH: dict[Doubt, float] = {"none": 0.3, "likely": 0.3, "little": 0.15, "much": 0.12}
+_REACH: dict[Doubt, float] = {"none": 0.3, "likely": 0.3, "little": 0.2, "much": 0.12}
 """How far below `similar` two facts are told to exclude each other, by how doubtful that is. They must share words or a state
 besides, so that the first may reach down to texts that are less alike: "stopped running because of my knee" has a cosine
 of .2 to "runs 5 km every morning", and "I moved to Berlin" one of .25 to a sentence of name, home and taste."""
@@ -123,7 +123,8 @@ def _judged(after: Wording, before: Wording, similarity: float, thresholds: Dedu
         rewording = says_in_other_words(after, before)
         if rewording is not None and similarity >= thresholds.least_for(rewording):
             return "same" if rewording == "less" else "update"
-    verdict = _excluded(exclude_each_other(after, before, opposite=opposite), similarity, thresholds)
+    lacking = thresholds.similar - similarity
+    verdict = _excluded(exclude_each_other(after, before, opposite=opposite, lacking=lacking), similarity, thresholds)
     certain = not apart and after.people == before.people and after.lead == before.lead
     return "conflict" if verdict == "update" and not certain else verdict
 

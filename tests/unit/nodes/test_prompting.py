@@ -142,5 +142,7 @@ def test_whatever_the_lengths_every_round_is_told_somewhere(lengths, facts, wind
     assert told == list(range(len(lengths) - len(told), len(lengths)))
     assert len(told) == len(lengths) or quoted or covered + len(told) >= len(lengths)
     assert prompt.untold == 0
-    assert prompt.system.count("\n- [user_fact] f") == len(facts)  # if only in part: in a small window even short ones are cut
+    assert prompt.system.count("\n- [user_fact] f") == len(
+        facts
+    )  # if only in part: in a small window even short ones are cut
     assert prompt.total <= window
