@@ -76,21 +76,32 @@ class _Difference:
         )
 
 
-def have_nothing_in_common(after: Wording, before: Wording) -> bool:
-    """Whether they share neither words nor people, topics, states or scales. Most pairs do not, and need no more looking at."""
+def have_little_in_common(after: Wording, before: Wording, *, lacking: float) -> bool:
+    """Whether they share too few words to be about the same thing, and no people, topics, states or scales.
+
+    Most pairs do, and need no more looking at.
+    """
     return bool(
         after.said
         and before.said
-        and after.all_roots.isdisjoint(before.all_roots)
-        and before.said_roots.isdisjoint(after.content_roots)
-        and after.said_roots.isdisjoint(before.content_roots)
         and after.single.isdisjoint(before.single)
         and after.people.isdisjoint(before.people)
         and after.states.keys().isdisjoint(before.states)
         and after.scales.keys().isdisjoint(before.scales)
         and not ("occupation" in after.contrasts and "occupation" in before.contrasts)
         and "replaced" not in after.marks
+        and _share(after, before, _shared(after, before)) < min(_IN_COMMON, lacking + _ALIKE)
     )
+
+
+def _share(after: Wording, before: Wording, shared: set[str]) -> float:
+    """Return how much of what the shorter one says the other one says as well."""
+    leads = after.lead_roots | before.lead_roots
+    words, old_words = after.all_roots, before.all_roots
+    if leads:
+        words, old_words = words - leads, old_words - leads
+    common = shared or (said if _enough(said := after.said & before.said) else set())
+    return weight_of(common) / max(1, min(weight_of(words), weight_of(old_words)))
 
 
 def exclude_each_other(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> Doubt | None:
@@ -172,10 +183,7 @@ class _Compared:
 def _compared(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> _Compared:
     differ = _difference(after, before)
     shared = _shared(after, before)
-    leads = after.lead_roots | before.lead_roots
-    words, old_words = after.all_roots - leads, before.all_roots - leads
-    common = shared or (said if _enough(said := after.said & before.said) else set())
-    share = weight_of(common) / max(1, min(weight_of(words), weight_of(old_words)))
+    share = _share(after, before, shared)
     in_common = share >= _IN_COMMON
     return _Compared(
         after,

@@ -13,7 +13,7 @@ from typing import Literal
 
 from discreet.errors import ConfigurationError
 from discreet.retrieval.clauses import statements
-from discreet.retrieval.contradiction import CONTRADICTS, Doubt, exclude_each_other, have_nothing_in_common
+from discreet.retrieval.contradiction import CONTRADICTS, Doubt, exclude_each_other, have_little_in_common
 from discreet.retrieval.fact_features import Wording, wording
 from discreet.retrieval.merge_rules import Rewording, says_in_other_words, says_no_less, told_apart
 
@@ -83,7 +83,9 @@ def judge(new: str, old: str, similarity: float, thresholds: DedupThresholds = _
     if new.casefold().split() == old.casefold().split():
         return "same"
     after = wording(new)
-    if not _worth_reading(after, similarity, thresholds) or have_nothing_in_common(after, before := wording(old)):
+    if not _worth_reading(after, similarity, thresholds) or have_little_in_common(
+        after, before := wording(old), lacking=thresholds.similar - similarity
+    ):
         return "new"
     verdict = _judged(after, before, similarity, thresholds)
     if verdict == "same":
