@@ -96,12 +96,12 @@ def have_little_in_common(after: Wording, before: Wording, *, lacking: float) ->
 
 def _share(after: Wording, before: Wording, shared: set[str]) -> float:
     """Return how much of what the shorter one says the other one says as well."""
-    leads = after.lead_roots | before.lead_roots
-    words, old_words = after.all_roots, before.all_roots
-    if leads:
-        words, old_words = words - leads, old_words - leads
     common = shared or (said if _enough(said := after.said & before.said) else set())
-    return weight_of(common) / max(1, min(weight_of(words), weight_of(old_words)))
+    if not common:
+        return 0.0
+    leads = after.lead_roots | before.lead_roots
+    shorter = min(weight_of(after.all_roots - leads), weight_of(before.all_roots - leads))
+    return weight_of(common) / max(1, shorter)
 
 
 def exclude_each_other(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> Doubt | None:
