@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.retrieval.fact_features import Wording
-from discreet.retrieval.merge_rules import has_another_form, names_another, told_apart, weight_of
+from discreet.retrieval.fact_features import Wording, weight_of
+from discreet.retrieval.merge_rules import has_another_form, names_another, told_apart
 
 Doubt = Literal["none", "likely", "little", "much"]
 """How doubtful it is that two facts exclude each other. From `likely` on both stay, however near they are."""
@@ -99,9 +99,7 @@ def _share(after: Wording, before: Wording, shared: set[str]) -> float:
     common = shared or (said if _enough(said := after.said & before.said) else set())
     if not common:
         return 0.0
-    leads = after.lead_roots | before.lead_roots
-    shorter = min(weight_of(after.all_roots - leads), weight_of(before.all_roots - leads))
-    return weight_of(common) / max(1, shorter)
+    return weight_of(common) / max(1, min(after.weight, before.weight))
 
 
 def exclude_each_other(after: Wording, before: Wording, *, opposite: bool, lacking: float) -> Doubt | None:

@@ -20,6 +20,8 @@ _OVER = "\u4e86"
 """At the end of a Chinese sentence with a negation it means "no longer"."""
 _ROOT = 5
 """Words that begin with so many equal letters are taken for forms of one: migraine, migraines; asthma, asthmatic."""
+_HAN_WEIGHT = 0.5
+"""What a Han character says, beside a word."""
 _WORDS = frozenset({"word", "capital", "han"})
 _DENIES = frozenset({"negation", "ended"})
 _ANYWAY = frozenset({"someone", "title"})
@@ -90,6 +92,11 @@ class Wording:
         return self.sense_roots.union(self.lead_roots, map(root_of, self.names))
 
     @cached_property
+    def weight(self) -> float:
+        """How much `all_roots` say, but for a name that the text begins with, in words."""
+        return weight_of(self.all_roots - self.lead_roots)
+
+    @cached_property
     def content_roots(self) -> list[str]:
         """The roots of `content`, in its order."""
         return list(map(root_of, self.content))
@@ -103,6 +110,11 @@ class Wording:
 def root_of(word: str, length: int = _ROOT) -> str:
     """Return what the forms of a word have in common."""
     return word if word[0] == "=" or "/" in word else word[:length]
+
+
+def weight_of(words: set[str]) -> float:
+    """Return how much `words` say, in words."""
+    return len(words) - (1 - _HAN_WEIGHT) * sum(len(word) == 1 and not word.isascii() for word in words)
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from discreet.retrieval.fact_features import Wording, root_of
+from discreet.retrieval.fact_features import Wording, root_of, weight_of
 
 _SHORT_ROOT = 4
 """Words of a part that differs are taken for forms of one if so many letters are equal: less has to be shared for it to be the same: cello, cellist."""
@@ -19,8 +19,6 @@ flight exercise speak play
 """
 _LINKING = frozenset(f"={group}" for group in _JOINS.split())
 """Groups that join others. The rest makes another fact of the same words: what one likes, fears, wants, lives in."""
-_HAN_WEIGHT = 0.5
-"""What a Han character says, beside a word."""
 _ALONE = ("side", "age", "period")
 """Classes of contrasts.toml of which a value on one side only makes another fact."""
 _TOPICS_BY_THE_WAY = frozenset({"called", "answers", "commute", "car", "flight"})
@@ -228,11 +226,6 @@ def _joining(frames: set[str]) -> bool:
 def _same_names(after: Wording, before: Wording) -> bool:
     units, units_before = set(after.units), set(before.units)
     return before.names <= units and after.names <= units_before and before.lead <= units and after.lead <= units_before
-
-
-def weight_of(words: set[str]) -> float:
-    """Return how much `words` say, in words."""
-    return len(words) - (1 - _HAN_WEIGHT) * sum(len(word) == 1 and not word.isascii() for word in words)
 
 
 def names_another(after: dict[str, set[str]], before: dict[str, set[str]]) -> bool:
