@@ -29,6 +29,7 @@ from discreet.nodes.memory_gate.prototypes import (
 from discreet.nodes.memory_gate.rules import RuleBook, default_rules
 from discreet.ports import SpokenRound
 from discreet.providers.local import local_embeddings
+from discreet.retrieval.embedded_question import embedded_question
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "nodes" / "memory_gate" / VECTORS
@@ -46,7 +47,10 @@ def main() -> None:
     known = {} if "--all" in sys.argv[1:] else read_stored(embeddings.name).vectors
     keys = keys_of(prototypes)
     vectors = np.array(
-        [known[key] if key in known else embeddings.embed_query(text) for key, text in zip(keys, texts, strict=True)],
+        [
+            known[key] if key in known else embeddings.embed_query(embedded_question(text))
+            for key, text in zip(keys, texts, strict=True)
+        ],
         dtype=np.float32,
     )
     scales = np.abs(vectors).max(axis=1) / 127

