@@ -13,7 +13,6 @@ from discreet.nodes.memory_gate.before import kind_of, round_before
 from discreet.nodes.memory_gate.likeness import OTHER_ROUND, RIDGE, ROUNDS, whole_kernel
 from discreet.nodes.memory_gate.prototypes import (
     OVERRULE_ABOVE,
-    OVERRULE_BELOW,
     SKIP_BELOW,
     keys_of,
     read_stored,
@@ -64,10 +63,8 @@ def crossed(turns: Sequence[Turn]) -> list[tuple[Turn, bool]]:
             said.append((turn, decide(turn.text, turn.previous).retrieve))
         elif ruled is None:
             said.append((turn, bool(with_round[at] >= SKIP_BELOW)))
-        elif (rule := weak.get(ruled.reason)) is None:
+        elif ruled.retrieve or (rule := weak.get(ruled.reason)) is None:
             said.append((turn, ruled.retrieve))
-        elif ruled.retrieve:
-            said.append((turn, not with_round[at] < OVERRULE_BELOW))
         else:
             said.append((turn, bool((with_round if rule.follows else without)[at] > OVERRULE_ABOVE)))
     return said

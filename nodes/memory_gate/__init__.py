@@ -1,7 +1,7 @@
 """Decide before any database work whether this turn needs long-term memory.
 
 Rules look first (`rules.toml`). What none decides goes to a small chat model where one is configured, else to what labelled
-prototypes (`prototypes.toml`, `turns.toml`) say about messages like it; they also overrule rules that are marked weak.
+prototypes (`prototypes.toml`, `turns.toml`) say about messages like it; they also overrule rules that skip and are marked weak.
 What stays unsure retrieves. Follow-ups are decided by the round before.
 """
 

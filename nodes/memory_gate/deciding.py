@@ -21,7 +21,7 @@ class Decide(Protocol):
 
 
 def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ()) -> Decide:
-    """Return a `decide` over these rules, in their order, and over the prototypes for what none matches or a weak rule does.
+    """Return a `decide` over these rules, in their order, and over the prototypes for what none matches or a weak rule skips.
 
     Without prototypes, and where the local embedding is missing or fails, what no rule matches retrieves as "unsure".
     The function blocks: rules are compiled and vectors are read at its first call (a tenth of a second, a second where Chinese stands beside other letters), and a message for
@@ -44,10 +44,9 @@ def make_decide(rules: Iterable[GateRule], prototypes: Iterable[Prototype] = ())
             return decision or UNSURE
         if decision is None:
             return neighbours.decide(text, kind_of(before()))
-        if (rule := weak.get(decision.reason)) is None:
+        if decision.retrieve or (rule := weak.get(decision.reason)) is None:
             return decision
-        after = kind_of(before()) if decision.retrieve or rule.follows else "none"
-        return neighbours.overrule(text, retrieve=decision.retrieve, after=after) or decision
+        return neighbours.overrule(text, kind_of(before()) if rule.follows else "none") or decision
 
     return decide
 

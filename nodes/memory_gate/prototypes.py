@@ -35,10 +35,9 @@ TEXTS = ("prototypes.toml", "turns.toml")
 """Those written for the gate, and the tuning sets of benchmarks/gate.py, which tools/gate_vectors.py copies."""
 
 SKIP_BELOW, RETRIEVE_ABOVE = -0.15, 0.05
-OVERRULE_BELOW, OVERRULE_ABOVE = -0.4, 0.1
-"""Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; below the third and
-above the fourth the score overrules what a weak rule says. -0.4: of the thresholds that are
-right about 93 % of each tuning set, cross-validated, the one that misses least memory."""
+OVERRULE_ABOVE = 0.1
+"""Scores: 1 is what needs memory, -1 what does not. Between the first two a message is unsure, and retrieves; above the third the
+score overrules a weak rule that skips."""
 
 NEAREST, MANY = 15, 100
 """Prototypes that name the kind of a message: 15 with its label, of the 100 nearest."""
@@ -124,12 +123,10 @@ class Neighbours:
             return self._remember(text, UNSURE)
         return self._like(text, *found)
 
-    def overrule(self, text: str, *, retrieve: bool, after: Round = "none") -> GateDecision | None:
-        """Return what `text` is like if that clearly is not `retrieve`, else None."""
+    def overrule(self, text: str, after: Round = "none") -> GateDecision | None:
+        """Return what `text` is like if that clearly needs memory, else None."""
         found = self._score(text, after)
-        if found is None or not (found[0] < OVERRULE_BELOW if retrieve else found[0] > OVERRULE_ABOVE):
-            return None
-        return self._like(text, *found)
+        return self._like(text, *found) if found is not None and found[0] > OVERRULE_ABOVE else None
 
     def _like(self, text: str, score: float, likeness: Floats) -> GateDecision:
         kind = self._kind(likeness, retrieve=score > 0)
