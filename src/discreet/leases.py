@@ -8,6 +8,7 @@ pooler tells one that it has made up, as its servers change.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
@@ -51,15 +52,29 @@ class QueuedPool(AsyncConnectionPool[C]):
     async def putconn(self, conn: C) -> None:
         """Take `conn` back, in a task of its own: where a cancellation meets the pool's locks, psycopg's own loses the place.
 
-        At once where psycopg's private lock is free and nothing has to be waited for: a task takes the event loop two more rounds.
+        At once where nothing has to be waited for: a task takes the event loop two more rounds.
         """
-        if conn.pgconn.transaction_status == TransactionStatus.IDLE and not self._lock.locked():
+        if self._takes_at_once(conn):
             await super().putconn(conn)
             return
         returning = asyncio.create_task(super().putconn(conn))
         self._returning.add(returning)
         returning.add_done_callback(self._returning.discard)
         await asyncio.shield(returning)
+
+    def _takes_at_once(self, conn: C) -> bool:
+        """Whether psycopg takes `conn` back without a wait, by what is private to it.
+
+        Nobody holds its lock or stands before it, nobody waits to be handed a connection, and this one is to be kept.
+        """
+        return (
+            conn.pgconn.transaction_status == TransactionStatus.IDLE
+            and not self._waiting
+            and not self._lock.locked()
+            and not self._lock._waiters  # noqa: SLF001  # a lock that was given up is free, and yet promised to these
+            and conn._created_at > self._drained_at  # noqa: SLF001  # nothing public tells
+            and conn._expire_at > time.monotonic()  # noqa: SLF001  # the same
+        )
 
 
 @asynccontextmanager
