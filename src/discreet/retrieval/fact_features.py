@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from discreet.retrieval.phrases import Meaning, Unit, cut, longest, simplified, things, unit
 
@@ -14,8 +15,12 @@ _SUBJECT_UNITS = 5
 """Within so many units from its beginning a text names whom it is about."""
 _NAME_UNITS = 3
 """How far behind "my son" his name may end: most names have at most so many words, or Han characters."""
+_NUMBER_JOINS = frozenset({"and", "a", "\u0441", "\u70b9"})
+"""What may stand within a number: "two and a half", with Russian and Chinese words for the same."""
 _LINKS = frozenset(":\N{EM DASH}\N{EN DASH}")
 """Punctuation that stands for "is"."""
+_OF = frozenset({"c\u1ee7a", "cua"})
+"""Stand before an owner in Vietnamese."""
 _OVER = "\u4e86"
 """At the end of a Chinese sentence with a negation it means "no longer"."""
 _ROOT = 5
@@ -50,6 +55,8 @@ class Wording:
     """Names right beside people, by `several` or `one`: how many such people a person has."""
     lead: set[str] = field(default_factory=set)
     """A name that the text begins with."""
+    owners: set[str] = field(default_factory=set)
+    """Names behind a word for "of", and a classifier perhaps."""
     single: set[str] = field(default_factory=set)
     """What it is about, if a person has only one of it at a time."""
     states: dict[str, set[str]] = field(default_factory=dict)
@@ -138,6 +145,9 @@ class _Reader:
         self._named: set[str] | None = None
         """Where a name belongs that comes before `_name_ends`."""
         self._name_ends = 0
+        self._number = ""
+        """The number that ends at `_number_ends`."""
+        self._number_ends = -1
 
     def read(self) -> Wording:
         reading = self._reading
@@ -156,6 +166,8 @@ class _Reader:
             starts = each.kind == "break" and each.plain not in _LINKS
             at += length
         reading.senses -= reading.names
+        behind = (self._plain[at + 1 : at + 3] for at, plain in enumerate(self._plain) if plain in _OF)
+        reading.owners = reading.names.intersection(chain.from_iterable(behind))
         if "negation" in reading.marks and reading.units[-1:] == [_OVER]:
             reading.marks.add("ended")
         reading.said = {
@@ -226,7 +238,7 @@ class _Reader:
             if at < _SUBJECT_UNITS:
                 reading.subject |= meaning.people
         if meaning.numbers:
-            self._note_numbers(meaning.numbers)
+            self._note_numbers(meaning.numbers, at, length)
         if meaning.single:
             reading.single |= meaning.single
         if meaning.state is not None:
@@ -237,10 +249,22 @@ class _Reader:
             reading.content.append(meaning.content)
         self._expect_name(meaning, first, at, length)
 
-    def _note_numbers(self, numbers: set[str]) -> None:
-        self._reading.numbers |= numbers
+    def _note_numbers(self, numbers: set[str], at: int, length: int) -> None:
         if when := {number for number in numbers if number.isalpha() and number != "half"}:
+            self._reading.numbers |= numbers
             self._reading.contrasts.setdefault("when", set()).update(when)
+        else:
+            for number in numbers:
+                self._note_number(number, at, length, in_words=True)
+
+    def _note_number(self, number: str, at: int, length: int, *, in_words: bool) -> None:
+        """Note a number, or what one consists of that is said in several words: "twenty-five", "three hundred"."""
+        numbers = self._reading.numbers
+        if in_words and self._number and _NUMBER_JOINS.issuperset(self._plain[self._number_ends : at]):
+            numbers.discard(self._number)
+            number = f"{self._number}+{number}"
+        numbers.add(number)
+        self._number, self._number_ends = number, at + length
 
     def _expect_name(self, meaning: Meaning, first: Unit, at: int, length: int) -> None:
         """Decide whether what follows the phrase may be a name, and whose."""
@@ -264,7 +288,7 @@ class _Reader:
                 reading.links.append(len(reading.content))
             return
         if kind == "number":
-            reading.numbers.add(each.plain)
+            self._note_number(each.plain, at, 1, in_words=False)
             self._named = None
             return
         if kind == "placeholder" or (kind == "capital" and not starts):

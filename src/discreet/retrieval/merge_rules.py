@@ -19,7 +19,7 @@ flight exercise speak play
 """
 _LINKING = frozenset(f"={group}" for group in _JOINS.split())
 """Groups that join others. The rest makes another fact of the same words: what one likes, fears, wants, lives in."""
-_ALONE = ("side", "age", "period")
+_ALONE = ("side", "age", "period", "distant")
 """Classes of contrasts.toml of which a value on one side only makes another fact."""
 _TOPICS_BY_THE_WAY = frozenset({"called", "answers", "commute", "car", "flight"})
 """Topics that a fact may leave out and say no less."""
@@ -50,6 +50,7 @@ def says_no_less(after: Wording, before: Wording) -> bool:
         and _keeps_its_topic(after, before)
         and not after.subject - before.people - _PARTNERS - _PARENTAL
         and not (after.names - set(before.units)).intersection(after.units[:_SUBJECT_UNITS])
+        and after.owners <= set(before.units)
         and not (after.negative and _gained(after, before))
         and not names_another(after.states, before.states)
         and not names_another(after.scales, before.scales)
