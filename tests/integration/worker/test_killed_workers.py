@@ -11,7 +11,7 @@ from random import Random
 
 import psycopg
 import pytest
-from testkit.interrupted import let_time_pass, recover, set_up, worker_of, worker_process
+from testkit.interrupted import let_time_pass, recover, set_up, transactions_begun, worker_of, worker_process
 from testkit.keys import USER_KEYS
 from testkit.outside import OutsideProvider
 
@@ -104,9 +104,7 @@ class Undisturbed:
     def quiet(self):
         """Steps at which no transaction is open."""
         steps = enumerate(self.labels, 1)
-        depths = accumulate(
-            label.startswith("after BEGIN") - (label in {"after COMMIT", "after ROLLBACK"}) for label in self.labels
-        )
+        depths = accumulate(map(transactions_begun, self.labels))
         return [step for (step, label), depth in zip(steps, depths, strict=True) if not depth]
 
 

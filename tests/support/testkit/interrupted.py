@@ -63,19 +63,32 @@ class Report:
         self._path.write_text(json.dumps(self.read() | told))
 
 
-class Steps:
-    """Counts the steps of the worker, and does `act` at some of them."""
+def transactions_begun(label: str) -> int:
+    """Return how many transactions more are open after a step with this label."""
+    return label.startswith("after BEGIN") - (label in {"after COMMIT", "after ROLLBACK"})
 
-    def __init__(self, at: Mapping[int, Callable[[], None]], report: Report) -> None:
+
+class Steps:
+    """Counts the steps of the worker, and does `act` at some of them.
+
+    A `stop` waits for the first step from there on at which no transaction is open: steps may come in another order than in the run
+    from which it was drawn, and others would wait for the transaction for ever.
+    """
+
+    def __init__(self, at: Mapping[int, str], acts: Mapping[str, Callable[[], None]], report: Report) -> None:
         self.labels: list[str] = []
-        self._at, self._report = at, report
+        self._at, self._acts, self._report = at, acts, report
+        self._due: str | None = None
+        self._open = 0
 
     def __call__(self, label: str) -> None:
         """Be at a step."""
         if _counts.get():
             self.labels.append(label)
-            act = self._at.get(len(self.labels))
-            if act is not None:
+            self._open += transactions_begun(label)
+            self._due = self._at.get(len(self.labels), self._due)
+            if self._due is not None and not (self._due == "stop" and self._open):
+                act, self._due = self._acts[self._due], None
                 self._report.add(label=label)
                 act()
 
@@ -202,7 +215,7 @@ async def _main(dsn: str, path: str, report: Report, options: dict[str, Any]) ->
         "stop": lambda: os.kill(os.getpid(), signal.SIGSTOP),
         "cut": lambda: cut(dsn, os.getpid()),
     }
-    steps = Steps({at: acts[act] for act, at in options["acts"]}, report)
+    steps = Steps({at: act for act, at in options["acts"]}, acts, report)
     steps.watch()
     provider = OutsideProvider(path, limits=BatchLimits(**options["limits"]), on_step=steps)
     ours = make_conninfo(dsn, application_name=name_of(os.getpid()))
