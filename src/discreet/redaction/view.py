@@ -32,7 +32,7 @@ class View:
         """Spans of the original that were replaced, in the order of the replacements."""
         self._starts = starts
         self._ends = ends
-        self._derived: dict[Callable[[str], object], object] = {}
+        self._derived: dict[object, object] = {}
 
     @cached_property
     def lowered(self) -> str:
@@ -41,9 +41,13 @@ class View:
 
     def derived(self, derive: Callable[[str], Derived]) -> Derived:
         """Return `derive(text)`, worked out once for all recognisers that ask."""
-        if derive not in self._derived:
-            self._derived[derive] = derive(self.text)
-        result: Derived = self._derived[derive]  # type: ignore[assignment]  # the key tells its type
+        return self.once(derive, lambda: derive(self.text))
+
+    def once(self, key: object, make: Callable[[], Derived]) -> Derived:
+        """Return what `make` returned the first time that somebody asked under this key."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        result: Derived = self._derived[key]  # type: ignore[assignment]  # the key tells its type
         return result
 
     def source(self, start: int, end: int) -> Span:

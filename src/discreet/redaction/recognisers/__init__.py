@@ -9,9 +9,7 @@ from discreet.redaction.recognisers.address import (
     VietnameseAddressRecogniser,
     WorldwideAddressRecogniser,
 )
-from discreet.redaction.recognisers.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
-from discreet.redaction.recognisers.backup_code import BackupCodeRecogniser
 from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
 from discreet.redaction.recognisers.command_line import CommandLineRecogniser
@@ -21,15 +19,32 @@ from discreet.redaction.recognisers.entropy import EntropyRecogniser
 from discreet.redaction.recognisers.iban import IbanRecogniser
 from discreet.redaction.recognisers.internal_id import InternalIdRecogniser
 from discreet.redaction.recognisers.ip import IpRecogniser
+from discreet.redaction.recognisers.labelled import (
+    BankAccountRecogniser,
+    BirthDateRecogniser,
+    IdentityNumberRecogniser,
+    ImeiRecogniser,
+    MacRecogniser,
+    MedicalIdRecogniser,
+    PlateRecogniser,
+    VinRecogniser,
+)
 from discreet.redaction.recognisers.national_id import NATIONAL_IDS
 from discreet.redaction.recognisers.obfuscated_email import ObfuscatedEmailRecogniser
-from discreet.redaction.recognisers.pasted_secret import PastedSecretRecogniser
 from discreet.redaction.recognisers.phone import PhoneRecogniser
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
-from discreet.redaction.recognisers.security_answer import SecurityAnswerRecogniser
 from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
-from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
-from discreet.redaction.recognisers.told_code import ToldCodeRecogniser
+from discreet.redaction.recognisers.told import (
+    AroundRecogniser,
+    AssignmentRecogniser,
+    BackupCodeRecogniser,
+    LoginRecogniser,
+    NearRecogniser,
+    PasswordRecogniser,
+    SecurityAnswerRecogniser,
+    TableRecogniser,
+    ToldCodeRecogniser,
+)
 from discreet.redaction.recognisers.url import UrlRecogniser
 from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
 from discreet.redaction.view import Span, View
@@ -37,9 +52,18 @@ from discreet.redaction.view import Span, View
 __all__ = [
     "DEFAULT",
     "NATIONAL_IDS",
+    "AroundRecogniser",
     "AssignmentRecogniser",
     "AuthorizationRecogniser",
     "BackupCodeRecogniser",
+    "BankAccountRecogniser",
+    "BirthDateRecogniser",
+    "IdentityNumberRecogniser",
+    "ImeiRecogniser",
+    "MacRecogniser",
+    "MedicalIdRecogniser",
+    "PlateRecogniser",
+    "VinRecogniser",
     "CardRecogniser",
     "ChineseAddressRecogniser",
     "CommandLineRecogniser",
@@ -53,7 +77,9 @@ __all__ = [
     "InternalIdRecogniser",
     "IpRecogniser",
     "ObfuscatedEmailRecogniser",
-    "PastedSecretRecogniser",
+    "LoginRecogniser",
+    "NearRecogniser",
+    "PasswordRecogniser",
     "PhoneRecogniser",
     "PrivateKeyRecogniser",
     "Recogniser",
@@ -61,7 +87,7 @@ __all__ = [
     "SecurityAnswerRecogniser",
     "SeedPhraseRecogniser",
     "Span",
-    "SpokenSecretRecogniser",
+    "TableRecogniser",
     "ToldCodeRecogniser",
     "UrlRecogniser",
     "VendorTokenRecogniser",
@@ -77,8 +103,11 @@ DEFAULT: tuple[Recogniser, ...] = (
     CommandLineRecogniser(),
     ConnectionStringRecogniser(),
     AssignmentRecogniser(),
-    SpokenSecretRecogniser(),
-    PastedSecretRecogniser(),
+    PasswordRecogniser(),
+    AroundRecogniser(),
+    NearRecogniser(),
+    LoginRecogniser(),
+    TableRecogniser(),
     ToldCodeRecogniser(),
     BackupCodeRecogniser(),
     SeedPhraseRecogniser(),
@@ -98,6 +127,14 @@ DEFAULT: tuple[Recogniser, ...] = (
     IbanRecogniser(),
     *NATIONAL_IDS,
     InternalIdRecogniser(),
+    BankAccountRecogniser(),
+    BirthDateRecogniser(),
+    IdentityNumberRecogniser(),
+    ImeiRecogniser(),
+    MacRecogniser(),
+    MedicalIdRecogniser(),
+    PlateRecogniser(),
+    VinRecogniser(),
     IpRecogniser(),
     UrlRecogniser(),
 )

@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 
 LEAST_BEARER_CHARS = 16

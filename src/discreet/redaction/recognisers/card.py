@@ -101,7 +101,7 @@ class CardRecogniser:
         """Tell whether scheme, length and check digit agree; of a number `named` as a card only scheme and length."""
         if not self.SCHEMES.fullmatch(digits) or len(set(digits)) == 1:
             return False
-        return named or _has_check_digit(digits)
+        return named or has_check_digit(digits)
 
 
 def _least_digits(window: Window) -> int:
@@ -109,7 +109,8 @@ def _least_digits(window: Window) -> int:
     return LEAST_DIGITS - 1 if len(window.sizes) > 1 else LEAST_DIGITS
 
 
-def _has_check_digit(digits: str) -> bool:
+def has_check_digit(digits: str) -> bool:
+    """Tell whether the last digit is that of Luhn's formula."""
     reverse = digits.encode("ascii")[::-1]
     total = sum(reverse[::2]) + sum(reverse[1::2].translate(_DOUBLED))
     return (total - ord("0") * len(digits)) % 10 == 0

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import ClassVar
 
 from discreet.redaction.recognisers.runs import Hints
-from discreet.redaction.recognisers.secrecy import names_a_value
+from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
 
 MOST_LINE_CHARS = 240

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.secrecy import names_a_value
+from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
 
 SCHEME_SHARE = 0.2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from urllib.parse import unquote
 
-from discreet.redaction.recognisers.secrecy import names_a_value
+from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
 
 MOST_KEPT = 0.2

@@ -8,11 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
-from discreet.redaction.recognisers.telling import NAMES
+from discreet.redaction.recognisers.told.values import looks_random, names_a_value
+from discreet.redaction.recognisers.told.names import Names
+from discreet.redaction.words import whole, words
+from discreet.state.letters import without_marks
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 
+NAMES = tuple(dict.fromkeys(form for word in words("secret", "password", "weak") for form in (word, without_marks(word))))
+"""Words for a password, and the same as they are in the names of variables."""
+ASSIGNED = Names(
+    words("secret", "password", "weak", "key", "login"),
+    (
+        *("pass", "pwd", "pw", "mk", "key", "api", "secret", "token", "cred", "auth", "jwt", "csrf", "xsrf", "sid", "sess"),
+        *("cookie", "otp", "cvv", "pin", "sig", "hash", "salt", "dsn", *map(without_marks, words("secret", "password", "weak"))),
+    ),
+)
+"""How the names of secrets begin."""
 LEAST_KEY_CHARS = 8
 """No key or token is shorter; values that are, such as `token: 42`, are something else."""
 LEAST_PLAIN_KEY_CHARS = 16
@@ -35,8 +47,8 @@ class AssignmentRecogniser:
     type = "SECRET"
     NAME = re.compile(
         r"(?:"
-        r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|pwd|mật khẩu|mật mã|парол[ья]"
-        r"|密碼|密码|口令)"
+        r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|p(?:s)?wd|(?<![a-z])auth_pass(?![a-z])"
+        rf"|{whole(NAMES)})"
         r"|(?P<plain>keys?(?![a-z])|ключ|khóa|(?<![a-z])(?:auth|sig|hash|salt|cookie|cred|dsn)(?![a-z]))"
         r"|secret|token|credentials?|creds|jwt|signature|[cx]srf|(?<![a-z])(?:sid|otp|cvv|pin)(?![a-z])|sess(?:ion)?[ _-]?id|session|(?:php)?sessid"
         r"|токен|секрет|密鑰|密钥|金鑰|令牌|權杖|权杖|私钥|私鑰"
@@ -109,7 +121,7 @@ class AssignmentRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""
-        spots = view.derived(NAMES.places)
+        spots = ASSIGNED.places(view)
         if not spots:
             return
         text = view.text

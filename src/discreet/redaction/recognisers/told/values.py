@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+
+from discreet.redaction.words import words
+
+BRAND = re.compile(
+    r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?-?mail|icloud|apple|win(?:dows)?|netflix|insta(?:gram)?|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
+    r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word|pdf|zip|database|db"
+    r"|chrome|firefox|safari|touch|face|login|username|phone)",
+    re.IGNORECASE,
+)
+"""What passwords are for."""
+
+LEAST_WORD_CHARS = 6
+"""An ASCII word of that many letters at the end of a Vietnamese, Russian or Chinese sentence is not the name of a thing."""
+TRAILING = ".,;:!?)]}\"'`»”」』’*|>"
+"""What stands behind a value and isn't part of it."""
 
 NOT_A_VALUE = frozenset(
     [
@@ -23,10 +39,6 @@ NOT_A_VALUE = frozenset(
         *("user", "username", "using", "valid", "very", "visible", "was", "we", "weak", "what", "when", "where"),
         *("which", "who", "why", "with", "working", "wrong", "yes", "you", "your"),
         *("await", "confirm", "continue", "forgot", "print", "raise", "return", "throw"),
-        *("забыл", "забыла", "забыли", "забыт", "заблокирован", "какой", "мой", "не", "неверен", "неверный"),
-        *("неправильный", "нет", "новый", "нужен", "пустой", "простой", "просрочен", "сброшен", "сложный", "старый"),
-        *("chưa", "có", "cũ", "gì", "không", "mới", "quên", "sai", "đúng"),
-        *("忘了", "忘記", "忘记", "無", "无", "錯誤", "错误", "不对", "不對"),
     ]
 )
 """Words that stand where a password would, and say something about it."""
@@ -71,9 +83,16 @@ NUMERIC = frozenset("0123456789vV$€£¥₫")
 """What dates, amounts and versions begin with."""
 
 
+@cache
+def words_about() -> frozenset[str]:
+    """Return words of all languages that stand where a secret would, and say something about it."""
+    told = (*words("telling", "states", "lost", "filler"), *words("secret", "password", "login"))
+    return NOT_A_VALUE | {word for word in told if "*" not in word}
+
+
 def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
-    if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in NOT_A_VALUE:  # noqa: PLR2004 - no secret is a letter
+    if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in words_about():  # noqa: PLR2004 - no secret is a letter
         return False
     if text.isalnum() and text.isascii():
         return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # noqa: PLR2004 - as long as a mask gets

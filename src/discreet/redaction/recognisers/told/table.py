@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.runs import Hints
-from discreet.redaction.recognisers.secrecy import looks_random, names_a_value
+from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 
 MOST_HEADER_CHARS = 200
 MOST_CELLS = 20
 
 
-class PastedSecretRecogniser:
+class TableRecogniser:
     """Finds cells below "password" in a table of bars, commas, semicolons or tabs, and `P:` of a network.
 
     The latter are written as in https://github.com/zxing/zxing/wiki/Barcode-Contents.

@@ -1,0 +1,33 @@
+"""Numbers of bank accounts, beside the words for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.words import words
+
+DIGITS = range(6, 21)
+"""From British accounts (8) and Japanese ones (7) to Russian ones (20)."""
+LEAST_AFTER_ACCOUNT = 7
+"""Digits after a bare "account": shorter numbers are amounts as well."""
+NUMBERED = re.compile(r"n[ro.º°]|num|núm|№|號|号|番|번호|nomor|नंबर|संख्या|เลข|رقم|[:#=-]")
+"""What makes a number of an account of it."""
+
+
+class BankAccountRecogniser(LabelledRecogniser):
+    """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
+
+    type = "BANK_ACCOUNT"
+    VALUE = re.compile(r"(?<![\w.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![\w]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))")
+
+    def names(self) -> Iterable[str]:
+        """Return the words for an account."""
+        return words("identity", "bank")
+
+    def valid(self, value: str, gap: str) -> bool:
+        """Tell an account from an amount."""
+        count = sum(map(str.isdigit, value))
+        near = len(gap.split()) <= 1 or NUMBERED.search(gap) is not None
+        return count in DIGITS and (count >= LEAST_AFTER_ACCOUNT or NUMBERED.search(gap) is not None) and (near or count > max(range(9)))

@@ -1,0 +1,71 @@
+"""Values that a word says what they are: a number behind "account number", a date behind "born"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import ClassVar
+
+from discreet.redaction.recognisers.context import AMOUNT
+from discreet.redaction.recognisers.runs import small
+from discreet.redaction.recognisers.told.names import Names
+from discreet.redaction.view import Span, View
+from discreet.redaction.words import whole, words
+
+MOST_GAP = 36
+"""Characters between a word and what it names."""
+MOST_WORDS = 4
+
+GAP = re.compile(
+    r"(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
+)
+"""What may stand there: words of the same sentence, and a line break behind a colon."""
+UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+DIGIT = re.compile("[0-9]")
+
+
+class LabelledRecogniser:
+    """Finds what has the form of `VALUE` behind one of the words that `names` returns, and is `valid`."""
+
+    type: ClassVar[str]
+    VALUE: ClassVar[re.Pattern[str]]
+
+    def names(self) -> Iterable[str]:
+        """Return the words, as they are in a file of words."""
+        raise NotImplementedError
+
+    def valid(self, value: str, gap: str) -> bool:
+        """Tell whether a value is what its word says, from what it looks like and what stands between."""
+        raise NotImplementedError
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self.names())
+
+    @cached_property
+    def _name(self) -> re.Pattern[str]:
+        return re.compile(whole(self.names()))
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all values."""
+        text = view.text
+        if not DIGIT.search(text):
+            return
+        lowered = view.derived(small)
+        place = 0
+        for spot in self._names.places(view):
+            if spot < place or (name := self._name.match(lowered, spot)) is None:
+                continue
+            place = name.end()
+            value = self.VALUE.search(text, place, min(len(text), place + MOST_GAP + 40))
+            if value is None or value.start() - place > MOST_GAP:
+                continue
+            gap = lowered[place : value.start()]
+            if GAP.fullmatch(gap) and len(gap.split()) <= MOST_WORDS and self.valid(value[0], gap):
+                yield value.span()
+
+
+def is_counted(text: str, end: int) -> bool:
+    """Tell whether a number counts something, by what stands behind it."""
+    return AMOUNT.match(text, end) is not None or UNIT.match(text, end) is not None

@@ -1,0 +1,35 @@
+"""Numbers of persons and companies that states give, beside the words for them, in all languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.words import words
+
+DIGITS = range(5, 21)
+MOST_WORDS_APART = 2
+
+
+class IdentityNumberRecogniser(LabelledRecogniser):
+    """Finds what is written like a number of a passport, a tax number or an identity card behind its name.
+
+    The recognisers of `national_id` know the forms and check digits of their countries, and find many without any word.
+    """
+
+    type = "NATIONAL_ID"
+    VALUE = re.compile(
+        r"(?<![\w.,/:+-])(?=[A-Z0-9 ./-]{0,24}[0-9])(?:[A-Z]{1,4}[ -]?)?[0-9](?:[ ./-]{0,2}[0-9]|[A-Z](?=[0-9-]|[A-Z]{0,3}(?![a-zA-Z]))){3,22}[A-Z]{0,2}(?![\w]|[.,:/][0-9])"
+        r"|(?<![\w.,/:+-])[A-Z]{4,6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z](?!\w)"
+        r"|(?<![\w.,/:+-])[A-Z]{2,3}[0-9A-Z]{3,8}[0-9A-Z](?<=[0-9A-Z])(?!\w)"
+    )
+
+    def names(self) -> Iterable[str]:
+        """Return the words for such a number."""
+        return words("identity", "person")
+
+    def valid(self, value: str, gap: str) -> bool:
+        """Tell a number from a date or a word."""
+        digits = sum(map(str.isdigit, value))
+        return digits in DIGITS and len(gap.split()) <= MOST_WORDS_APART + (digits > max(range(8)))

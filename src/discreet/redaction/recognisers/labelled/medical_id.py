@@ -1,0 +1,26 @@
+"""Numbers of patients and of their records, beside the words for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.words import words
+
+DIGITS = range(4, 19)
+
+
+class MedicalIdRecogniser(LabelledRecogniser):
+    """Finds what stands behind "MRN", "patient number", "mã bệnh nhân", "номер медкарты", "病历号" and the like."""
+
+    type = "MEDICAL_ID"
+    VALUE = re.compile(r"(?<![\w.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![\w]|[.,:/][0-9])")
+
+    def names(self) -> Iterable[str]:
+        """Return the words for such a number."""
+        return words("identity", "medical")
+
+    def valid(self, value: str, gap: str) -> bool:
+        """Tell a number from a date or a count."""
+        return sum(map(str.isdigit, value)) in DIGITS and not re.fullmatch(r"(?:19|20)[0-9]{2}", value)

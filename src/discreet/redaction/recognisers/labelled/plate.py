@@ -1,0 +1,45 @@
+"""Number plates of vehicles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from discreet.redaction.recognisers.labelled.base import DIGIT, LabelledRecogniser
+from discreet.redaction.view import Span, View
+from discreet.redaction.words import words
+
+CHARS = range(4, 10)
+_RUSSIAN = "АВЕКМНОРСТУХABEKMHOPCTYXавекмнорстух"
+
+SURE = re.compile(
+    rf"(?<![^\W_])(?:[{_RUSSIAN}] ?[0-9]{{3}} ?[{_RUSSIAN}]{{2}} ?(?:[0-9]{{2,3}})(?:[ ]?(?:RUS|rus|рус))?"  # GOST R 50577
+    r"|[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-HJ-NP-Z][·•・ -]?[A-HJ-NP-Z0-9]{5,6}"  # GA 36
+    r"|[1-9][0-9](?:-?[A-Z]{1,2}[0-9]?)[ -][0-9]{3}\.[0-9]{2})(?![^\W_])"  # circular 24/2023/TT-BCA
+)
+"""Russian, Chinese and Vietnamese plates, which nothing else looks like."""
+
+
+class PlateRecogniser(LabelledRecogniser):
+    """Finds plates behind words such as "license plate", "biển số", "госномер", "车牌", "Kennzeichen"; some by their form alone."""
+
+    type = "PLATE"
+    VALUE = re.compile(
+        r"(?<![\w./])(?=[^\d\n]{0,8}[0-9])(?:[A-ZÄÖÜА-Я]{1,3}|[0-9]{1,4}|[A-Z0-9]{2,8}|[\u4e00-\u9fff\u3041-\u3096가-힣][A-Z]?|[\u4e00-\u9fff]{2,4} ?[0-9]{2,3} ?[\u3041-\u3096]|[0-9]{2,3}[가-힣])(?:[ ·•・.-]{0,2}(?:[A-ZА-Я]{1,4}|[0-9]{1,5}|[a-z]{2}(?=[0-9]))){1,5}(?![\w])"
+    )
+
+    def names(self) -> Iterable[str]:
+        """Return the words for a plate."""
+        return words("identity", "plate")
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all plates."""
+        if DIGIT.search(view.text):
+            yield from (match.span() for match in SURE.finditer(view.text))
+            yield from super().spans(view)
+
+    def valid(self, value: str, gap: str) -> bool:
+        """Take what has digits and letters, as many as a plate has."""
+        bare = [char for char in value if char.isalnum()]
+        digits = sum(map(str.isdigit, bare))
+        return len(bare) in CHARS and 0 < digits and (digits < len(bare)) and len(gap.split()) <= max(range(4))

@@ -1,0 +1,185 @@
+"""Short codes that let somebody in: PINs, one-time codes, card verification values, codes of doors and alarms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.runs import small
+from discreet.redaction.recognisers.told.names import Names, codes
+from discreet.redaction.recognisers.windows import Windows
+from discreet.redaction.view import Span, View
+from discreet.redaction.words import any_of, whole, words
+
+MOST_CHARS_BETWEEN = 48
+"""How far from its word a code stands: "the PIN number for my old debit card is 4821"."""
+MOST_TOLD_BETWEEN = 24
+"""The same where no word says that the code is next."""
+SHORT = 12
+LEAST_DIGITS = 4
+CARD_DIGITS = range(3, 5)
+SENT_DIGITS = 6
+MOST_PLAIN_DIGITS = 8
+LOOKED_AT_BEFORE = 64
+LOOKED_AT_BEHIND = 220
+"""What tells a code: a name, as much as may stand between, a code of 45 characters at most, and a unit."""
+MOST_CHARS_OF_LOCK = 64
+"""So far from what it opens a code stands: "the alarm panel is by the door, punch in 1390"."""
+
+THREE_DIGITS = re.compile("[0-9][ -]?[0-9]")
+
+NAME = re.compile(
+    "|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain"))
+)
+"""For text in small letters. `plain` ones name much else."""
+
+_VALUE = (
+    r"(?:[A-Z]{1,3}-)?(?P<value>[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3,10}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,5}"
+    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9][ -]){3,7}[0-9])"
+)
+DIGITS = re.compile(
+    rf"(?<![A-Za-z0-9/#$€£¥₫+])(?<![0-9][.,:-])(?<!-){_VALUE}"
+    r"(?![A-Za-z0-9]|[.:/-][0-9]|,[0-9]{3}(?![0-9])|[ ]?(?:%|°|\$|€|₫|đ(?!\w)))"
+)
+UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+OTHER = whole(words("code", "other"))
+OTHER_BEFORE = re.compile(rf"{OTHER}[ -]\Z")
+OTHER_BEHIND = re.compile(rf" ?(?:d[eiu]l? |d'|do |da |का |の)?{OTHER}")
+"""Words that make something else of "code", before it or behind it: error code, código postal."""
+YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
+ABOUT = re.compile(rf"{whole(words('code', 'about'))}|(?<!mã )(?<![^\W\d_])có (?!mã|hiệu)")
+_IS = any_of((*words("telling", "is", spaced=True), "to", "as", "-"))
+_WHOSE = any_of(words("telling", "whose"))
+TOLD = re.compile(rf"(?:(?<![^\W\d_])(?:{_IS})|:|=|-|→|{any_of(words('telling', 'is', spaced=False))})[ \"'`“«「]{{0,3}}\Z")
+WHOSE = re.compile(rf"(?<![^\W\d_])(?:{_WHOSE})(?: \w{{2,16}})?[ ]?\Z")
+SENT = re.compile(whole(words("code", "sent")))
+
+BEHIND = re.compile(
+    rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:"
+    rf"(?:{_IS}) (?:{_WHOSE}) (?:[\w'-]{{1,20}} ){{0,4}}?{whole((*words('code', 'once', 'pin', 'card', 'plain'), *words('secret', 'password')))}"
+    rf"|(?:(?:{_IS}) )?(?:[\w'-]{{1,20}} ){{0,2}}?{whole((*words('code', 'once', 'pin', 'card'), *words('secret', 'password')))}"
+    rf"|(?:{any_of(words('telling', 'is', spaced=False))})?[\w ]{{0,16}}?{whole((*words('code', 'once', 'pin', 'card', spaced=False), *words('secret', 'password', spaced=False)))}"
+    r"|\((?:验证码|驗證碼|校验码|otp|動態密碼|动态密码))"
+)
+"""What stands behind a code and names it, for text in small letters."""
+IN_HALVES = re.compile("[0-9]{3}[ -][0-9]{3}")
+LATER = re.compile(rf"[^.!?。！？\n\0]{{0,40}}?{whole(words('code', 'once'))}")
+"""What names a code in two halves, which little else is written in."""
+IS_BEHIND = re.compile(rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:{_IS}) |[\"'`”»」]{{0,2}}[ ]?(?:{any_of(words('telling', 'is', spaced=False))}|\()")
+TO_VERIFY = re.compile(
+    r"(?: (?:to|as|for|als|zum|um|zur|para|como|per|pour|comme|để|для|voor|om|do|için|untuk|as your)) (?:\w{1,16} ){0,3}?(?:verif|log|sign|confirm|conferm|authent|activ|aktiv|reset|unlock|access|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
+)
+USED = re.compile(rf"{whole((*words('telling', 'use'), *words('code', 'sent')))} \Z")
+PRESSED = re.compile(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")
+PRESSED_BEHIND = re.compile(rf"[\"'“«»]?[#*]?[ ]?{whole(words('code', 'press'))}")
+LOCK = re.compile(whole(words("code", "lock")))
+MEASURE = re.compile(r"[ ]?(?:times|minutes?|seconds?|hours?|days?|floor|этаж|раз|минут|tầng|lần|楼|樓|层|次|분|층)")
+
+_PRESS = Names(words("code", "press"))
+
+
+class ToldCodeRecogniser:
+    """Finds three to eight digits (or a mix of capitals and digits) near a word for such a code, or for what it opens.
+
+    Sentences about codes have digits, too ("the code has 6 digits, expires in 5 minutes"): those are too short, or a
+    unit follows.
+    """
+
+    type = "SECRET"
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all codes."""
+        text = view.text
+        if not THREE_DIGITS.search(text):
+            return
+        lowered = view.derived(small)
+        if spots := codes().places(view):
+            behind = Windows(text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND)
+            place = 0
+            for spot in spots:
+                if spot < place or (seen := behind.at(spot)) is None:
+                    continue
+                place = spot + seen[0]
+                if found := seen[1]:
+                    yield spot + found[0], spot + found[1]
+        named, pressed = bool(spots), bool(_PRESS.places(view))
+        for digits in DIGITS.finditer(text) if named or pressed else ():
+            if (named and self._named_behind(lowered, digits)) or (pressed and self._pressed(lowered, digits)):
+                yield digits.span("value")
+
+    def _named_behind(self, lowered: str, digits: re.Match[str]) -> bool:
+        """Tell whether the words behind say what the digits are, or that somebody is verified by them."""
+        value, (start, end) = digits["value"], digits.span("value")
+        if UNIT.match(lowered, end):
+            return False
+        if value.isdigit() and USED.search(lowered, max(0, start - 24), start) and TO_VERIFY.match(lowered, end):
+            return True
+        named = BEHIND.match(lowered, end)
+        if named is None and IN_HALVES.fullmatch(value):
+            named = LATER.match(lowered, end)
+        if named is None or (YEAR.fullmatch(value) and not IS_BEHIND.match(lowered, end)):
+            return False
+        return sum(map(str.isdigit, value)) >= LEAST_DIGITS or "cv" in named[0]
+
+    def _pressed(self, lowered: str, digits: re.Match[str]) -> bool:
+        """Tell whether the digits are pressed to open something that the sentence names."""
+        value, (start, end) = digits["value"], digits.span("value")
+        if not value.isdigit() or YEAR.fullmatch(value) or UNIT.match(lowered, end) or MEASURE.match(lowered, end):
+            return False
+        if not (
+            PRESSED.search(lowered, max(0, start - 28), start)
+            or (len(value) >= LEAST_DIGITS and PRESSED_BEHIND.match(lowered, end))
+        ):
+            return False
+        return LOCK.search(lowered, max(0, start - MOST_CHARS_OF_LOCK), end + MOST_CHARS_OF_LOCK) is not None
+
+
+def look(text: str, lowered: str, spot: int) -> tuple[int, Span | None] | None:
+    """Return how long the name at `spot` is, and from there on the span of the code that it announces, or None."""
+    name = NAME.match(lowered, spot)
+    if name is None:
+        return None
+    if OTHER_BEFORE.search(lowered, max(0, spot - 16), spot) or OTHER_BEHIND.match(lowered, name.end()):
+        return name.end() - spot, None
+    found = code_behind(text, lowered, name)
+    return name.end() - spot, found and (found[0] - spot, found[1] - spot)
+
+
+def code_behind(text: str, lowered: str, name: re.Match[str]) -> Span | None:
+    """Return the span of the code behind a word for one; None if the sentence has none."""
+    limit = min(len(text), name.end() + MOST_CHARS_BETWEEN + 20)
+    digits = DIGITS.search(text, name.end(), limit)
+    if digits is None or digits.start() - name.end() > MOST_CHARS_BETWEEN:
+        return None
+    between = lowered[name.end() : digits.start()].lstrip("?")
+    if NEXT_SENTENCE.search(between) or ABOUT.search(between) or UNIT.match(lowered, digits.end()):
+        return None
+    value = digits["value"]
+    count = sum(map(str.isdigit, value))
+    told = TOLD.search(between) is not None
+    if YEAR.fullmatch(value) and not told and between.strip(" :"):
+        return None
+    if name["card"]:
+        fits = (count in CARD_DIGITS and value.isdigit()) or (count > max(CARD_DIGITS) and "card" not in name[0] and len(between) < SHORT)
+    elif count < LEAST_DIGITS:
+        fits = bool(name["pin"]) and len(between) < SHORT and "cod" in name[0]
+    elif name["plain"]:
+        fits = is_plain_told(lowered, name, between, count, told=told)
+    else:
+        fits = told or not name["pin"] or len(between.strip()) <= MOST_TOLD_BETWEEN
+    return digits.span("value") if fits else None
+
+
+def is_plain_told(lowered: str, name: re.Match[str], between: str, count: int, *, told: bool) -> bool:
+    """Tell whether a word that names much else names a code that somebody was sent, or that is somebody's own."""
+    if count > MOST_PLAIN_DIGITS:
+        return False
+    before = lowered[max(0, name.start() - 30) : name.start()]
+    if LOCK.search(before) and len(between) < SHORT:
+        return True
+    if count == SENT_DIGITS and len(between) < SHORT:
+        return True
+    if SENT.search(before) or SENT.search(between):
+        return told or len(between) < SHORT or count == SENT_DIGITS
+    return told and WHOSE.search(before) is not None

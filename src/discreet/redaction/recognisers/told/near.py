@@ -1,0 +1,89 @@
+"""What looks like a password in a text that speaks of one."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from discreet.redaction.recognisers.runs import small
+from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.password import NAME
+from discreet.redaction.recognisers.told.values import TRAILING, names_a_value
+from discreet.redaction.view import Span, View
+from discreet.redaction.words import any_of, whole, words
+
+REACH = 140
+"""Characters between a word for a password and what looks like one."""
+
+TOKEN = re.compile(r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])")
+PASSWORD = re.compile(
+    r"[a-z]{3,20}[0-9]{2,8}[!@#$%&*?]{0,2}"  # sunshine42
+    r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?~+])[!-~]{6,48}"  # letters, digits and signs
+    r"|(?=[^0-9]{0,30}[0-9])(?=[^a-z]{0,30}[a-z])(?=[^A-Z]{0,30}[A-Z])(?=(?:[A-Z][a-z]+|[a-z]+|[A-Z]+)[0-9_-]{1,5}[A-Za-z])[A-Za-z0-9_-]{8,48}"  # qT7mZ2k9, castle_Silver68
+    r"|(?=[^_]{3,12}_[A-Z])[A-Za-z]{3,12}_[A-Z][a-z]{2,12}[0-9]{1,4}"
+    r"|[A-Z][a-z]{2,15}[0-9]{2,6}[!@#$%&*?]{1,2}"  # Summer2024!
+    r"|(?!(?:[a-z]{2,12}-){0,3}(?:and|the|for|with|end|one|two|day|per|non|pre|sub|all|not|was|app|dev)-)[a-z]{4,10}(?:-[a-z]{4,10}){2,5}"  # four-plain-words
+)
+"""How people make passwords."""
+OTHERWISE = re.compile(
+    r".*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
+    r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec|s)[_-]?[0-9.]{1,6}[a-z]?"
+    r"|#[0-9a-f]{3,8}|[#@]\w+|\$\{?\w+\}?|%\w+%|.*[(){}\[\]<>=;|\\\"`].*|--?[a-z][a-z0-9-]+|[a-z0-9]+(?:[._-][a-z0-9]+)*-?[0-9]{1,2}\.[0-9.]+",
+    re.IGNORECASE,
+)
+"""Names that have the form of a password."""
+OF_USER = re.compile(
+    rf"{whole(words('secret', 'user'))}[ \"'`»”]{{0,2}}(?:{any_of(words('telling', 'is'))})?[ :=\"'`«“-]{{0,4}}\Z"
+)
+"""What stands before the name of who logs in."""
+CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?:def|class|import|from|return|const|let|var|func|if|for|while|export|assert|#|//)\b|\w\(|==|::|</")
+
+
+class NearRecogniser:
+    """Finds words that have the form of a password in the paragraph of a word for one, on either side of it.
+
+    A sentence may say it in more ways than can be listed: "type … and that's the passphrase", "there it was …, now it's …".
+    """
+
+    type = "SECRET"
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all such words."""
+        lowered = view.derived(small)
+        spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not (name["key"] or name["login"])]
+        if not spots:
+            return
+        text = view.text
+        for first, last in _around(spots, len(text)):
+            for match in TOKEN.finditer(text, first, last):
+                start = match.start(match.lastgroup or 0)
+                value = match[match.lastgroup or 0].rstrip(TRAILING.replace("*", "").replace("!", "").replace("?", ""))
+                if self.is_password(value) and self.is_told(text, lowered, start, start + len(value), spots):
+                    yield start, start + len(value)
+
+    def is_password(self, value: str) -> bool:
+        """Tell whether people make passwords so."""
+        return PASSWORD.fullmatch(value) is not None and not OTHERWISE.fullmatch(value) and names_a_value(value)
+
+    def is_told(self, text: str, lowered: str, start: int, end: int, spots: list[int]) -> bool:
+        """Tell whether the paragraph is about a password, and the word no user's name nor part of a program."""
+        place = bisect_left(spots, start)
+        near = [spot for spot in spots[max(0, place - 1) : place + 1] if abs(spot - start) <= REACH]
+        if not any("\n\n" not in text[min(spot, start) : max(spot, start)] for spot in near):
+            return False
+        if OF_USER.search(lowered, max(0, start - 40), start):
+            return False
+        line = text[text.rfind("\n", max(0, start - 200), start) + 1 : start] + text[end : end + 100].partition("\n")[0]
+        return not CODE_LINE.search(line)
+
+
+def _around(spots: list[int], size: int) -> Iterator[Span]:
+    """Return what is near `spots`, in order and apart."""
+    first, last = max(0, spots[0] - REACH), spots[0] + REACH
+    for spot in spots[1:]:
+        if spot - REACH > last:
+            yield first, min(size, last)
+            first = spot - REACH
+        last = spot + REACH
+    yield first, min(size, last)
