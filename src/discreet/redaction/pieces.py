@@ -1,4 +1,4 @@
-"""Numbers that are cut into equal pieces, by signs that no number has: `0,9,1,2`, `[8491][2345][678]`, `4111|1111`."""
+"""What was cut into pieces: `0,9,1,2`, `[8491][2345]`, `a n n @ …`, a number on two lines; and digits that a scanner took for letters."""
 
 # ruff: noqa: RUF001 - the look-alikes themselves
 
@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from discreet.redaction.view import View
 
 _SIGN = r"[^0-9A-Za-z\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff\u4e00-\u9fff\0]"
 _JOINT = rf"(?P<joint>(?:<[a-z/! -]{{1,12}}>|{_SIGN}){{1,5}}?)"
 
-ONES = re.compile(rf"(?<![0-9])[0-9]{_JOINT}[0-9](?:(?P=joint)[0-9]){{5,17}}(?![0-9])")
+ONES = re.compile(rf"(?<![0-9])[0-9]{_JOINT}[0-9](?:(?P=joint)[0-9]){{3,17}}(?![0-9])")
 THREES = re.compile(
     rf"(?<![0-9])[0-9]{{3}}{_JOINT}[0-9]{{3}}(?:(?P=joint)[0-9]{{3}}){{0,5}}(?:(?P=joint)[0-9]{{1,2}})?(?![0-9])"
 )
@@ -23,31 +24,106 @@ FOURS = re.compile(
 
 LEAST_DIGITS = 9
 """Shorter ones are more often lists."""
+LEAST_ONES = 6
+"""The same of single digits, of which codes may be made."""
 
 USUAL = re.compile(r"[ .()-]*|[ .()-]*\n[ ]*")
 """What may stand in numbers anyway, see `recognisers.digits`."""
 
-LETTERS_FOR_DIGITS = str.maketrans("OoОоlIZSB", "000011258")
+MIXED = re.compile(rf"(?<![0-9])[0-9]{{1,4}}(?P<joint>(?:[^\w\s\0.,:;/()+-]{{1,2}}|\.{{2,3}}) ?)[0-9]{{1,4}}(?:(?P=joint)[0-9]{{1,4}}){{2,8}}(?![0-9])")
+"""Pieces of any size with a sign between them that nothing else is divided by."""
+SINGLES = re.compile(
+    r"(?<![^\W_])[\w@](?P<joint>[ _·・、*|/-]{1,2})[\w@.!#$%](?:(?P=joint)[\w@.!#$%+]){5,60}(?![^\W_])"
+)
+"""Letters and signs one by one: `a n n @ m a i l . c o m`."""
+
+LETTERS_FOR_DIGITS = str.maketrans("OoОоQlI|ZzЗзSsбGBg", "000001112233556689")
+_LIKE = "OoОоQlIЗзSsбGB"
 DISGUISED = re.compile(r"(?<![^\W_])(?=[0-9OoОоlIZSB]*[0-9])(?=[0-9]*[OoОоlIZSB])[0-9OoОоlIZSB]{3,19}(?![^\W_])")
 """A word of digits and of letters that look like them."""
+_GROUP = rf"(?:(?=[{_LIKE}]*[0-9])[0-9{_LIKE}]{{1,19}}|[OoОоlI]{{1,4}})"
+SCANNED = re.compile(rf"(?<![^\W_])\(?{_GROUP}(?:[ ()./-]{{1,3}}{_GROUP}){{1,7}}(?![^\W_])")
+"""Groups of such words, as a scanner reads a number."""
+SCANNED_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Za-z]{4}){2,7}(?: ?[0-9A-Za-z]{1,4})?(?![A-Za-z0-9])")
+LEAST_SCANNED = 6
+"""Digits that were read as such."""
+
+WRAP = re.compile(r"(?<=[0-9A-Za-z@._=/+-])[ \t]{0,2}\r?\n[ \t>|]{0,12}(?=[0-9A-Za-z.@])")
+"""Where a line ends and the next one begins, with marks of quotation."""
+ENDS_NUMBER = re.compile(r"(?:^|[\s(+A-Z]|[^\x00-\x7f]|[0-9]-|[:：] ?(?<![0-9][:：]))[0-9]{1,15}\Z")
+BEGINS_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}[-/.])[0-9]{1,15}(?![:0-9A-Za-z.]|-[0-9]{2}-)")
+NUMBERS_ONLY = re.compile(r"[\s>|0-9.,;:/()+-]*")
+ENDS_ADDRESS = re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9.-]{0,63}\Z")
+BEGINS_DOMAIN = re.compile(r"[A-Za-z0-9-]{0,63}\.[A-Za-z]{2,10}(?![\w@])")
+ENDS_TOKEN = re.compile(r"(?=[^\n]*[0-9])(?=[^\n]*[A-Za-z])[A-Za-z0-9+/_=.-]{16,}\Z|[\w!#$%&]{4,30}-\Z")
+BEGINS_TOKEN = re.compile(r"(?=[A-Za-z0-9+/_-]*[0-9])[A-Za-z0-9+/_-]{4,80}={0,2}(?![^\s,;.\"')])")
+MOST_LINE_CHARS = 200
 
 RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
-LEAST_SIGNS = re.compile(r"[0-9] ?[^0-9A-Za-z\s.()-]|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоlIZSB][0-9]|[OoОоlIZSB][0-9]{2}")
+LEAST_SIGNS = re.compile(r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗб]|[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]")
+SPACED = re.compile(r"(?<![^\W_])[\w@][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])")
 
 
 def joined(view: View) -> View | None:
-    """Return the view with such numbers put together; None if there are none."""
-    if not LEAST_SIGNS.search(view.text):
-        return None
-    whole = view if view.text.isascii() else view.replaced(RAISED, lambda match: str(unicodedata.digit(match[0])))
-    for pattern in (ONES, THREES, FOURS):
-        whole = whole.replaced(pattern, _digits)
-    whole = whole.replaced(DISGUISED, lambda match: match[0].translate(LETTERS_FOR_DIGITS))
+    """Return the view with such numbers and words put together; None if there are none."""
+    whole = view
+    if LEAST_SIGNS.search(view.text):
+        whole = view if view.text.isascii() else view.replaced(RAISED, lambda match: str(unicodedata.digit(match[0])))
+        for pattern in (ONES, THREES, FOURS, MIXED):
+            whole = whole.replaced(pattern, _digits)
+        whole = whole.replaced(SCANNED_IBAN, _scanned_iban)
+        whole = whole.replaced(SCANNED, _scanned)
+        whole = whole.replaced(DISGUISED, lambda match: match[0].translate(LETTERS_FOR_DIGITS))
+    if SPACED.search(whole.text):
+        whole = whole.replaced(SINGLES, _word)
+    if "\n" in whole.text:
+        whole = whole.spliced(_wraps(whole.text))
     return None if whole is view or whole.text == view.text else whole
 
 
 def _digits(match: re.Match[str]) -> str:
     digits = "".join(filter(str.isdigit, re.sub("<[^>]*>", "", match[0])))
-    return match[0] if USUAL.fullmatch(match["joint"]) or len(digits) < LEAST_DIGITS else digits
+    least = LEAST_ONES if match.re is ONES else LEAST_DIGITS
+    return match[0] if USUAL.fullmatch(match["joint"]) or len(digits) < least else digits
+
+
+def _scanned(match: re.Match[str]) -> str:
+    """Return a number with digits for the letters that look like them, if enough of it was read as digits."""
+    return match[0].translate(LETTERS_FOR_DIGITS) if sum(map(str.isdigit, match[0])) >= LEAST_SCANNED else match[0]
+
+
+def _scanned_iban(match: re.Match[str]) -> str:
+    """Return the same of an IBAN, but for its country and for groups of letters, which banks have."""
+    country, rest = match[0][:2], match[0][2:]
+    if sum(map(str.isdigit, rest)) < LEAST_SCANNED:
+        return match[0]
+    groups = re.split("( )", rest)
+    return country + "".join(
+        group.translate(LETTERS_FOR_DIGITS) if any(map(str.isdigit, group)) or not group.strip("OolI") else group
+        for group in groups
+    )
+
+
+def _word(match: re.Match[str]) -> str:
+    """Return the letters without what is between them, if they make an address or have digits: others are just spelled."""
+    word = match[0][:: 1 + len(match["joint"])]
+    return word if "@" in word or any(map(str.isdigit, word)) else match[0]
+
+
+def _wraps(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the edits that put together what a line break cut in two: numbers, addresses and tokens."""
+    for wrap in WRAP.finditer(text):
+        start, end = wrap.span()
+        first = max(text.rfind("\n", 0, start) + 1, start - MOST_LINE_CHARS)
+        last = text.find("\n", end, end + MOST_LINE_CHARS)
+        left, right = text[first:start], text[end : last if last >= 0 else end + MOST_LINE_CHARS]
+        if left[-1].isdigit() and right[0].isdigit():
+            cut = ENDS_NUMBER.search(left) and BEGINS_NUMBER.match(right)
+            if cut and not (NUMBERS_ONLY.fullmatch(left) and NUMBERS_ONLY.fullmatch(right)):
+                yield start, end, ""
+        elif (ENDS_ADDRESS.search(left) and BEGINS_DOMAIN.match(right)) or (
+            (token := ENDS_TOKEN.search(left)) and not token[0].startswith("-") and BEGINS_TOKEN.match(right)
+        ):
+            yield start, end, ""

@@ -1,63 +1,140 @@
-"""Numbers that are said digit by digit: "oh nine one two …", in English, Vietnamese, Russian and Chinese."""
+"""Numbers that are said: "oh nine one two …", "six twelve, forty-five", in the languages of `discreet.redaction.words`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from discreet.redaction.view import View
+from discreet.redaction.word_set import WORD, word_set
+from discreet.redaction.words import any_of, languages, words
 
-WORDS = {
-    word: str(digit)
-    for words in (
-        "zero one two three four five six seven eight nine",
-        "oh",
-        "không một hai ba bốn năm sáu bảy tám chín",
-        "khong mot hai ba bon nam sau bay tam chin",
-        "ноль один два три четыре пять шесть семь восемь девять",
-        "нуль",
-    )
-    for digit, word in enumerate(words.split())
-} | {"tư": "4", "lăm": "5", "bẩy": "7"}
-"""Digit words of languages that write them apart. "Năm" is a year too and "ba" a father; seven in a row are digits."""
-
-REPEATS = {"double": 2, "triple": 3}
-
-_WORD = "|".join(sorted(map(re.escape, [*WORDS, *REPEATS]), key=len, reverse=True))
-
-NUMBER = re.compile(
-    rf"(?<![^\W_])(?:(?:{_WORD})(?:[ \n]{{1,2}}|[,.-] {{0,2}})){{4,40}}(?:{_WORD})(?![^\W_])", re.IGNORECASE
-)
-LEAST_DIGITS = 7
-"""As many as the shortest telephone number that counts."""
-LEAST_WORDS = 3
-"""With "double" and "triple". Counting words costs a tenth of looking for a number."""
-SEPARATOR = re.compile("[,.-]")
-
+LEAST_DIGITS = 4
+"""As many as the shortest code that counts."""
+LEAST_WORDS = 2
+"""Words of numbers in such a text. Counting words costs a tenth of looking for a number."""
+MOST_PLAIN = 3
+"""Numbers that stand one beside the other in prose."""
 
 HAN_DIGITS = dict(zip("零〇○一二三四五六七八九壹貳參肆伍陸柒捌玖贰叁陆幺", "0001234567891234567892361", strict=True))
 HAN_NUMBER = re.compile(
-    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{6,40}}[{0}](?![{0}])".format("".join(HAN_DIGITS)),
+    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{5,40}}[{0}](?![{0}])|(?<=[码碼是為为:：])(?:[{0}] ?){{3,5}}[{0}](?![{0}十百千万萬])".format("".join(HAN_DIGITS)),
 )
-"""Seven digits or more in Han characters, said one by one; numbers in prose and years have fewer."""
+"""Six digits or more in Han characters, said one by one, or four behind a word for a code; numbers in prose and years have fewer."""
+
+
+class Spoken(NamedTuple):
+    """What is needed to read numbers in words."""
+
+    digits: dict[str, str]
+    """Words, without spaces and hyphens, for what they are in digits."""
+    hundreds: dict[str, int]
+    repeats: dict[str, int]
+    heads: frozenset[str]
+    """First words of them all."""
+    number: re.Pattern[str]
+    """Several in a row, for text in small letters."""
+    one: re.Pattern[str]
+
+
+@cache
+def spoken() -> Spoken:
+    """Return the words of all languages that put spaces between them."""
+    digits: dict[str, str] = {}
+    hundreds: dict[str, int] = {}
+    repeats: dict[str, int] = {}
+    for language in languages():
+        if language.spaced:
+            for word, value in _numbers(language.tables["spelled"]):
+                digits.setdefault(word, value)
+            hundreds.update({word: 100 * place for place, word in enumerate(language.words("spelled", "hundreds"), 1)})
+            repeats.update({word: int(count) for word, _, count in (each.partition("=") for each in language.words("spelled", "repeats"))})
+    names = any_of(sorted([*digits, *hundreds, *repeats], key=len, reverse=True)).replace("\\ ", "[ -]").replace("\\-", "[ -]")
+    return Spoken(
+        {_bare(word): value for word, value in digits.items()},
+        hundreds,
+        repeats,
+        frozenset(found[0] for name in (*digits, *hundreds, *repeats) if (found := WORD.match(name))),
+        re.compile(rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])"),
+        re.compile(rf"{names}(?![^\W_])"),
+    )
+
+
+def _bare(word: str) -> str:
+    return word.replace(" ", "").replace("-", "")
+
+
+def _numbers(table: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Yield all words of one language, and words of several, with their digits."""
+    digits = dict(zip(table["digits"], "0123456789", strict=True))
+    yield from digits.items()
+    for each in table.get("also", ()):
+        word, _, digit = each.partition("=")
+        yield word, digit
+    plain = [each for each in table.get("numbers", ()) if "=" not in each]
+    yield from ((word, str(number)) for number, word in enumerate(plain, 10))
+    for each in table.get("numbers", ()):
+        word, _, number = each.partition("=")
+        if number:
+            yield word, number
+    tens = table.get("tens", ())
+    first = 30 if len(plain) > 10 and tens and tens[0] == plain[10] else 20  # noqa: PLR2004 - twenty may be among the numbers
+    for place, ten in enumerate(tens):
+        yield ten, str(20 + 10 * place)
+        for digit, word in list(enumerate(table["digits"]))[1:]:
+            for form in {word, "ein" if word == "eins" else word, "un" if word == "uno" else word}:
+                joined = table["joined"][0].replace("[ -]", "-").replace("(?:en|ën)", "en")
+                if 20 + 10 * place >= first or "{digit}und" in joined:
+                    yield joined.replace("{tens}", ten).replace("{digit}", form), str(20 + 10 * place + digit)
 
 
 def with_spoken_digits(view: View) -> View:
-    """Return the view with numbers that are said digit by digit in digits."""
+    """Return the view with numbers that are said digit by digit, or in groups, in digits."""
     text = view.text
-    if sum(map(WORDS.__contains__, SEPARATOR.sub(" ", view.lowered).split())) >= LEAST_WORDS:
-        view = view.replaced(NUMBER, _digits)
+    if _may_have(view):
+        known = spoken()
+        view = view.replaced(known.number, lambda match: _digits(match[0], known))
     if not text.isascii() and HAN_NUMBER.search(view.text):
         view = view.replaced(HAN_NUMBER, lambda match: "".join(HAN_DIGITS.get(char, char) for char in match[0]))
     return view
 
 
-def _digits(match: re.Match[str]) -> str:
-    digits: list[str] = []
-    repeat = 1
-    for word in re.findall(r"\w+", match[0].lower()):
-        if word in REPEATS:
-            repeat = REPEATS[word]
+def _may_have(view: View) -> bool:
+    heads = spoken().heads
+    if heads.isdisjoint(view.derived(word_set)):
+        return False
+    return sum(map(heads.__contains__, WORD.findall(view.lowered))) >= LEAST_WORDS
+
+
+def _digits(text: str, known: Spoken) -> str:
+    parts: list[str] = []
+    repeat, hundred = 1, 0
+    for match in known.one.finditer(text.lower()):
+        word = match[0]
+        if word in known.repeats:
+            repeat = known.repeats[word]
             continue
-        digits += [WORDS[word]] * repeat
-        repeat = 1
-    return "".join(digits) if len(digits) >= LEAST_DIGITS else match[0]
+        if word in known.hundreds:
+            if hundred:
+                parts.append(str(hundred))
+            hundred = known.hundreds[word]
+            continue
+        value = known.digits[_bare(word)]
+        if hundred and value != "0":
+            value = str(hundred + int(value))
+        elif hundred:
+            parts.append(str(hundred))
+        parts += [value] * repeat
+        repeat, hundred = 1, 0
+    if hundred:
+        parts.append(str(hundred))
+    digits = "".join(parts)
+    alone = len(digits) >= LEAST_DIGITS and (len(parts) > MOST_PLAIN or len(digits) > len(parts) + 1)
+    return digits if alone else text
+
+
+def spoken_words() -> frozenset[str]:
+    """Return the words that numbers are said in, for who reads a text that is not finished."""
+    return spoken().heads | frozenset(WORD.findall(" ".join(words("spelled", "digits", "numbers", "tens", "hundreds"))))

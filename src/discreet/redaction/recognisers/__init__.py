@@ -16,6 +16,7 @@ from discreet.redaction.recognisers.command_line import CommandLineRecogniser
 from discreet.redaction.recognisers.connection_string import ConnectionStringRecogniser
 from discreet.redaction.recognisers.email import EmailRecogniser
 from discreet.redaction.recognisers.entropy import EntropyRecogniser
+from discreet.redaction.recognisers.half_redacted import HalfRedactedRecogniser
 from discreet.redaction.recognisers.iban import IbanRecogniser
 from discreet.redaction.recognisers.internal_id import InternalIdRecogniser
 from discreet.redaction.recognisers.ip import IpRecogniser
@@ -38,6 +39,7 @@ from discreet.redaction.recognisers.told import (
     AroundRecogniser,
     AssignmentRecogniser,
     BackupCodeRecogniser,
+    CredentialListRecogniser,
     LoginRecogniser,
     NearRecogniser,
     PasswordRecogniser,
@@ -73,10 +75,12 @@ __all__ = [
     "EnglishAddressRecogniser",
     "EntropyRecogniser",
     "EuropeanAddressRecogniser",
+    "HalfRedactedRecogniser",
     "IbanRecogniser",
     "InternalIdRecogniser",
     "IpRecogniser",
     "ObfuscatedEmailRecogniser",
+    "CredentialListRecogniser",
     "LoginRecogniser",
     "NearRecogniser",
     "PasswordRecogniser",
@@ -107,6 +111,7 @@ DEFAULT: tuple[Recogniser, ...] = (
     AroundRecogniser(),
     NearRecogniser(),
     LoginRecogniser(),
+    CredentialListRecogniser(),
     TableRecogniser(),
     ToldCodeRecogniser(),
     BackupCodeRecogniser(),
@@ -137,5 +142,6 @@ DEFAULT: tuple[Recogniser, ...] = (
     VinRecogniser(),
     IpRecogniser(),
     UrlRecogniser(),
+    HalfRedactedRecogniser(),
 )
 """What a `Redactor` looks for unless told otherwise."""

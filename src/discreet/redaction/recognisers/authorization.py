@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 
+CALL = re.compile(r"[A-Za-z_]\(")
+"""What programs have where a header has its value."""
 LEAST_BEARER_CHARS = 16
 """Shorter words after "bearer" are English."""
 LEAST_SESSION_CHARS = 8
@@ -85,7 +87,7 @@ class AuthorizationRecogniser:
     def is_credential(self, match: re.Match[str]) -> bool:
         """Tell a header's value from a word about it: "Authorization: required"."""
         value = match["value"]
-        if not names_a_value(value):
+        if not names_a_value(value) or (not match["scheme"] and CALL.search(value)):
             return False
         return bool(match["scheme"]) or (len(value) >= LEAST_SESSION_CHARS and looks_random(value))
 

@@ -14,6 +14,9 @@ from discreet.redaction.view import Span, View
 MOST_LINE_CHARS = 240
 """How far behind the name of a program its options are looked for."""
 
+LINE_END = re.compile(r"(?<!\\)\r?\n")
+"""A backslash before it goes on with the command."""
+
 _VALUE = (
     r"(?:\"(?P<v1>[^\"\r\n\0]{1,200})\"|'(?P<v2>[^'\r\n\0]{1,200})'|(?P<v3>[^\s\"'`|;&<>\0$][^\s\"'`|;&<>\0]{0,200}+))"
 )
@@ -51,6 +54,7 @@ class CommandLineRecogniser:
 
     STATEMENTS = (
         re.compile(r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"), re.IGNORECASE | re.ASCII),
+        re.compile(r"\bIDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)[ \t\r\n]{1,4}(?:VALUES )?(?P<v3>[^\s\"'`;,()<>?%:\0]{3,128})(?=[\s;,)]|\Z)", re.IGNORECASE | re.ASCII),
         re.compile(r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\(|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")),
         re.compile(r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?" + _VALUE + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"),
         re.compile(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
@@ -61,6 +65,7 @@ class CommandLineRecogniser:
 
     STATEMENT_HINTS = (
         Hints("identified ", "password "),
+        Hints("identified "),
         Hints("('", '("', "( '", '( "', "(  "),
         Hints("echo "),
         Hints("echo "),
@@ -86,8 +91,8 @@ class CommandLineRecogniser:
             return
         tools = list(self.TOOL.finditer(text))
         for tool, following in zip_longest(tools, tools[1:]):
-            line = text.find("\n", tool.end(), tool.end() + MOST_LINE_CHARS)
-            stop = line if line >= 0 else min(len(text), tool.end() + MOST_LINE_CHARS)
+            line = LINE_END.search(text, tool.end(), tool.end() + MOST_LINE_CHARS)
+            stop = line.start() if line else min(len(text), tool.end() + MOST_LINE_CHARS)
             if following:
                 stop = min(stop, following.start())
             if option := self.OPTIONS[tool.lastgroup or ""].search(text, tool.end(), stop):

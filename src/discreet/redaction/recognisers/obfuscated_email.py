@@ -1,109 +1,125 @@
-"""E-mail addresses that are written so that programs don't see them."""
-
-# ruff: noqa: RUF001 - the words are written in their own letters
+"""E-mail addresses that are written so that programs don't see them, or as somebody says them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import words
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small, word_set
+from discreet.redaction.words import any_of, words
 
 _TOP = (
     "com|net|org|edu|gov|info|biz|io|ai|dev|app|me|co|agency|shop|online|site|xyz|vn|ru|su|tw|cn|hk|sg|jp|kr|uk|ie|de|at|ch|fr|be|nl"
-    "|es|pt|it|pl|cz|eu|us|ca|mx|br|au|nz|in|рф|by|kz|ua"
+    "|es|pt|it|pl|cz|eu|us|ca|mx|br|au|nz|in|tr|id|th|ar|cl|gr|se|no|dk|fi|hu|ro|рф|by|kz|ua"
 )
 """Top-level domains that people name aloud; any two letters after "dot" would be too many."""
+PROVIDERS = (
+    "gmail|googlemail|yahoo|ymail|hotmail|outlook|live|msn|aol|icloud|protonmail|proton|fastmail|tutanota|zoho|yandex|rambler|mail|bk|inbox|list|qq|163|126|sina|sohu|foxmail"
+    "|gmx|web|t-online|freenet|posteo|mailbox|orange|free|laposte|wanadoo|sfr|libero|virgilio|tiscali|alice|uol|bol|terra|naver|daum|hanmail|kakao|nate|docomo|softbank|ezweb"
+    "|wp|onet|interia|o2|ziggo|kpn|telenet|rediffmail|telefonica|movistar|comcast|verizon|att|btinternet|sky|shaw"
+)
+UNMISTAKABLE = "gmail|googlemail|ymail|hotmail|protonmail|fastmail|tutanota|icloud|outlook|yandex|rambler|gmx|posteo|t-online|foxmail|naver|hanmail|rediffmail|laposte|wanadoo|163"
+"""Providers that are nothing else, so that they need no domain."""
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff"
 """Of Latin and Cyrillic: Han letters right before an address are prose."""
 _WORD = rf"[{_LETTER}+%&-]{{1,64}}"
 _LABEL = rf"[{_LETTER}-]{{1,63}}"
+AT_WORDS = words("spelled", "at")
+DOT_WORDS = words("spelled", "dot")
+_at_spaced = any_of((*words("spelled", "at", spaced=True), *words("spelled", "at", spaced=False))).replace("\\ ", "[ -]?")
+_at_glued = any_of(words("spelled", "at", spaced=False))
+_dot_spaced = any_of((*words("spelled", "dot", spaced=True), *words("spelled", "dot", spaced=False)))
+_dot_glued = any_of(words("spelled", "dot", spaced=False))
+_line = any_of(words("spelled", "line")).replace("\\ ", "[ -]?")
 _AT = (
-    r"(?: {0,2}[\[({<*] {0,2}(?:at|@|a còng|собака|小老鼠|艾特) {0,2}[\])}>*] {0,2}"
-    r"| {1,2}(?:at|at sign|@at@|a[ -]?c[òo]ng|собака|小老鼠|艾特) {1,2}|[_-]at[_-]|小老鼠|艾特"
+    rf"(?: {{0,2}}[\[({{<*] {{0,2}}(?:{_at_spaced}|@|a) {{0,2}}[\])}}>*] {{0,2}}"
+    rf"| {{1,2}}(?:{_at_spaced}) {{1,2}}|[_-]at[_-]|{_at_glued}"
     r"|[ \n]{1,2}@[ \n]{0,2}|[ \n]{0,2}@[ \n]{1,2}|@)"
 )
 _DOT = (
-    r"(?: {0,2}[\[({<] {0,2}(?:dot|point|period|\.|chấm|cham|точка|тчк|點|点) {0,2}[\])}>] {0,2}"
-    r"| {1,2}(?:dot|point|period|chấm|cham|точка|тчк|點|点) {1,2}|[_-]dot[_-]| \. |[點点。]|\.)"
+    rf"(?: {{0,2}}[\[({{<] {{0,2}}(?:{_dot_spaced}|\.) {{0,2}}[\])}}>] {{0,2}}"
+    rf"| {{1,2}}(?:{_dot_spaced}) {{1,2}}|[_-]dot[_-]| \. |{_dot_glued}|\.)"
 )
-CONNECTORS = words(
-    "at sign @ @at@ còng cong acòng acong собака 小老鼠 小老 鼠 艾特 dot point period . chấm cham точка тчк 點 点 。"
-)
+_JOIN = rf"(?:{_DOT}| {{1,2}}{_line} {{1,2}})"
+CONNECTORS = frozenset(word for each in (*AT_WORDS, *DOT_WORDS, *words("spelled", "line"), "@ . 。") for word in each.split())
 """The words of both, for who reads a text that is not finished."""
 
-_PROVIDERS = "gmail|googlemail|yahoo|hotmail|outlook|icloud|protonmail|proton|yandex|rambler|qq|163|126"
+SPELLED = re.compile(
+    rf"(?<![{_LETTER}+%&-]){_WORD}(?:{_JOIN}{_WORD}){{0,3}}(?P<at>{_AT})"
+    rf"(?P<domain>{_LABEL}(?:{_JOIN}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
+BACKWARDS = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{'|'.join(top[::-1] for top in _TOP.split('|'))})(?:\.[A-Za-z0-9-]{{1,63}}){{1,4}}@[A-Za-z0-9._+-]{{1,64}}",
+    re.IGNORECASE,
+)
+CUT_SHORT = re.compile(rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{UNMISTAKABLE}|yahoo|qq|126|proton)(?![\w@-])", re.IGNORECASE)
+"""With a provider that everybody knows, and without its domain."""
+COMMAS = re.compile(
+    rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
+    rf"(?:(?:{PROVIDERS}) ?[,、; ] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
+    re.IGNORECASE,
+)
+"""A comma, or a space behind a known provider, where the dot should be."""
+NAMED = re.compile(
+    rf"(?<![{_LETTER}+%&.-])(?P<local>[a-z0-9_+-]{{3,64}}(?:{_JOIN}[a-z0-9_+-]{{1,64}}){{0,3}}) {{1,2}}(?:{_at_spaced}) {{1,2}}(?:{UNMISTAKABLE})(?![\w-])",
+    re.IGNORECASE,
+)
+"""`jsmith at fastmail`, in a text about mail."""
+MAIL_WORDS = frozenset(
+    ("mail", "mails", "email", "emails", "gmail", "inbox", "address", "write", "correo", "courriel", "adresse", "posta", "почта", "почту", "почте", "мыло", "мейл", "имейл", "posteingang", "mailadresse", "邮箱", "thư")
+)
+NO_LOCAL = frozenset(
+    (
+        *("work", "works", "worked", "working", "look", "looks", "looking", "shop", "buy", "bought", "available", "meet", "find", "found", "is", "are", "was", "me", "us", "him", "her", "them", "it", "here"),
+        *("there", "account", "accounts", "job", "staff", "team", "support", "everyone", "people", "folks", "someone", "login", "register", "sign", "order", "see", "check", "read", "stuff", "engineer", "page", "live", "laugh"),
+    )
+)
+"""Words before "at", which are nobody's name."""
 
 
 class ObfuscatedEmailRecogniser:
-    """Finds addresses that spell out @ and the dot, in en, vi, ru and zh, space them out, cut them short or turn them round.
+    """Finds addresses that spell out @ and the dot, space them out, put commas for dots, cut them short or turn them round.
 
-    Such as `ann [at] example [dot] com`, `ann at example dot com`, `ann @ example.com`, `ann@gmail`, `moc.elpmaxe@nna`.
+    Such as `ann [at] example [dot] com`, `ann at example dot com`, `ann arroba example punto com`, `ann@gmail,com`, `ann @ example.com`,
+    `ann@gmail`, `moc.elpmaxe@nna`.
     """
 
     type = "EMAIL"
 
-    HINTS = (
-        "[at",
-        "(at",
-        "{at",
-        "<at",
-        "*at",
-        "[ at",
-        "( at",
-        "@ ",
-        " @",
-        "@\n",
-        "\n@",
-        "[@",
-        "(@",
-        "_at_",
-        "-at-",
-        "@at@",
-        "[соб",
-        "(соб",
-    )
-    SPOKEN = (
-        (
-            ("@", " at ", "còng", "cong", "собака", "小老鼠", "艾特"),
-            (" dot ", " point ", " period ", "dot)", "dot>", "dot]", "chấm", " cham "),
-        ),
-        (("@", " at ", "собака", "小老鼠", "艾特"), ("точка", "тчк", "點", "点", "。")),
-    )
-    """Words that have to come together; either alone is an ordinary one."""
-
-    SPELLED = re.compile(
-        rf"(?<![{_LETTER}+%&-]){_WORD}(?:{_DOT}{_WORD}){{0,3}}(?P<at>{_AT})"
-        rf"(?P<domain>{_LABEL}(?:{_DOT}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
-        re.IGNORECASE,
-    )
-
-    BACKWARDS = re.compile(
-        rf"(?<![A-Za-z0-9])(?:{'|'.join(top[::-1] for top in _TOP.split('|'))})(?:\.[A-Za-z0-9-]{{1,63}}){{1,4}}@[A-Za-z0-9._+-]{{1,64}}",
-        re.IGNORECASE,
-    )
-
-    CUT_SHORT = re.compile(rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{_PROVIDERS})(?![\w@-])", re.IGNORECASE)
-    """With a provider that everybody knows, and without its domain."""
+    SIGNS = ("[at", "(at", "{at", "<at", "*at", "[ at", "( at", "@ ", " @", "@\n", "\n@", "[@", "(@", "(a)", "[a]", "_at_", "-at-", "@at@", "[соб", "(соб")
+    HEADS = frozenset(re.split(r"[ -]", word)[0] for word in AT_WORDS if word.isascii() or word < "\u0530")
+    GLUED = tuple(word for word in AT_WORDS if word >= "\u0530" and not word.isascii())
+    DOT_HEADS = frozenset(DOT_WORDS)
+    DOT_GLUED = tuple(word for word in DOT_WORDS if word >= "\u0530" and not word.isascii())
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
-        lowered = view.lowered
-        spoken = any(
-            any(at in lowered for at in ats) and any(dot in lowered for dot in dots) for ats, dots in self.SPOKEN
-        )
-        if spoken or any(hint in lowered for hint in self.HINTS):
-            for match in self.SPELLED.finditer(view.text):
-                if self.validate(match):
-                    yield match.span()
-        if "@" in lowered:
-            for pattern in (self.BACKWARDS, self.CUT_SHORT):
+        lowered = view.derived(small)
+        found = view.derived(word_set)
+        sign = "@" in lowered
+        foreign = not lowered.isascii()
+        at = sign or not found.isdisjoint(self.HEADS) or (foreign and any(word in lowered for word in self.GLUED))
+        if at:
+            dot = not found.isdisjoint(self.DOT_HEADS) or (foreign and any(word in lowered for word in self.DOT_GLUED))
+            if dot or any(hint in lowered for hint in self.SIGNS):
+                yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
+            if not found.isdisjoint(MAIL_WORDS):
+                yield from (match.span() for match in NAMED.finditer(view.text) if match["local"].lower() not in NO_LOCAL)
+        elif any(hint in lowered for hint in ("(a)", "[a]")):
+            yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
+        if sign:
+            for pattern in (BACKWARDS, CUT_SHORT, COMMAS):
                 yield from (match.span() for match in pattern.finditer(view.text))
 
-    def validate(self, match: re.Match[str]) -> bool:
-        """Reject "meet me at example.com", where a bare word for @ needs a word for the dot too, and what is not disguised."""
-        if match["at"] == "@":
-            return any(sign in match[0] for sign in " ([{<。點点\n") or "_dot_" in match[0] or "-dot-" in match[0]
-        spoken = match["at"].strip().replace(" ", "").isalpha() and match["at"].startswith(" ")
-        return not (spoken and "." in match["domain"]) or "sign" in match["at"] or "ng" in match["at"]
+
+def is_disguised(match: re.Match[str]) -> bool:
+    """Reject "meet me at example.com", where a bare word for @ needs a word for the dot too, and what is not disguised."""
+    at = match["at"]
+    if at == "@":
+        return any(sign in match[0] for sign in " ([{<。點点\n") or "_dot_" in match[0] or "-dot-" in match[0]
+    spoken = at.strip().replace(" ", "").isalpha() and at.startswith(" ")
+    if spoken and match[0][: match.start("at") - match.start()].lower() in NO_LOCAL:
+        return False
+    return not (spoken and "." in match["domain"]) or "sign" in at or not (at.strip().isascii() and at.strip() in ("at", "et"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 
 LEAST = 16
 """No key or token that is told apart by its own form is shorter."""
@@ -17,12 +18,6 @@ def long_runs(text: str) -> tuple[Span, ...]:
     if len(max(text.split(), key=len, default="")) < LEAST:
         return ()
     return tuple(match.span() for match in RUN.finditer(text))
-
-
-def small(text: str) -> str:
-    """Return `text` in small letters, equally long."""
-    lowered = text.lower()
-    return lowered if len(lowered) == len(text) else text.replace("\u0130", "i").lower()
 
 
 class Hints:

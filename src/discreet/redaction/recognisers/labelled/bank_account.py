@@ -20,7 +20,7 @@ class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
     type = "BANK_ACCOUNT"
-    VALUE = re.compile(r"(?<![\w.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![\w]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))")
+    VALUE = re.compile(r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))")
 
     def names(self) -> Iterable[str]:
         """Return the words for an account."""

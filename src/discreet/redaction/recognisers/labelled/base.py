@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from discreet.redaction.recognisers.context import AMOUNT
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words
 
 MOST_GAP = 36

@@ -5,6 +5,7 @@ from discreet.redaction.recognisers.told.around import AroundRecogniser
 from discreet.redaction.recognisers.told.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.told.backup_code import BackupCodeRecogniser
 from discreet.redaction.recognisers.told.code import ToldCodeRecogniser
+from discreet.redaction.recognisers.told.credential_list import CredentialListRecogniser
 from discreet.redaction.recognisers.told.login import LoginRecogniser
 from discreet.redaction.recognisers.told.near import NearRecogniser
 from discreet.redaction.recognisers.told.password import PasswordRecogniser
@@ -14,6 +15,7 @@ __all__ = [
     "AroundRecogniser",
     "AssignmentRecogniser",
     "BackupCodeRecogniser",
+    "CredentialListRecogniser",
     "LoginRecogniser",
     "NearRecogniser",
     "PasswordRecogniser",

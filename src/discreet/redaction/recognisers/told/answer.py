@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
 MOST_CHARS_BETWEEN = 110

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
 LEAST_CHARS = 4
@@ -83,7 +83,7 @@ class AroundRecogniser:
             start = match.start("value")
             value = view.text[start : match.end("value")].rstrip(TRAILING)
             around = match[0].replace(match["value"], "")
-            if is_typed(value, foreign=not around.isascii() or not any(word in ENGLISH for word in around.split())):
+            if is_typed(value, foreign=pattern is TYPED[1] or not around.isascii() or not any(word in ENGLISH for word in around.split())):
                 yield start, start + len(value)
 
     def _first(self, view: View, pattern: re.Pattern[str]) -> Iterator[Span]:

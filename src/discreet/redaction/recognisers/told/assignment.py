@@ -13,7 +13,9 @@ from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.words import whole, words
 from discreet.state.letters import without_marks
 from discreet.redaction.recognisers.windows import Windows
+from discreet.redaction.recognisers.told.password import UNIT
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 
 NAMES = tuple(dict.fromkeys(form for word in words("secret", "password", "weak") for form in (word, without_marks(word))))
 """Words for a password, and the same as they are in the names of variables."""
@@ -109,7 +111,7 @@ class AssignmentRecogniser:
     CELL = re.compile(r"[ \t]{0,8}(?:[|,](?:[ \t]{0,8}(?:[\r\n]|\Z))?|[\r\n]|\Z)")
     ROW = re.compile(r"(?:^|[\r\n])(?:[|][ \t*]{0,8})?[\w.-]{0,30}\Z")
     """Nothing but a name before a comma, a tab or a bar: a row of a table."""
-    CLOSING = re.compile(r"\s{0,20}</|<")
+    CLOSING = re.compile(r"\s{0,20}</")
     CALLED = re.compile(r"\(\s{0,3}[\"'][\w.]{0,40}\Z")
     """A name as first argument: `define('DB_PASS', …)`, unlike one in a list of names."""
     NAME_ITSELF = re.compile(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20}){0,6}[0-9]{0,2}")
@@ -194,10 +196,10 @@ class AssignmentRecogniser:
         value = text[start:end]
         if not names_a_value(value) or (value.isdigit() and self.FAILED.match(text, end)):
             return False
-        if self.ADDRESS.fullmatch(value):
+        if self.ADDRESS.fullmatch(value) or (value.isdigit() and UNIT.match(small(text[end : end + 24]))):
             return False
-        if value[0] == ")" and quoted and text[start - 1] in text[max(0, name.start() - 40) : name.start()]:
-            return False  # input("Password: ")
+        if quoted and text[max(0, name.start() - 80) : name.start()].rpartition("\n")[2].count(text[start - 1]) % 2:
+            return False  # read -p "Password: " NAME
         random = looks_random(value)
         if operator["element"] and not self.CLOSING.match(text, end):
             return False

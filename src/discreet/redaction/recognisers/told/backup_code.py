@@ -47,7 +47,7 @@ class BackupCodeRecogniser:
         r"(?:(?<![a-z])(?:backup|recovery|emergency|scratch|rescue)[ -](?:(?:verification|login|access|2fa|mfa) )?codes?(?![a-z])"
         r"|mã (?:dự phòng|khôi phục)|(?:резервн|запасн)\w{2,3} код\w{0,3}|код\w{0,2} восстановления"
         r"|(?:备用|備用|恢复|恢復|后备|後備|救援)(?:登录|登入)?(?:验证|驗證)?[码碼])"
-        r"(?P<told>[^\r\n\0A-Za-z0-9]{0,3}(?:(?:is|are|là|это|(?:for|from) \w{1,20}|của \w{1,12})(?![a-z])[^\r\n\0A-Za-z0-9]{0,3})?[\r\n]{0,2})",
+        r"(?P<told>[^\r\n\0A-Za-z0-9]{0,3}(?:(?:is|are|là|это|(?:for|from) \w{1,20}|của \w{1,12})(?![a-z])[^\r\n\0A-Za-z0-9]{0,3})?[\r\n]{0,2}|[^\r\n\0.0-9:]{0,30}: ?)",
         re.IGNORECASE,
     )
     CODE = re.compile(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import Names, codes
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
 MOST_CHARS_BETWEEN = 48
@@ -35,7 +35,7 @@ NAME = re.compile(
 
 _VALUE = (
     r"(?:[A-Z]{1,3}-)?(?P<value>[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3,10}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,5}"
-    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9][ -]){3,7}[0-9])"
+    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9](?: - |[ -])){3,7}[0-9])"
 )
 DIGITS = re.compile(
     rf"(?<![A-Za-z0-9/#$€£¥₫+])(?<![0-9][.,:-])(?<!-){_VALUE}"

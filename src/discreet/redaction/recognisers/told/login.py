@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME, THEN
 from discreet.redaction.recognisers.told.values import BRAND, TRAILING, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, words
 
 LEAST_CHARS = 4

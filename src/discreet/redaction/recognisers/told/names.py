@@ -6,18 +6,12 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.view import View
+from discreet.redaction.word_set import WORD, small, word_set
 from discreet.redaction.words import any_of, words
 
-WORD = re.compile(r"[^\W\d_]+")
 UNSPACED = "\u0530"
 """Scripts from here on write words without spaces between them, or with particles glued to them, but for Latin ones with marks."""
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return all words of a text in small letters; for `View.derived`, so that a text is taken apart once."""
-    return frozenset(WORD.findall(small(text)))
 
 
 class Names:

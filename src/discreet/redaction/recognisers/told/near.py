@@ -6,17 +6,21 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.values import TRAILING, names_a_value
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
 REACH = 140
 """Characters between a word for a password and what looks like one."""
 
 TOKEN = re.compile(r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])")
+SURE = re.compile(
+    r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
+)
+"""With capitals, small letters, digits and a sign: nothing else is written so."""
 PASSWORD = re.compile(
     r"[a-z]{3,20}[0-9]{2,8}[!@#$%&*?]{0,2}"  # sunshine42
     r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?~+])[!-~]{6,48}"  # letters, digits and signs
@@ -52,9 +56,10 @@ class NearRecogniser:
         """Return the spans of all such words."""
         lowered = view.derived(small)
         spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not (name["key"] or name["login"])]
+        text = view.text
+        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not CODE_LINE.search(_line(text, *match.span("value"))))
         if not spots:
             return
-        text = view.text
         for first, last in _around(spots, len(text)):
             for match in TOKEN.finditer(text, first, last):
                 start = match.start(match.lastgroup or 0)
@@ -74,8 +79,12 @@ class NearRecogniser:
             return False
         if OF_USER.search(lowered, max(0, start - 40), start):
             return False
-        line = text[text.rfind("\n", max(0, start - 200), start) + 1 : start] + text[end : end + 100].partition("\n")[0]
-        return not CODE_LINE.search(line)
+        return not CODE_LINE.search(_line(text, start, end))
+
+
+def _line(text: str, start: int, end: int) -> str:
+    """Return the rest of the line that a word stands in."""
+    return text[text.rfind("\n", max(0, start - 200), start) + 1 : start] + text[end : end + 100].partition("\n")[0]
 
 
 def _around(spots: list[int], size: int) -> Iterator[Span]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import small
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
 MOST_WORDS_BETWEEN = 7
@@ -74,7 +74,7 @@ OLD = re.compile(r" (?:не|больше|уже) ")
 MIXED = re.compile(r"[А-Яа-яЁё]{2,30}[_@#$%^&*!-]{0,2}[0-9][!-~А-Яа-яЁё]{0,40}")
 """A word of Cyrillic letters with a number."""
 NEXT_LINE = re.compile(
-    r"(?: (?:is|là|это))?[ ]?[:=][ \t]{0,3}\r?\n[ \t]{0,4}(?P<value>[!-~]{3,63}[!-+\--9;-~])(?=[ \t]{0,4}(?:[\r\n]|\Z))",
+    r"(?: (?:is|là|это))?[ ]?[:=][ \t]{0,3}\r?\n[ \t]{0,4}(?P<value>[!-~]{3,63}[!-+\--9;<>-~])(?=[ \t]{0,4}(?:[\r\n]|\Z))",
     re.IGNORECASE,
 )
 FILE = re.compile(r"[\w./\\-]{1,100}\.[a-z]{2,5}[0-9]?|[/~.][\w./-]{1,100}", re.IGNORECASE)

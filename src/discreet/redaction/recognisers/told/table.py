@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.runs import Hints
+from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import whole, words
 
 MOST_HEADER_CHARS = 200
 MOST_CELLS = 20
@@ -20,16 +21,13 @@ class TableRecogniser:
     """
 
     type = "SECRET"
-    HINTS = Hints("pass", "pwd", "парол", "mật khẩu", "密码", "密碼")
     NETWORK = re.compile(
         r"WIFI:(?:[TSHEAI]:[^;\r\n\0]{0,64};){0,5}P:\"?(?P<value>(?:[^;\\\"\r\n\0]|\\.){4,128})", re.IGNORECASE
     )
-    SIGN = re.compile(r"[|,;\t]")
-    HEADING = re.compile(r"(?:[\w-]{1,20}[ _])?(?:passwords?|pass|passwd|pwd|пароль|mật khẩu|密码|密碼)", re.IGNORECASE)
+    SIGN = re.compile(r"[|,;\t]|-{3,8}")
+    HEADING = re.compile(rf"(?:[\w-]{{1,20}}[ _])?{whole(words('secret', 'password', 'weak'))}", re.IGNORECASE)
     ACCOUNT = re.compile(
-        r"(?:[\w-]{1,20}[ _])?(?:user(?: ?name|_?id)?|log-?in|account|acc|e-?mail|site|service|host|server|url|device|ssid|логин|почта|пользователь|сайт|tài khoản|tk|email"
-        r"|用户名?|使用者|帳號|账号|帐号|網站|网站)",
-        re.IGNORECASE,
+        rf"(?:[\w-]{{1,20}}[ _])?(?:{whole(words('secret', 'user'))}|user_?id|acc|site|service|url|device|почта|сайт|網站|网站|用户|name|nombre|nom|nome|naam)", re.IGNORECASE
     )
     RULE = re.compile(r"[ |:+=-]{3,200}")
 
@@ -39,7 +37,7 @@ class TableRecogniser:
         if "wifi:" in view.lowered:
             for match in self.NETWORK.finditer(text):
                 yield match.span("value")
-        if "\n" in text and self.SIGN.search(text) and self.HINTS.found_in(view):
+        if "\n" in text and self.SIGN.search(text) and secrets().places(view):
             yield from self.cells(text)
 
     def carried(self, text: str) -> str:
@@ -68,7 +66,7 @@ class TableRecogniser:
                 continue
             value = cells[column].strip(" \t\r\n\"'`")
             if len(value) > 3 and " " not in value and names_a_value(value) and self.is_told(value):  # noqa: PLR2004 - no password has three characters
-                first = start + sum(map(len, cells[:column])) + column + cells[column].index(value)
+                first = start + sum(map(len, cells[:column])) + column * len(sign) + cells[column].index(value)
                 yield first, first + len(value)
 
     def heading(self, line: str) -> tuple[str, int, int] | None:

@@ -47,6 +47,8 @@ REFERENCE = re.compile(
     r"\$[A-Za-z_]{1,80}|\$\{?(?-i:[A-Z_][A-Z0-9_]{0,80})\}?|\$[({]{1,2}[\w. :?-]{1,80}[)}]{0,2}"  # $TOKEN, ${API_KEY}, ${{ secrets.TOKEN }}
     r"|%[A-Za-z_]{1,80}%|\{\{?[\w .$-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?|<[^<>]{0,80}>?"  # %T%, {{ t }}, [t]
     r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
+    r"|[A-Za-z_][\w.]{1,60}\([a-z_]{2,40}=.{0,80}|%\([\w.]{1,60}\)[sdr]?|[#$@]\{.{0,80}|\$_?[A-Za-z]{2,20}\[.{0,80}"  # Field(min_length=8, %(password)s, #{password}
+    r"|password@localhost.{0,60}|[A-Za-z-]{2,40}=[\"'].{0,80}|@[A-Za-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/.{0,80})?"  # placeholder="…, @localhost:5432/db
     r"|[A-Za-z_.]{4,60}\([a-z_.]{0,40},?"  # HTTPBasicAuth(user,
     r"|[\[{(]{1,3}\\?[\"'][\w$@-]{0,60}"  # {"type"
     r"|[A-Za-z_]\w{0,40}(?:\.\w{1,40}){0,4}\[.{0,80}"  # request.headers["x"]
@@ -58,6 +60,9 @@ REFERENCE = re.compile(
     re.IGNORECASE,
 )
 """A variable, a call or a mask in the place of a value."""
+
+NAMED_AFTER = re.compile(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret|Key)[A-Za-z0-9]{0,20}")
+"""The name of a variable: `setPassword`."""
 
 HEX_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 """CSS Color Module Level 4, section 5.2."""
@@ -94,9 +99,11 @@ def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
     if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in words_about():  # noqa: PLR2004 - no secret is a letter
         return False
-    if text.isalnum() and text.isascii():
+    if not any(map(str.isalnum, text)):
+        return False
+    if text.isalnum() and text.isascii() and not NAMED_AFTER.fullmatch(text):
         return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # noqa: PLR2004 - as long as a mask gets
-    return not REFERENCE.fullmatch(text)
+    return not REFERENCE.fullmatch(text) and not NAMED_AFTER.fullmatch(text)
 
 
 def looks_random(text: str) -> bool:
