@@ -4,6 +4,7 @@ from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogni
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
 from discreet.redaction.recognisers.address.english import EnglishAddressRecogniser
 from discreet.redaction.recognisers.address.european import EuropeanAddressRecogniser
+from discreet.redaction.recognisers.address.parts import PartsAddressRecogniser
 from discreet.redaction.recognisers.address.russian import RussianAddressRecogniser
 from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
@@ -13,6 +14,7 @@ __all__ = [
     "EastAsianAddressRecogniser",
     "EnglishAddressRecogniser",
     "EuropeanAddressRecogniser",
+    "PartsAddressRecogniser",
     "RussianAddressRecogniser",
     "VietnameseAddressRecogniser",
     "WorldwideAddressRecogniser",

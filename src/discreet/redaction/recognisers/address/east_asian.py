@@ -31,6 +31,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"(?:〒?[0-9]{3}-[0-9]{4}[ \n]{0,2})?(?<![\u3400-\u9fff])[\u3400-\u9fff]{1,4}[市区][\u3400-\u9fff\u3041-\u3096\u30a1-\u30fa\u30fc\u3005]{1,10}[ ]?"
         rf"(?:[0-9]{{1,3}}-[0-9]{{1,3}}-[0-9]{{1,4}}|{_DIGITS}丁目[0-9]{{1,4}}(?:番|-)[0-9]{{1,4}}号?)"
     )
+    JAPANESE_BLOCK = re.compile(r"(?:[\u3400-\u9fff]{2,4}[市区町村])?[\u3400-\u9fff\u30a1-\u30fa\u30fc]{1,6}(?:町|丁目|村|台|ヶ丘|が丘|通|本町|条|番町)[ ]?[0-9]{1,2}-[0-9]{1,3}(?:-[0-9]{1,4}){0,2}(?![0-9-])")
     JAPANESE_TAIL = re.compile(
         r"(?:-[0-9]{1,4})?(?:[ ](?:[\u3400-\u9fff\u30a1-\u30fa\u30fc\u3041-\u3096A-Za-z]{2,20}[ ]?){1,2}(?:[0-9]{1,4}(?:号室|号|階|F)?)|[ ]?[0-9]{1,4}(?:号室|階))?(?![0-9-])"
     )
@@ -42,7 +43,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"(?![0-9]|시|분|명|개|년|월|일|원|번 |번째|km)"
     )
     KOREAN_TAIL = re.compile(
-        r"(?:[, ]{0,2}(?:[가-힣A-Za-z]{2,12}(?:아파트|빌딩|타워|오피스텔|빌라|하우스|맨션)|\([가-힣0-9, ]{2,24}\)|(?:지하 ?)?[0-9A-Z]{1,5}(?:동|호|층)(?![가-힣]{2}))){1,5}"
+        r"(?:[, ]{0,2}(?:[가-힣A-Za-z]{2,12}(?:아파트|빌딩|타워|오피스텔|빌라|하우스|맨션)|\([가-힣0-9, ]{2,24}\)|(?:지하 ?|지층 ?)?[0-9A-Z]{1,5}(?:동|호|층)(?![가-힣]{2}))){1,5}"
     )
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -50,8 +51,8 @@ class EastAsianAddressRecogniser(AddressGrammar):
         text = view.text
         if text.isascii() or not DIGIT.search(text):
             return
-        if any(sign in text for sign in "都道府県市区"):
-            for pattern in (self.JAPANESE, self.JAPANESE_CITY):
+        if any(sign in text for sign in "都道府県市区町村台丘通条"):
+            for pattern in (self.JAPANESE, self.JAPANESE_CITY, self.JAPANESE_BLOCK):
                 for match in pattern.finditer(text):
                     tail = self.JAPANESE_TAIL.match(text, match.end())
                     yield match.start(), tail.end() if tail else match.end()

@@ -21,7 +21,7 @@ _TYPE = any_of(
 )
 _BEFORE_NAME = r"(?:[0-9]{1,3}-?(?:я|й|ая|ый|ой|го|е)?|[А-ЯЁ]\.(?: ?[А-ЯЁ]\.)?|им\.|имени|акад\.|академика|ген\.|генерала|маршала|адмирала|проф\.|лет|героев|космонавта)"
 _NAME = rf"(?:{_BEFORE_NAME} ?){{0,3}}[«\"]?{_WORD}(?: {_WORD}){{0,3}}[»\"]?"
-_HOUSE = r"[0-9]{1,4}(?: ?[а-яА-Яa-zA-Z](?![\w.]))?(?:[/-][0-9]{1,4}[а-я]?){0,2}(?!\w|[:.,][0-9]|[ ]?%)"
+_HOUSE = r"[0-9]{1,4}(?: ?[а-яА-Яa-zA-Z](?![\w.]))?(?:[/ксКС-][0-9]{1,4}[а-я]?){0,3}(?!\w|[:.,][0-9]|[ ]?%)"
 _MARK = r"(?:д\.?|дом[ае]?|домовладение|влад\.?|вл\.|зд\.|здание|№|буд\.)"
 _PLACE = (
     rf"(?:г\.|город[ае]?|гор\.|г|пос\.|пос[её]лок|п\.|пгт|с\.|село|дер\.|деревня|д\.|к\.|клх|ст\.|ст-ца|станица|хутор|м\.|місто) ?{_WORD}(?: {_WORD})?(?: \([^()\n]{{2,20}}\))?"
@@ -61,6 +61,10 @@ class RussianAddressRecogniser(AddressGrammar):
         rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
 
+    ON_STREET = re.compile(
+        rf"(?<!\w)(?i:на|по|возле|около|у|с|от|напротив) (?P<name>(?:{_WORD} )?{_WORD}(?:ой|ого|ая|ую|ом|ем|ей|ова|ева|ина|ра|на|ца|ки|ды|ы|и)),? (?P<mark>)(?P<house>[0-9]{{1,3}}(?:[а-я](?!\w))?(?:[/кс-][0-9]{{1,4}})*)(?=[,.!?)\n]|\Z| (?:опять|вчера|сегодня|завтра|уже|там|где|и|а|за|до|в|под|третий|второй|первый|четвёртый|квартира|кв)(?!\w))"
+    )
+    """A street in the case that a preposition asks for, and its house at the end of a clause."""
     FIRM = re.compile(
         rf"[ \t]{{0,2}},?[ \t]{{0,2}}(?:\r?\n[ \t>|]{{0,8}})?(?:(?i:{_PART}) ?№? ?(?:[0-9]{{1,5}}[а-яА-Яa-zA-Z]?(?:[/-][0-9]{{1,4}})?|[А-ЯA-Z])(?!\w|[.,]?[0-9])|[0-9]{{1,3}}(?:-?(?:й|м|ый))? (?i:этаж[е]?|подъезд[е]?|корпус)(?!\w)"
         rf"|(?i:{_PART})(?=\s?[0-9])[0-9 ]{{1,5}}|(?<=[, \n])(?:{_PLACE})(?!\w)|(?<=[,\n ])[0-9]{{6}}(?![\w-]))"
@@ -91,6 +95,7 @@ class RussianAddressRecogniser(AddressGrammar):
         (UNTYPED, FLATS),
         (HOUSE_AND_FLAT, ("кв",)),
         (MARKED, ("д.", "дом", "буд.")),
+        (ON_STREET, ("на ", "по ", "возле", "около", "у ", "с ", "от ", "напротив")),
         (TOLD, ("адрес", "пропис", "достав", "жив")),
     )
     """The cores, each with hints of which its text has one."""
@@ -109,7 +114,7 @@ class RussianAddressRecogniser(AddressGrammar):
         end, firm = self.closing(text, match.end())
         if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
             return None
-        return self.opening(text, match.start("name") if match.re is self.TOLD else match.start(), floor), end
+        return self.opening(text, match.start("name") if match.re in (self.TOLD, self.ON_STREET) else match.start(), floor), end
 
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""

@@ -18,6 +18,8 @@ from discreet.redaction.recognisers.address.grammar import (
     words,
 )
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import whole
+from discreet.redaction.words import words as words_of
 
 _LETTERS = r"[^\W\d_]"
 _NAME = rf"[{UPPER}]{_LETTERS}{{0,7}}+(?: (?!(?:Xã|Phường|Quận|Huyện|Thị (?:xã|trấn|Xã|Trấn)|Thành [Pp]hố|Tỉnh|TP|Tp)(?!\w))[{UPPER}]{_LETTERS}{{0,7}}+){{0,5}}"
@@ -39,6 +41,14 @@ _AREA = (
     r"tp\.?|tỉnh|tinh|khu phố|khu pho|kp\.?|tổ|ấp|thôn|thon|khu đô thị|kđt|khu dân cư|kdc|chung cư|chung cu|tòa nhà|toà nhà|tòa|"
     r"căn hộ|can ho|tầng|tang|lầu|lau|phòng|block|ward|district|dist\.|city|province|đường|phố|duong|pho)"
 )
+
+
+UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
+NAMED_AFTER = re.compile(
+    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|số|nhà|chỗ|ghé|đường|là)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
+    rf"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên|Cách Mạng|Quang|Hàng|Thổ|Kim|Xuân|Láng|Cầu|Âu|An|Tô|Mai|Lương|Cao|Hùng|Thái|Nam Kỳ|Pasteur|Phùng|Giải|Chùa|Đội|Bạch|Lạc|Tân|Văn|Thanh|Kha|Ông) ?(?:{_NAME})?)(?!\w)"
+)
+"""A number and the name of a person or a place that streets are named after."""
 
 
 class VietnameseAddressRecogniser(AddressGrammar):
@@ -92,6 +102,8 @@ class VietnameseAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
+        if not text.isascii():
+            yield from (match.span("value") for match in NAMED_AFTER.finditer(text) if not UNIT.match(lowered, match.end()))
         cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
             cores += (self.WITH_STREET, self.judge), (self.WITH_LANE, self.judge)

@@ -6,6 +6,7 @@ from discreet.redaction.recognisers.told.assignment import AssignmentRecogniser
 from discreet.redaction.recognisers.told.backup_code import BackupCodeRecogniser
 from discreet.redaction.recognisers.told.code import ToldCodeRecogniser
 from discreet.redaction.recognisers.told.credential_list import CredentialListRecogniser
+from discreet.redaction.recognisers.told.likely import LikelySecretRecogniser
 from discreet.redaction.recognisers.told.login import LoginRecogniser
 from discreet.redaction.recognisers.told.near import NearRecogniser
 from discreet.redaction.recognisers.told.password import PasswordRecogniser
@@ -16,6 +17,7 @@ __all__ = [
     "AssignmentRecogniser",
     "BackupCodeRecogniser",
     "CredentialListRecogniser",
+    "LikelySecretRecogniser",
     "LoginRecogniser",
     "NearRecogniser",
     "PasswordRecogniser",

@@ -57,7 +57,7 @@ class NearRecogniser:
         lowered = view.derived(small)
         spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not (name["key"] or name["login"])]
         text = view.text
-        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not CODE_LINE.search(_line(text, *match.span("value"))))
+        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not CODE_LINE.search(line_around(text, *match.span("value"))))
         if not spots:
             return
         for first, last in _around(spots, len(text)):
@@ -79,10 +79,10 @@ class NearRecogniser:
             return False
         if OF_USER.search(lowered, max(0, start - 40), start):
             return False
-        return not CODE_LINE.search(_line(text, start, end))
+        return not CODE_LINE.search(line_around(text, start, end))
 
 
-def _line(text: str, start: int, end: int) -> str:
+def line_around(text: str, start: int, end: int) -> str:
     """Return the rest of the line that a word stands in."""
     return text[text.rfind("\n", max(0, start - 200), start) + 1 : start] + text[end : end + 100].partition("\n")[0]
 

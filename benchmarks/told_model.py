@@ -1,0 +1,126 @@
+"""Fit the models of likely secrets to the tuning rows: `python benchmarks/told_model.py --write`.
+
+Takes numbers and words that have the form of a password from the tuning rows and from texts without secrets, weighs what
+stands around them by logistic regression, and prints what other areas than those it was fitted to would lose and gain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from redacting.rows import find_folder, read_sets
+from redaction_sets.phrases import rows
+from redaction_sets.near_misses import SENTENCES
+
+from discreet.redaction.normalise import normalise
+from discreet.redaction.recognisers.told import likely
+from discreet.redaction.view import View
+
+MODEL = Path(likely.__file__).with_name("likely.toml")
+COPIES = 3
+PENALTY = 2.0
+STEPS = 400
+SHARE_OF_WRONG = 0.004
+"""Of candidates in ordinary text, those that may be taken for secrets."""
+
+Sample = tuple[str, list[float], bool, bool]
+"""Where it comes from, the figures, whether it is a secret, and whether its text has none at all."""
+
+
+def texts() -> Iterator[tuple[str, str, list[tuple[int, int]], bool]]:
+    """Yield source, text, places of secrets, and whether nothing else in the text has to go."""
+    for row in rows("tuning", 1, copies=COPIES):
+        secret = [(span["start"], span["end"]) for span in row["spans"] if span["type"] in ("SECRET",)]
+        other = any(span["type"] != "SECRET" for span in row["spans"])
+        yield row["src"], row["text"], secret, not other
+    folder = find_folder(None)
+    sets = read_sets(folder) if folder else None
+    for row in sets.rows if sets else ():
+        if row.negative:
+            yield row.set, row.text, [], True
+    yield from (("chat", turn, [], True) for turn in (sets.turns if sets else ()))
+    gate = Path(__file__).parent / "gate_sets"
+    for path in sorted(gate.glob("*tune*.jsonl")):
+        yield from (("gate", json.loads(line)["text"], [], True) for line in path.read_text("utf-8").splitlines())
+    for sentences in SENTENCES.values():
+        yield from (("near misses", line, [], True) for line in sentences.splitlines())
+
+
+def samples(find: Callable[[View], list[tuple[int, int]]], figures: Callable[..., list[float]]) -> list[Sample]:
+    """Return the figures of all candidates that are surely secrets or surely none."""
+    found: list[Sample] = []
+    for source, text, secret, plain in texts():
+        view = normalise(text)
+        spans = find(view)
+        for span in spans:
+            start, end = view.source(*span)
+            hit = any(start < last and first < end for first, last in secret)
+            if hit or plain:
+                given = (view, span, len(spans)) if figures is likely.number_figures else (view, span)
+                found.append((source, figures(*given), hit, not secret))
+    return found
+
+
+def fit(data: list[Sample]) -> tuple[np.ndarray, float]:
+    """Return weights and bias of a logistic regression with a penalty on large weights (Newton's method)."""
+    inputs = np.array([[*figures, 1.0] for _, figures, _, _ in data])
+    truth = np.array([float(hit) for _, _, hit, _ in data])
+    weight = np.where(truth > 0, 1.0, 1.0)
+    penalty = np.full(inputs.shape[1], PENALTY)
+    penalty[-1] = 1e-3
+    beta = np.zeros(inputs.shape[1])
+    for _ in range(40):
+        odds = 1 / (1 + np.exp(-np.clip(inputs @ beta, -30, 30)))
+        gradient = inputs.T @ (weight * (odds - truth)) + penalty * beta
+        hessian = (inputs * (weight * odds * (1 - odds))[:, None]).T @ inputs + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        beta -= step
+        if np.abs(step).max() < 1e-6:
+            break
+    return beta[:-1], float(beta[-1])
+
+
+def threshold(data: list[Sample], weights: np.ndarray, bias: float) -> float:
+    """Return the score that few candidates of texts without secrets have."""
+    scores = sorted((float(np.dot(weights, figures) + bias) for _, figures, hit, plain in data if not hit and plain), reverse=True)
+    return scores[int(SHARE_OF_WRONG * len(scores))] if scores else 0.0
+
+
+def main() -> None:
+    """Fit, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    lines = ["# Made by benchmarks/told_model.py", ""]
+    for kind, find, figures, names in (
+        ("numbers", likely.numbers, likely.number_figures, likely.NUMBER_NAMES),
+        ("words", likely.tokens, likely.token_figures, likely.TOKEN_NAMES),
+    ):
+        data = samples(find, figures)
+        print(kind, len(data), "candidates,", sum(hit for _, _, hit, _ in data), "secrets")
+        for held in ("told_asia", "told_europe", "told_asia_b", "told_europe_b"):
+            inside = [each for each in data if each[0] != held]
+            weights, bias = fit(inside)
+            least = threshold(inside, weights, bias)
+            outside = [(hit, float(np.dot(weights, figures) + bias) > least) for source, figures, hit, _ in data if source == held]
+            caught = [over for hit, over in outside if hit]
+            wrong = [over for hit, over in outside if not hit]
+            print(f"  without {held:14} caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}")
+        weights, bias = fit(data)
+        least = threshold(data, weights, bias)
+        caught = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if hit]
+        wrong = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if not hit]
+        print(f"  all: caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}, threshold {least:.2f}")
+        lines += [f"[{kind}]", f"bias = {bias:.3f}", f"threshold = {least:.3f}", f"[{kind}.weights]"]
+        lines += [f'"{name}" = {weight:.3f}' for name, weight in zip(names, weights, strict=True)] + [""]
+    if options.write:
+        MODEL.write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Codes and passwords that no form of sentence announces, by all that stands around them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from math import log
+from typing import NamedTuple
+
+from discreet.redaction.recognisers.told.near import CODE_LINE, OF_USER, OTHERWISE, PASSWORD, line_around
+from discreet.redaction.recognisers.told.surroundings import NAMES, around, kinds
+from discreet.redaction.recognisers.told.values import names_a_value
+from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
+
+MOST_CANDIDATES = 40
+"""A text with more of them is a table, or made to take long."""
+
+NUMBER = re.compile(
+    r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9] )(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
+    r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
+)
+YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+TOKEN = re.compile(r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))")
+PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
+DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
+
+
+class Model(NamedTuple):
+    """A logistic model: how much each figure speaks for a secret."""
+
+    weights: tuple[float, ...]
+    bias: float
+    threshold: float
+
+    def score(self, figures: list[float]) -> float:
+        """Return the log odds that they are of a secret."""
+        return self.bias + sum(weight * figure for weight, figure in zip(self.weights, figures, strict=True))
+
+
+NUMBER_NAMES = (*NAMES, "3 digits", "4 digits", "5 digits", "6 digits", "7 or 8 digits", "in halves", "letters", "begins with 0", "year", "round", "many numbers", "long text")
+TOKEN_NAMES = (*NAMES, "word and number", "phrase", "signs", "underscore", "capital", "long number", "long text")
+
+
+@cache
+def models() -> tuple[Model, Model]:
+    """Return the model of numbers and that of words, which `benchmarks/told_model.py` fits."""
+    data = tomllib.loads((files(__package__) / "likely.toml").read_text("utf-8"))
+    return tuple(
+        Model(tuple(data[kind]["weights"][name] for name in names), data[kind]["bias"], data[kind]["threshold"])
+        for kind, names in (("numbers", NUMBER_NAMES), ("words", TOKEN_NAMES))
+    )  # type: ignore[return-value]  # of two
+
+
+def numbers(view: View) -> list[Span]:
+    """Return where numbers stand that may be codes."""
+    return [match.span() for match in NUMBER.finditer(view.text)]
+
+
+def tokens(view: View) -> list[Span]:
+    """Return where words stand that have the form of a password."""
+    lowered, text, found = view.derived(small), view.text, []
+    for match in TOKEN.finditer(text):
+        start, end = match.span(match.lastgroup or 0)
+        value = text[start:end]
+        if (
+            PASSWORD.fullmatch(value)
+            and not OTHERWISE.fullmatch(value)
+            and names_a_value(value)
+            and not OF_USER.search(lowered, max(0, start - 40), start)
+            and not CODE_LINE.search(line_around(text, start, end))
+        ):
+            found.append((start, end))
+    return found
+
+
+def number_figures(view: View, span: Span, count: int) -> list[float]:
+    """Return all figures of a number, one of `count` in its text."""
+    value = view.text[slice(*span)]
+    digits = sum(map(str.isdigit, value))
+    halves = value[3:4] in (" ", "-")
+    return [
+        *around(view, span),
+        *(float(digits == size and not halves) for size in (3, 4, 5, 6)),
+        float(digits > 6 and not halves),  # noqa: PLR2004 - as its name says
+        float(halves),
+        float(not value.replace(" ", "").replace("-", "").isdigit()),
+        float(value.startswith("0")),
+        float(YEAR.fullmatch(value) is not None),
+        float(value.endswith("00")),
+        float(count > 3),  # noqa: PLR2004 - more than a sentence has
+        log(1 + len(view.text) / 200),
+    ]
+
+
+def token_figures(view: View, span: Span) -> list[float]:
+    """Return all figures of a word."""
+    value = view.text[slice(*span)]
+    tail = DIGITS_AT_END.search(value)
+    return [
+        *around(view, span),
+        float(value.isalnum() and tail is not None),
+        float(PHRASE.fullmatch(value) is not None),
+        float(any(sign in value for sign in "!@#$%^&*?~+")),
+        float("_" in value),
+        float(any(map(str.isupper, value))),
+        float(tail is not None and len(tail[1]) > 2),  # noqa: PLR2004 - names of things have two
+        log(1 + len(view.text) / 200),
+    ]
+
+
+class LikelySecretRecogniser:
+    """Weighs the words around each number and each word that has the form of a password."""
+
+    type = "SECRET"
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all that are likely secrets."""
+        if not DIGIT_OR_PHRASE.search(view.text):
+            return
+        of_numbers, of_words = models()
+        found = numbers(view)
+        if found and len(found) <= MOST_CANDIDATES and any(kind.spans(view)[0] for kind in kinds()):
+            yield from (span for span in found if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold)
+        found = tokens(view)
+        if found and len(found) <= MOST_CANDIDATES:
+            yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
+
+
+DIGIT_OR_PHRASE = re.compile(r"[0-9]{3}|[0-9][a-zA-Z]|[a-zA-Z][0-9]|[a-z]-[a-z]+-[a-z]")
