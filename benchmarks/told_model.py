@@ -25,8 +25,8 @@ MODEL = Path(likely.__file__).with_name("likely.toml")
 COPIES = 3
 PENALTY = 2.0
 STEPS = 400
-SHARE_OF_WRONG = 0.004
-"""Of candidates in ordinary text, those that may be taken for secrets."""
+THRESHOLDS = {"numbers": 0.4, "words": 1.0}
+"""Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]
 """Where it comes from, the figures, whether it is a secret, and whether its text has none at all."""
@@ -85,12 +85,6 @@ def fit(data: list[Sample]) -> tuple[np.ndarray, float]:
     return beta[:-1], float(beta[-1])
 
 
-def threshold(data: list[Sample], weights: np.ndarray, bias: float) -> float:
-    """Return the score that few candidates of texts without secrets have."""
-    scores = sorted((float(np.dot(weights, figures) + bias) for _, figures, hit, plain in data if not hit and plain), reverse=True)
-    return scores[int(SHARE_OF_WRONG * len(scores))] if scores else 0.0
-
-
 def main() -> None:
     """Fit, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -106,13 +100,13 @@ def main() -> None:
         for held in ("told_asia", "told_europe", "told_asia_b", "told_europe_b"):
             inside = [each for each in data if each[0] != held]
             weights, bias = fit(inside)
-            least = threshold(inside, weights, bias)
+            least = THRESHOLDS[kind]
             outside = [(hit, float(np.dot(weights, figures) + bias) > least) for source, figures, hit, _ in data if source == held]
             caught = [over for hit, over in outside if hit]
             wrong = [over for hit, over in outside if not hit]
             print(f"  without {held:14} caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}")
         weights, bias = fit(data)
-        least = threshold(data, weights, bias)
+        least = THRESHOLDS[kind]
         caught = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if hit]
         wrong = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if not hit]
         print(f"  all: caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}, threshold {least:.2f}")

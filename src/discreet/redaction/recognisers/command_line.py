@@ -38,7 +38,7 @@ class CommandLineRecogniser:
     OPTION = re.compile(r"[ \t](?:-[a-zA-Z-]|/user:)")
     OPTIONS: ClassVar = {
         "glued": re.compile(r"[ \t]-p" + _VALUE),
-        "spaced": re.compile(r"[ \t](?:-p|-w|-P|--pass)(?:[ \t]{1,3}|=)?" + _VALUE),
+        "spaced": re.compile(r"[ \t](?:(?:-p|-w|-P)(?:[ \t]{1,3}|=)?|--pass(?:word)?(?:[ \t]{1,3}|=))" + _VALUE),
         "redis": re.compile(r"[ \t](?:-a|--pass)[ \t]{1,3}" + _VALUE),
         "upper": re.compile(r"[ \t]-P[ \t]{0,3}" + _VALUE),
         "openssl": re.compile(r"(?:[ \t]-(?:k|K|pass|passin|passout)[ \t]{1,3}(?:pass:)?)" + _VALUE),

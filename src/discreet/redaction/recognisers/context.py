@@ -219,9 +219,11 @@ def _continues(letter: str, beside: str) -> bool:
 
 OTHER_NUMBERS = Words(
     "order|orders|invoice|invoices|tracking|parcel|shipment|isbn|issn|ean|upc|gtin|sku|serial|part|parts|model|models|build|commit"
+    "|line|lines|port|pid|count|limit|rfc|din|norm|norme|standard|status|rows|bytes|max|min|commande|bestellung|bestellnummer|auftrag|sendung|pedido|ordine|encomenda|bestelling|pesanan|resi|nf|iec|ticket|reference|chapter|section|paragraph"
     "|flight|booking|product|products|item|items|article|doi|arxiv|rfc|patent|version|timestamp|unix|epoch|lot|batch|po",
     "đơn hàng|mã đơn|hóa đơn|hoá đơn|vận đơn|sản phẩm|lô hàng"
     "|заказ|накладн|трек|фактур|артикул|посылк|товар|верси|рейс"
+    "|zamówieni|sipariş|kargo takip|ऑर्डर|طلب رقم|رقم الطلب|注文|주문|송장|คำสั่งซื้อ|追跡"
     "|訂單|订单|單號|单号|發票|发票|物流|快遞|快递|運單|运单|商品|型號|型号|貨號|货号|批號|批号",
     gap=16,
     elsewhere=re.compile(r"\n"),

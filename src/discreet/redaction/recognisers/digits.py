@@ -39,6 +39,7 @@ LOOKALIKE = re.compile(
     r"|1[4-9][0-9]{11}(?:[0-9]{3}){0,2}"  # milliseconds since 1970, and finer
     r"|(?<![0-9][.-])(?:0\.[0-9]{2,30}|[1-9][0-9]{0,9}\.[0-9]{5,30})(?![.-][0-9])"  # decimal fraction
     r"|(?<![0-9.,])[0-9]{1,3}\.[0-9](?:[ ,;/|]{1,3}[0-9]{1,3}\.[0-9]){2,40}(?!\.)"  # several of them
+    r"|(?!(?:TEL|PHONE|SDT|MOB|FAX|CALL|HP|WA|VISA|CARD|CC|MC|NO|NR)[0-9])[A-Z]{2,6}[0-9]{8,20}"  # tracking numbers
     r"|[0-9D][0-9]{2}-[0-9]{7}-[0-9]{7}"  # order numbers of Amazon
     r")(?![0-9])"
     r"|(?i:ISBN|ISSN|EAN|GTIN|UPC)(?:-1[03])?[ :#]{0,3}[0-9][0-9 -]{6,15}[0-9X]"

@@ -73,7 +73,7 @@ MAIL_WORDS = frozenset(
 NO_LOCAL = frozenset(
     (
         *("work", "works", "worked", "working", "look", "looks", "looking", "shop", "buy", "bought", "available", "meet", "find", "found", "is", "are", "was", "me", "us", "him", "her", "them", "it", "here"),
-        *("there", "account", "accounts", "job", "staff", "team", "support", "everyone", "people", "folks", "someone", "login", "register", "sign", "order", "see", "check", "read", "stuff", "engineer", "page", "live", "laugh"),
+        *("there", "account", "accounts", "job", "staff", "team", "support", "everyone", "people", "folks", "someone", "login", "register", "sign", "order", "see", "check", "read", "stuff", "engineer", "page", "live", "laugh", "met", "were", "been", "stay", "starts", "ends", "sold", "sale"),
     )
 )
 """Words before "at", which are nobody's name."""
@@ -121,5 +121,7 @@ def is_disguised(match: re.Match[str]) -> bool:
         return any(sign in match[0] for sign in " ([{<。點点\n") or "_dot_" in match[0] or "-dot-" in match[0]
     spoken = at.strip().replace(" ", "").isalpha() and at.startswith(" ")
     if spoken and match[0][: match.start("at") - match.start()].lower() in NO_LOCAL:
+        return False
+    if spoken and match["domain"].split()[0].lower() in ("the", "a", "this", "that", "their", "our", "my"):
         return False
     return not (spoken and "." in match["domain"]) or "sign" in at or not (at.strip().isascii() and at.strip() in ("at", "et"))

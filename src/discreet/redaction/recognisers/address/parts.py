@@ -52,6 +52,7 @@ LEFT = re.compile(
     rf"(?:(?P<home>(?<![\w.])(?:{_NAMES},? [0-9]{{1,4}}[A-Za-zА-Яа-я]?(?:[/к-][0-9]{{1,4}}[а-я]?)?|[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}}[A-Za-z]?){{0,3}},? {_NAMES}|#[0-9]{{1,4}}|[A-Z]{{1,3}}-?[0-9]{{1,4}}(?:/[0-9]{{1,4}})?))"
     r"|(?P<number>(?<![0-9A-Za-z.,:/$€£-])[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?){0,3})|(?P<name>(?<![가-힣])[가-힣]{2,10}|[\u4e00-\u9fff]{2,8}|[\u30a0-\u30ff]{2,12}))[\s,]{0,3}\Z"
 )
+LEFT_SMALL = re.compile(r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z")
 """What may stand before the first part: a street or a flat that no word explains, a number, the name of a building."""
 _POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
 RIGHT = re.compile(
@@ -129,6 +130,8 @@ class PartsAddressRecogniser:
             left = None
         if left and left["name"] and not (run[0].kind in ("building", "flat") and text[start].isdigit()):
             left = None
+        if left is None and run[0].kind in ("flat", "entrance", "building"):
+            left = LEFT_SMALL.search(text, max(0, start - 48), start)
         points += left is not None and not left["name"] and 2
         if points < ENOUGH and (more := STREET_BEHIND.match(text, end)):
             points, end = points + 2, more.end()
@@ -183,7 +186,7 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
         code = number["code"]
         points = NUMBERED[kind] + (kind == "flat" and not code.isdigit() and DIGIT.search(code) is not None)
         return Part(start, number.end(), kind, points if DIGIT.search(code) else max(1, points - 1))
-    if kind in ("floor", "flat", "entrance") and word[0] not in COUNTED and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start)):
+    if kind in ("floor", "flat", "entrance") and word[0] not in COUNTED and len(word[0]) > 1 and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start)):
         return Part(before.start(), end, kind, NUMBERED[kind])
     if kind in ("building", "area") and (name := NAME_BEHIND.match(text, end)):
         return Part(start, name.end(), kind, NAMED[kind])

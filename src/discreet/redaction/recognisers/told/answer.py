@@ -36,6 +36,8 @@ CODE_WORD = re.compile(
 VERB = re.compile(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)")
 """How Russian words that say something about a word end."""
 
+NO_ANSWERS = frozenset((*words("telling", "for", "filler", "is", "then"), "what", "что", "gì", "not", "was", "something", "about"))
+"""Words that go on with a sentence."""
 _NAMES = Names(words("answer", "name", "question"))
 
 
@@ -66,6 +68,6 @@ def look(lowered: str, spot: int) -> Span | None:
     """Return the span of the answer that is announced at `spot`, from there on, or None."""
     name = NAME.match(lowered, spot)
     told = name and (BEHIND_ANSWER if name["answer"] else BEHIND_QUESTION).match(lowered, name.end())
-    if not told or not names_a_value(told["value"]):
+    if not told or not names_a_value(told["value"]) or told["value"].split()[0] in NO_ANSWERS:
         return None
     return told.start("value") - spot, told.end("value") - spot

@@ -74,7 +74,7 @@ class AssignmentRecogniser:
 
     ABOUT = re.compile(
         r"type|field|count|size|name|len|limit|ur[il]|expir|ttl|file|path|polic|reset|format|label|hint|column|min|max|regex|usage"
-        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength",
+        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength|stdin|env",
         re.IGNORECASE,
     )
     """Ends of names that make them names of something about a secret."""
@@ -198,6 +198,8 @@ class AssignmentRecogniser:
             return False
         if self.ADDRESS.fullmatch(value) or (value.isdigit() and UNIT.match(small(text[end : end + 24]))):
             return False
+        if text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind("}}", max(0, name.start() - 80), name.start()):
+            return False  # {{ .Values.password | b64enc }}
         if quoted and text[max(0, start - 121) : start - 1].rpartition("\n")[2].count(text[start - 1]) % 2:
             return False  # read -p "Password: " NAME
         random = looks_random(value)

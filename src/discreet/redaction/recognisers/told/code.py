@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import Names, codes
+from discreet.redaction.recognisers.told.values import NAMED_THING, YEAR
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -43,10 +44,9 @@ DIGITS = re.compile(
 )
 UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 OTHER = whole(words("code", "other"))
-OTHER_BEFORE = re.compile(rf"{OTHER}[ -]\Z")
+OTHER_BEFORE = re.compile(rf"{OTHER}[ -]?\Z")
 OTHER_BEHIND = re.compile(rf" ?(?:d[eiu]l? |d'|do |da |का |の)?{OTHER}")
 """Words that make something else of "code", before it or behind it: error code, código postal."""
-YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
 ABOUT = re.compile(rf"{whole(words('code', 'about'))}|(?<!mã )(?<![^\W\d_])có (?!mã|hiệu)")
 _IS = any_of((*words("telling", "is", spaced=True), "to", "as", "-"))
@@ -111,7 +111,9 @@ class ToldCodeRecogniser:
     def _named_behind(self, lowered: str, digits: re.Match[str]) -> bool:
         """Tell whether the words behind say what the digits are, or that somebody is verified by them."""
         value, (start, end) = digits["value"], digits.span("value")
-        if UNIT.match(lowered, end):
+        if UNIT.match(lowered, end) or OTHER_BEFORE.search(lowered, max(0, start - 16), start) or value.endswith("000"):
+            return False
+        if NAMED_THING.fullmatch(value):
             return False
         if value.isdigit() and USED.search(lowered, max(0, start - 24), start) and TO_VERIFY.match(lowered, end):
             return True
@@ -153,11 +155,13 @@ def code_behind(text: str, lowered: str, name: re.Match[str]) -> Span | None:
     if digits is None or digits.start() - name.end() > MOST_CHARS_BETWEEN:
         return None
     between = lowered[name.end() : digits.start()].lstrip("?")
-    if NEXT_SENTENCE.search(between) or ABOUT.search(between) or UNIT.match(lowered, digits.end()):
+    if NEXT_SENTENCE.search(between) or (not name["card"] and ABOUT.search(between)) or UNIT.match(lowered, digits.end()):
         return None
     value = digits["value"]
     count = sum(map(str.isdigit, value))
     told = TOLD.search(between) is not None
+    if not told and between.strip(" :#") and (value.endswith("000") or NAMED_THING.fullmatch(value)):
+        return None
     if YEAR.fullmatch(value) and not told and between.strip(" :"):
         return None
     if name["card"]:

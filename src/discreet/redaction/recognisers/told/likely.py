@@ -10,9 +10,10 @@ from importlib.resources import files
 from math import log
 from typing import NamedTuple
 
+from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.near import CODE_LINE, OF_USER, OTHERWISE, PASSWORD, line_around
-from discreet.redaction.recognisers.told.surroundings import NAMES, around, kinds
-from discreet.redaction.recognisers.told.values import names_a_value
+from discreet.redaction.recognisers.told.surroundings import CLASSES, NAMES, around, kinds
+from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
@@ -24,6 +25,9 @@ NUMBER = re.compile(
     r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
 )
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+POWERS = frozenset(str(2**power) for power in range(7, 25))
+"""Sizes of what computers count."""
+LOG_LINE = re.compile(r"(?:GET|POST|PUT|DELETE|HEAD|PATCH) /|[0-9]{2}:[0-9]{2}:[0-9]{2}|[A-Za-z]Error:|Traceback")
 TOKEN = re.compile(r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))")
 PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
 DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
@@ -41,8 +45,10 @@ class Model(NamedTuple):
         return self.bias + sum(weight * figure for weight, figure in zip(self.weights, figures, strict=True))
 
 
-NUMBER_NAMES = (*NAMES, "3 digits", "4 digits", "5 digits", "6 digits", "7 or 8 digits", "in halves", "letters", "begins with 0", "year", "round", "many numbers", "long text")
-TOKEN_NAMES = (*NAMES, "word and number", "phrase", "signs", "underscore", "capital", "long number", "long text")
+PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
+PLACES = tuple(map(list(CLASSES).index, PAIRED))
+NUMBER_NAMES = (*NAMES, *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED), "3 digits", "4 digits", "5 digits", "6 digits", "7 or 8 digits", "in halves", "letters", "begins with 0", "year", "round", "many numbers", "long text")
+TOKEN_NAMES = (*NAMES, *(f"{kind} and {shape}" for shape in ("word and number", "phrase") for kind in PAIRED), "word and number", "phrase", "signs", "underscore", "capital", "long number", "long text")
 
 
 @cache
@@ -57,7 +63,16 @@ def models() -> tuple[Model, Model]:
 
 def numbers(view: View) -> list[Span]:
     """Return where numbers stand that may be codes."""
-    return [match.span() for match in NUMBER.finditer(view.text)]
+    leads = view.derived(Leads)
+    return [
+        match.span()
+        for match in NUMBER.finditer(view.text)
+        if not FAMOUS.fullmatch(match[0])
+        and not NAMED_THING.fullmatch(match[0])
+        and match[0] not in POWERS
+        and not leads.before(match.start()).has(OTHER_NUMBERS)
+        and not LOG_LINE.search(line_around(view.text, *match.span()))
+    ]
 
 
 def tokens(view: View) -> list[Span]:
@@ -69,6 +84,8 @@ def tokens(view: View) -> list[Span]:
         if (
             PASSWORD.fullmatch(value)
             and not OTHERWISE.fullmatch(value)
+            and not FAMOUS.fullmatch(value.lower())
+            and not NAMED_THING.fullmatch(value)
             and names_a_value(value)
             and not OF_USER.search(lowered, max(0, start - 40), start)
             and not CODE_LINE.search(line_around(text, start, end))
@@ -77,13 +94,21 @@ def tokens(view: View) -> list[Span]:
     return found
 
 
+def together(figures: list[float], shapes: list[float]) -> list[float]:
+    """Return for each shape and kind of words how near such words stand to a candidate of that shape."""
+    near = [max(figures[4 * place + 1], figures[4 * place + 3]) for place in PLACES]
+    return [shape * figure for shape in shapes for figure in near]
+
+
 def number_figures(view: View, span: Span, count: int) -> list[float]:
     """Return all figures of a number, one of `count` in its text."""
     value = view.text[slice(*span)]
     digits = sum(map(str.isdigit, value))
     halves = value[3:4] in (" ", "-")
+    figures = around(view, span)
     return [
-        *around(view, span),
+        *figures,
+        *together(figures, [float(digits < 5), float(digits == 6 or halves), float(digits == 5 or digits > 6), float(not value.replace(" ", "").replace("-", "").isdigit())]),  # noqa: PLR2004 - shapes of codes
         *(float(digits == size and not halves) for size in (3, 4, 5, 6)),
         float(digits > 6 and not halves),  # noqa: PLR2004 - as its name says
         float(halves),
@@ -100,8 +125,10 @@ def token_figures(view: View, span: Span) -> list[float]:
     """Return all figures of a word."""
     value = view.text[slice(*span)]
     tail = DIGITS_AT_END.search(value)
+    figures = around(view, span)
     return [
-        *around(view, span),
+        *figures,
+        *together(figures, [float(value.isalnum() and value.islower()), float(PHRASE.fullmatch(value) is not None)]),
         float(value.isalnum() and tail is not None),
         float(PHRASE.fullmatch(value) is not None),
         float(any(sign in value for sign in "!@#$%^&*?~+")),

@@ -84,7 +84,8 @@ def password_of_pair(text: str, lowered: str, start: int) -> Span | None:
     if (
         len(value) < LEAST_CHARS
         or not names_a_value(value)
-        or user in ("http", "https")
+        or user in ("http", "https", *words("telling", "is"))
+        or user.startswith(("password", "pass@", "pwd"))
         or value.startswith("/")
         or FIELD.match(value)
         or BRAND.fullmatch(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME
-from discreet.redaction.recognisers.told.values import TRAILING, names_a_value
+from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
@@ -23,7 +23,7 @@ SURE = re.compile(
 """With capitals, small letters, digits and a sign: nothing else is written so."""
 PASSWORD = re.compile(
     r"[a-z]{3,20}[0-9]{2,8}[!@#$%&*?]{0,2}"  # sunshine42
-    r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?~+])[!-~]{6,48}"  # letters, digits and signs
+    r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?])[!-~]{6,48}"  # letters, digits and signs
     r"|(?=[^0-9]{0,30}[0-9])(?=[^a-z]{0,30}[a-z])(?=[^A-Z]{0,30}[A-Z])(?=(?:[A-Z][a-z]+|[a-z]+|[A-Z]+)[0-9_-]{1,5}[A-Za-z])[A-Za-z0-9_-]{8,48}"  # qT7mZ2k9, castle_Silver68
     r"|(?=[^_]{3,12}_[A-Z])[A-Za-z]{3,12}_[A-Z][a-z]{2,12}[0-9]{1,4}"
     r"|[A-Z][a-z]{2,15}[0-9]{2,6}[!@#$%&*?]{1,2}"  # Summer2024!
@@ -31,7 +31,7 @@ PASSWORD = re.compile(
 )
 """How people make passwords."""
 OTHERWISE = re.compile(
-    r".*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
+    r"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec|s)[_-]?[0-9.]{1,6}[a-z]?"
     r"|#[0-9a-f]{3,8}|[#@]\w+|\$\{?\w+\}?|%\w+%|.*[(){}\[\]<>=;|\\\"`].*|--?[a-z][a-z0-9-]+|[a-z0-9]+(?:[._-][a-z0-9]+)*-?[0-9]{1,2}\.[0-9.]+",
     re.IGNORECASE,
@@ -55,7 +55,7 @@ class NearRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such words."""
         lowered = view.derived(small)
-        spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not (name["key"] or name["login"])]
+        spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
         text = view.text
         yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not CODE_LINE.search(line_around(text, *match.span("value"))))
         if not spots:
@@ -69,7 +69,13 @@ class NearRecogniser:
 
     def is_password(self, value: str) -> bool:
         """Tell whether people make passwords so."""
-        return PASSWORD.fullmatch(value) is not None and not OTHERWISE.fullmatch(value) and names_a_value(value)
+        return (
+            PASSWORD.fullmatch(value) is not None
+            and not OTHERWISE.fullmatch(value)
+            and not NAMED_THING.fullmatch(value)
+            and not FAMOUS.fullmatch(value.lower())
+            and names_a_value(value)
+        )
 
     def is_told(self, text: str, lowered: str, start: int, end: int, spots: list[int]) -> bool:
         """Tell whether the paragraph is about a password, and the word no user's name nor part of a program."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
-from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
+from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, NAMED_THING, TRAILING, YEAR, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -88,6 +88,7 @@ WITH_IT = re.compile(r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?f
 DIGIT = re.compile("[0-9]")
 KEY_LIKE = re.compile("[0-9]|[a-z][A-Z]")
 STRONG = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z/.:-]")))
+SIGNS = frozenset((":", "=", "->", "=>", "→", "-"))
 NOT_TELLING = ("=", "_", "|", ">", "\t", ";", '">', "'>")
 """What follows the name in an assignment, which another recogniser looks at."""
 
@@ -284,6 +285,8 @@ class Clause:
 
     def _is_number(self, value: str, end: int) -> bool:
         between = self._between
+        if between and (YEAR.fullmatch(value) or value.endswith("000")):
+            return False
         if self._name["weak"] and not self._said:
             near = not between or (self._is_account() and len(between) < NEAR)
             return near and len(value) in CODE_DIGITS and THEN.match(self._lowered, end) is not None
@@ -293,6 +296,8 @@ class Clause:
 
     def _is_random(self, value: str) -> bool:
         weak = self._is_weak
+        if NAMED_THING.fullmatch(value) and self._said not in SIGNS:
+            return False
         if weak and not self._said and "/" in value and FILE.fullmatch(value):
             return False  # PASS src/app.test.js
         most = (3 if not weak or self._is_account() else 1) + (not weak)
@@ -307,7 +312,7 @@ class Clause:
             return not said and not between and name[0].startswith("парол") and old
         if weak and self._is_weak_told(value):
             return True
-        if said == "are" or (not self._is_english and not self._stands_out and said not in (":", "=", "->", "=>", "→")):
+        if said == "are" or (not self._is_english and not self._stands_out and said not in SIGNS):
             return False
         if said:
             told = not between or FOR.fullmatch(between[0].lower()) or self._stands_out or self._is_account()

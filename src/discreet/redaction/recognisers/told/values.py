@@ -64,6 +64,16 @@ REFERENCE = re.compile(
 NAMED_AFTER = re.compile(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret|Key)[A-Za-z0-9]{0,20}")
 """The name of a variable: `setPassword`."""
 
+NAMED_THING = re.compile(
+    r"(?:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
+    r"[ -]?[0-9]{1,5}(?:[-/][a-z0-9]{1,6}){0,2}|wpa[23]?-[a-z]{2,4}|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}",
+    re.IGNORECASE,
+)
+"""A standard, an algorithm or a model: SHA-256, ISO 27001, CR2032, WR841N. Codes mix letters and digits more."""
+YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+FAMOUS = re.compile(r"0{4,8}|1{4,8}|1234(?:5(?:6(?:7(?:89?)?)?)?)?|qwert[yz][0-9]{0,4}|(?:password|passwort|admin|test|abc|parola|senha|hunter)[0-9]{1,4}|iloveyou")
+"""Passwords that are talked about as examples."""
+
 HEX_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 """CSS Color Module Level 4, section 5.2."""
 
@@ -99,7 +109,7 @@ def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
     if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in words_about():  # noqa: PLR2004 - no secret is a letter
         return False
-    if not any(map(str.isalnum, text)):
+    if not any(map(str.isalnum, text)) or text[0] == "?":
         return False
     if text.isalnum() and text.isascii() and not NAMED_AFTER.fullmatch(text):
         return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # noqa: PLR2004 - as long as a mask gets
