@@ -72,6 +72,11 @@ class EuropeanAddressRecogniser(AddressGrammar):
         r"(?:No ?[:.]? ?)?[0-9]{1,4}(?:/[0-9A-Z]{1,4})?(?:,? D(?:aire)? ?[:.]? ?[0-9]{1,4})?(?!\w)"
     )
 
+    POLISH = re.compile(
+        r"(?<!\w)(?:na|przy|do|z|od|u) (?P<name>[A-ZŁŚŻŹĆÓ][a-ząćęłńóśźż]{2,24}(?:iej|ego|ej|ka|cza|skiego|a|i|y|u|ów)) (?P<number>[0-9]{1,3}[a-z]?(?:/[0-9]{1,4})?)(?=[,.!?)\n]|\Z)"
+    )
+    """A street in the case that a preposition asks for."""
+
     LEADING_WEAK = (
         "Am",
         "An ",
@@ -130,6 +135,8 @@ class EuropeanAddressRecogniser(AddressGrammar):
         ]
         if any(hint in view.lowered for hint in ("cad", "cd.", "sok", "sk.", "bulv", "blv")):
             cores.append((self.TURKISH, self.judge_turkish))
+        if not text.isascii() or " na " in text:
+            yield from (match.span("name")[:1] + match.span("number")[1:] for match in self.POLISH.finditer(text))
         yield from self.each(text, *cores)
 
     def judge_ended(self, match: re.Match[str], floor: int) -> Span | None:

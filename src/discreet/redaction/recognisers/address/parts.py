@@ -19,11 +19,11 @@ MOST_GAP = 48
 REACH = 40
 HOME = frozenset(("street", "flat", "building", "house"))
 KINDS = ("street", "flat", "floor", "entrance", "building", "house", "area")
-NUMBERED = {"flat": 2, "floor": 1, "entrance": 2, "building": 1, "house": 2, "street": 3, "area": 1}
+NUMBERED = {"flat": 3, "floor": 1, "entrance": 2, "building": 1, "house": 2, "street": 3, "area": 2}
 NAMED = {"street": 2, "building": 2, "area": 1, "flat": 0, "floor": 0, "entrance": 0, "house": 0}
 
 _CODE = r"(?:[a-zа-я]{1,3}-?)?[0-9]{1,5}(?: ?[a-zа-я](?![^\W\d_]| ?[0-9]))?(?:[./кс-][a-zа-я]{0,2}[0-9]{1,5}[a-zа-я]?){0,5}|[0-9]{1,3}[a-z]{1,2}"
-_END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]{{3}}|[ ]?[%€$₽₫°])"
+_END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]{{3}}|[ºª²³]|[ ]?[%€$₽₫°])"
 _NO = r"(?:(?:no|nr|nº|n°|n|№|#|số|so|nomor|numéro|número|núm|num|number|नं|नंबर|رقم|เลขที่|дом|д)[.:]? ?)?"
 _NAME = rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|des|du|la|las|los|le|les|l'|d'|van|der|den|von|św\.|im\.|имени|им\.|al|el|of|[0-9]{{1,3}}(?:-?(?:я|й|го|st|nd|rd|th|a|o))?) ?){{0,3}}[{UPPER}][\w'’.-]{{0,30}}"
 _NAMES = rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
@@ -45,7 +45,7 @@ NAME_BEFORE = re.compile(rf"(?<![\w])(?:{_NAMES})[ ]\Z")
 SMALL_BEFORE = re.compile(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 HAN_BEFORE = re.compile(r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z")
 GAP = re.compile(
-    rf"[\s,;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy|tại|od|van|में|في|से|の|ที่|ve|di|en|y|el|la|il|rumah|nhà)[ ])?(?:(?:{_NAMES}|{_CASELESS}|[\u3400-\u9fff가-힣]{{1,8}}|{_CODE.replace('[a-zа-я]', '[A-Za-zА-Яа-я]')})[\s,;/|.·、，()–-]{{1,4}}){{0,2}}"
+    rf"[\s,،;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy|tại|od|van|में|في|से|の|ที่|ve|di|en|y|el|la|il|rumah|nhà)[ ])?(?:(?:{_NAMES}|{_CASELESS}|[\u3400-\u9fff가-힣]{{1,8}}|{_CODE.replace('[a-zа-я]', '[A-Za-zА-Яа-я]')})[\s,،;/|.·、，()–-]{{1,4}}){{0,2}}"
 )
 """What may stand between two parts: a sign, a small word, names and numbers that no word explains."""
 LEFT = re.compile(
@@ -56,12 +56,17 @@ LEFT_SMALL = re.compile(r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? 
 """What may stand before the first part: a street or a flat that no word explains, a number, the name of a building."""
 _POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
 RIGHT = re.compile(
-    rf"[ ]?[,–-][ ]{{0,2}}(?:(?:c\.?p\.?|col\.?) ?)?(?:{_NAMES})(?:/(?:{_NAMES}))?(?!\w| ?:)|[ ](?:{_NAMES})/(?:{_NAMES})|[ ,]{{1,2}}\((?:{_NAMES})\)|[\s,–-]{{1,4}}(?:C\.?P\.? ?)?{_POSTCODE}(?: {_NAMES})?"
+    rf"[, ]{{1,2}}(?:gauche|droite|links|rechts|mitte|sx|dx|izq|izquierda|derecha|dcha|esq|esquerdo|direito|налево|направо|слева|справа|left|right|rear|fundos|sol|sağ)(?![^\W\d_])|[ ]?[,–-][ ]{{0,2}}(?:(?:c\.?p\.?|col\.?) ?)?(?:{_NAMES})(?:/(?:{_NAMES}))?(?!\w| ?:)|[ ](?:{_NAMES})/(?:{_NAMES})|[ ,]{{1,2}}\((?:{_NAMES})\)|[\s,–-]{{1,4}}(?:C\.?P\.? ?)?{_POSTCODE}(?: {_NAMES})?"
     rf"|[ ]?[,،] ?(?:{_CASELESS})|[ ](?:{_CASELESS})(?= [0-9]{{5,6}}(?![0-9]))|(?<=[^\x00-\x7f])[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}(?![0-9])|(?<=[号號棟栋幢座院])[\u3400-\u9fff]{{2,8}}[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}[\u3400-\u9fff]{{0,2}}"
 )
+NAME_RIGHT = re.compile(rf"[ ](?:{_NAMES})(?=[,.!?\n]|\Z| [^\W\d_])")
+"""The name of a building right behind its number."""
 STREET_BEHIND = re.compile(rf"[, ]{{1,2}}(?:{_NAMES}),? [0-9]{{1,4}}[a-zа-я]?(?:[/-][0-9]{{1,4}})?(?![0-9A-Za-zА-Яа-я]|[.,:][0-9])")
+AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
+SLAVIC_BEFORE = re.compile(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
+"""A street in small letters, as it stands before its house."""
 LABEL = re.compile(
-    rf"(?:^|(?<=\n))[^\n:：]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：]{{0,20}}[:：][ \t]{{0,3}}(?P<value>(?=[^\n]*[0-9])[^\n]{{6,170}})"
+    rf"(?:^|(?<=\n))[^\n:：]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：]{{0,20}}?(?:[:：]| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]*[0-9])[^\n]{{6,170}})"
 )
 """A line of a form, for text in small letters."""
 NO_HOME = re.compile(r"(?:e-?mail|mail|ip|mac|web|url|site|wallet|btc|eth|http|почт|邮箱|郵箱|邮件|メール|메일|@|://)")
@@ -69,6 +74,8 @@ NAME_LAST = frozenset(
     word for language in languages() if language.code in ("es", "fr", "pt", "it", "id", "pl", "vi", "ru", "ar", "hi", "th") for word in language.words("address", "street")
 )
 """Words for a street that its name follows."""
+NAME_FIRST = frozenset(word for language in languages() if language.code in ("tr", "en") for kind in ("building", "area") for word in language.words("address", kind))
+"""Words that follow the name of a building or a district."""
 WEAK_STREETS = frozenset(
     ("way", "court", "place", "square", "close", "weg", "platz", "ring", "damm", "pl", "al", "r", "os", "st", "park", "largo", "corso", "cours", "route", "passage", "via", "row", "hill", "cross", "main", "walk", "path", "circle", "lane", "drive", "raya", "gang", "beco", "c/", "k", "line", "линия", "strada", "borgo")
 )
@@ -122,7 +129,7 @@ class PartsAddressRecogniser:
 
     def _judged(self, text: str, lowered: str, run: list[Part]) -> Iterator[Span]:
         start, end = run[0].start, max(part.end for part in run)
-        if not any(part.kind in HOME for part in run) or not DIGIT.search(text, start, end):
+        if not DIGIT.search(text, start, end):
             return
         points = sum(part.points for part in run)
         left = LEFT.search(text, max(0, start - 60), start)
@@ -132,15 +139,19 @@ class PartsAddressRecogniser:
             left = None
         if left is None and run[0].kind in ("flat", "entrance", "building"):
             left = LEFT_SMALL.search(text, max(0, start - 48), start)
-        points += left is not None and not left["name"] and 2
+        if left is None and run[0].kind == "house":
+            left = SLAVIC_BEFORE.search(text, max(0, start - 48), start)
+        if not any(part.kind in HOME for part in run) and not (left and left.re is LEFT and left["home"]):
+            return
+        points += left is not None and left.re is not SLAVIC_BEFORE and not left["name"] and 2
         if points < ENOUGH and (more := STREET_BEHIND.match(text, end)):
             points, end = points + 2, more.end()
         if points < ENOUGH and self._told.search(lowered, max(0, start - REACH - 20), left.start() if left else start):
             points += 2
-        if points < ENOUGH or (not left and all(part.kind == "street" and part.points < ENOUGH for part in run)):
+        if points < ENOUGH or (not left and run and all(part.kind == "street" and part.points < ENOUGH for part in run)):
             return
-        for _ in range(5):
-            right = RIGHT.match(text, end)
+        for count in range(5):
+            right = RIGHT.match(text, end) or (NAME_RIGHT.match(text, end) if not count and run[-1].kind in ("flat", "building", "floor") else None)
             if right is None:
                 break
             end = right.end()
@@ -184,9 +195,15 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
         return street_part(text, lowered, start, end)
     if (number := NUMBER_BEHIND.match(lowered, end)) and not UNIT.match(lowered, number.end()):
         code = number["code"]
-        points = NUMBERED[kind] + (kind == "flat" and not code.isdigit() and DIGIT.search(code) is not None)
+        if len(word[0]) == 1 and number[0][:1].isalnum():
+            return None  # 28 m2
+        if word[0] in COUNTED and lowered[number.end() : number.end() + 1] == " " and (next_word := WORD.match(lowered, number.end() + 1)) and next_word[0] in COUNTED:
+            return None  # căn hộ 2 phòng
+        points = NUMBERED[kind] + (kind in ("flat", "building") and not code.isdigit() and DIGIT.search(code) is not None)
+        if kind in ("building", "area") and word[0] in NAME_FIRST and (before := NAME_BEFORE.search(text, max(0, start - 40), start)):
+            start = before.start()
         return Part(start, number.end(), kind, points if DIGIT.search(code) else max(1, points - 1))
-    if kind in ("floor", "flat", "entrance") and word[0] not in COUNTED and len(word[0]) > 1 and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start)):
+    if kind in ("floor", "entrance", "house") and word[0] not in COUNTED and len(word[0]) > 1 and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start)):
         return Part(before.start(), end, kind, NUMBERED[kind])
     if kind in ("building", "area") and (name := NAME_BEHIND.match(text, end)):
         return Part(start, name.end(), kind, NAMED[kind])
@@ -204,7 +221,8 @@ def street_part(text: str, lowered: str, start: int, end: int) -> Part | None:
         house = HOUSE_BEHIND.match(lowered, name.end())
         house = None if house and UNIT.match(lowered, house.end()) else house
         capital = name.re is NAME_BEHIND
-        points = (ENOUGH if capital else NUMBERED["street"]) if house else NAMED["street"] * capital
+        sure = capital or (house is not None and AT_END.match(text, house.end()) is not None)
+        points = (ENOUGH if sure else NUMBERED["street"]) if house else NAMED["street"] * capital
         return Part(start, house.end() if house else name.end(), "street", points)
     before = NAME_BEFORE.search(text, max(0, start - 40), start)
     house = NUMBER_BEHIND.match(lowered, end) or HOUSE_BEHIND.match(lowered, end)
@@ -212,6 +230,10 @@ def street_part(text: str, lowered: str, start: int, end: int) -> Part | None:
         house = None
     if before:
         return Part(before.start(), house.end() if house else end, "street", ENOUGH if house and not weak else NAMED["street"])
+    if house and last and (more := HOUSE_BEHIND.match(lowered, house.end())):
+        return Part(start, more.end(), "street", ENOUGH)  # carrera 63 # 21-33
+    if house and last and (named := NAME_BEHIND.match(text, house.end())) and named[0].startswith(" "):
+        return Part(start, named.end(), "street", ENOUGH)  # hẻm 215 Lê Văn Sỹ
     if weak:
         return None
     small_before = None if last else SMALL_BEFORE.search(lowered, max(0, start - 28), start)

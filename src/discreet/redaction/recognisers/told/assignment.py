@@ -198,7 +198,7 @@ class AssignmentRecogniser:
             return False
         if self.ADDRESS.fullmatch(value) or (value.isdigit() and UNIT.match(small(text[end : end + 24]))):
             return False
-        if text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind("}}", max(0, name.start() - 80), name.start()):
+        if value[:1] == "=" or text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind("}}", max(0, name.start() - 80), name.start()):
             return False  # {{ .Values.password | b64enc }}
         if quoted and text[max(0, start - 121) : start - 1].rpartition("\n")[2].count(text[start - 1]) % 2:
             return False  # read -p "Password: " NAME

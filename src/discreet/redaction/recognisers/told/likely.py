@@ -11,7 +11,8 @@ from math import log
 from typing import NamedTuple
 
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
-from discreet.redaction.recognisers.told.near import CODE_LINE, OF_USER, OTHERWISE, PASSWORD, line_around
+from discreet.redaction.recognisers.told.near import OF_USER, OTHERWISE, PASSWORD
+from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, NAMES, around, kinds
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
@@ -27,7 +28,6 @@ NUMBER = re.compile(
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
-LOG_LINE = re.compile(r"(?:GET|POST|PUT|DELETE|HEAD|PATCH) /|[0-9]{2}:[0-9]{2}:[0-9]{2}|[A-Za-z]Error:|Traceback")
 TOKEN = re.compile(r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))")
 PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
 DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
@@ -71,7 +71,8 @@ def numbers(view: View) -> list[Span]:
         and not NAMED_THING.fullmatch(match[0])
         and match[0] not in POWERS
         and not leads.before(match.start()).has(OTHER_NUMBERS)
-        and not LOG_LINE.search(line_around(view.text, *match.span()))
+        and not is_log(view.text, *match.span())
+        and not is_program(view.text, *match.span())
     ]
 
 
@@ -88,7 +89,7 @@ def tokens(view: View) -> list[Span]:
             and not NAMED_THING.fullmatch(value)
             and names_a_value(value)
             and not OF_USER.search(lowered, max(0, start - 40), start)
-            and not CODE_LINE.search(line_around(text, start, end))
+            and not is_program(text, start, end)
         ):
             found.append((start, end))
     return found

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME
+from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -41,7 +42,6 @@ OF_USER = re.compile(
     rf"{whole(words('secret', 'user'))}[ \"'`»”]{{0,2}}(?:{any_of(words('telling', 'is'))})?[ :=\"'`«“-]{{0,4}}\Z"
 )
 """What stands before the name of who logs in."""
-CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?:def|class|import|from|return|const|let|var|func|if|for|while|export|assert|#|//)\b|\w\(|==|::|</")
 
 
 class NearRecogniser:
@@ -57,7 +57,7 @@ class NearRecogniser:
         lowered = view.derived(small)
         spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
         text = view.text
-        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not CODE_LINE.search(line_around(text, *match.span("value"))))
+        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not is_program(text, *match.span("value")))
         if not spots:
             return
         for first, last in _around(spots, len(text)):
@@ -85,12 +85,7 @@ class NearRecogniser:
             return False
         if OF_USER.search(lowered, max(0, start - 40), start):
             return False
-        return not CODE_LINE.search(line_around(text, start, end))
-
-
-def line_around(text: str, start: int, end: int) -> str:
-    """Return the rest of the line that a word stands in."""
-    return text[text.rfind("\n", max(0, start - 200), start) + 1 : start] + text[end : end + 100].partition("\n")[0]
+        return not is_program(text, start, end)
 
 
 def _around(spots: list[int], size: int) -> Iterator[Span]:

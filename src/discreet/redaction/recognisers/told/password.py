@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, NAMED_THING, TRAILING, YEAR, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
@@ -89,6 +90,8 @@ DIGIT = re.compile("[0-9]")
 KEY_LIKE = re.compile("[0-9]|[a-z][A-Z]")
 STRONG = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z/.:-]")))
 SIGNS = frozenset((":", "=", "->", "=>", "→", "-"))
+SHAPED = re.compile(r"(?=[^0-9]{0,40}[0-9])(?=[^A-Za-z]{0,40}[A-Za-z])[A-Za-z0-9!@#$%^&*_-]{6,64}")
+"""What is a password even in a line of a program: letters and digits."""
 NOT_TELLING = ("=", "_", "|", ">", "\t", ";", '">', "'>")
 """What follows the name in an assignment, which another recogniser looks at."""
 
@@ -131,6 +134,8 @@ def look(text: str, lowered: str, spot: int, starts: frozenset[int]) -> tuple[in
     if name is None:
         return None
     told = None if name["login"] else Clause(text, lowered, name, starts).told()
+    if told and is_program(text, *told) and not SHAPED.fullmatch(text[slice(*told)]):
+        told = None
     return name.end() - spot, told and (told[0] - spot, told[1] - spot)
 
 
