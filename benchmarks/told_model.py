@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 from redacting.rows import find_folder, read_sets
-from redaction_sets.phrases import rows
 from redaction_sets.near_misses import SENTENCES
+from redaction_sets.phrases import rows
 
 from discreet.redaction.normalise import normalise
 from discreet.redaction.recognisers.told import likely
@@ -101,7 +101,11 @@ def main() -> None:
             inside = [each for each in data if each[0] != held]
             weights, bias = fit(inside)
             least = THRESHOLDS[kind]
-            outside = [(hit, float(np.dot(weights, figures) + bias) > least) for source, figures, hit, _ in data if source == held]
+            outside = [
+                (hit, float(np.dot(weights, figures) + bias) > least)
+                for source, figures, hit, _ in data
+                if source == held
+            ]
             caught = [over for hit, over in outside if hit]
             wrong = [over for hit, over in outside if not hit]
             print(f"  without {held:14} caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}")
@@ -109,7 +113,9 @@ def main() -> None:
         least = THRESHOLDS[kind]
         caught = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if hit]
         wrong = [float(np.dot(weights, figures) + bias) > least for _, figures, hit, _ in data if not hit]
-        print(f"  all: caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}, threshold {least:.2f}")
+        print(
+            f"  all: caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}, threshold {least:.2f}"
+        )
         lines += [f"[{kind}]", f"bias = {bias:.3f}", f"threshold = {least:.3f}", f"[{kind}.weights]"]
         lines += [f'"{name}" = {weight:.3f}' for name, weight in zip(names, weights, strict=True)] + [""]
     if options.write:

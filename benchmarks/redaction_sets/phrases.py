@@ -47,7 +47,15 @@ def labelled(row: Row, name: str, area: str, rng: random.Random) -> Row:
         if place % 2:
             spans.append({"start": len(text), "end": len(text) + len(made), "type": row["type"], "otype": row["kind"]})
         text += made
-    return {"id": name, "src": area, "lang": row["lang"], "kind": row["kind"], "text": text, "spans": spans, "neg": not spans}
+    return {
+        "id": name,
+        "src": area,
+        "lang": row["lang"],
+        "kind": row["kind"],
+        "text": text,
+        "spans": spans,
+        "neg": not spans,
+    }
 
 
 def main() -> None:
@@ -77,10 +85,15 @@ def show(options: argparse.Namespace) -> None:
             continue
         result = judge(ours.engine(), [read_row(data["src"], data)])
         failed = [each.leaked for each in result.outcomes] or [masked for _, masked in result.masked]
-        for key in ((data["src"], data["kind"]), (data["src"], f"{'ordinary' if data['neg'] else 'told'} {data['lang']}")):
+        for key in (
+            (data["src"], data["kind"]),
+            (data["src"], f"{'ordinary' if data['neg'] else 'told'} {data['lang']}"),
+        ):
             leaks[key] += failed
         if options.v and part == "tuning" and any(failed):
-            print(f"{data['src']} {data['lang']} {data['kind']} {'MASKED' if data['neg'] else 'leaked'}: {data['text']!r}")
+            print(
+                f"{data['src']} {data['lang']} {data['kind']} {'MASKED' if data['neg'] else 'leaked'}: {data['text']!r}"
+            )
             print(f"     -> {ours.redactor.redact(data['text'])!r}")
     for (area, kind), failed in sorted(leaks.items()):
         print(f"{area:14} {kind:28} {sum(failed):4} of {len(failed):4}  {100 * sum(failed) / len(failed):5.1f} %")

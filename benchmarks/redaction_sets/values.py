@@ -15,25 +15,76 @@ SLOT = re.compile(r"\{\{|\}\}|\{(?P<name>[a-z0-9_]+)(?::(?P<first>[0-9]+))?(?::(
 """`{name}`, `{name:5}`, `{name:1:9}`, or a brace that is doubled to mean itself."""
 
 WORDS = (
-    *("sunshine", "monkey", "dragon", "summer", "football", "princess", "shadow", "winter", "flower", "tiger", "orange"),
+    *(
+        "sunshine",
+        "monkey",
+        "dragon",
+        "summer",
+        "football",
+        "princess",
+        "shadow",
+        "winter",
+        "flower",
+        "tiger",
+        "orange",
+    ),
     *("banana", "silver", "coffee", "rocket", "purple", "guitar", "castle", "marble", "window", "hammer", "planet"),
     *("ocean", "forest", "mirror", "pepper", "ginger", "cookie", "thunder", "lantern", "butter", "velvet", "copper"),
 )
 REGIONS = {
-    **{"en": "US", "vi": "VN", "ru": "RU", "zh": "CN", "ar": "SA", "de": "DE", "es": "ES", "fr": "FR", "hi": "IN"},
-    **{"id": "ID", "it": "IT", "ja": "JP", "ko": "KR", "nl": "NL", "pl": "PL", "pt": "BR", "th": "TH", "tr": "TR"},
+    "en": "US",
+    "vi": "VN",
+    "ru": "RU",
+    "zh": "CN",
+    "ar": "SA",
+    "de": "DE",
+    "es": "ES",
+    "fr": "FR",
+    "hi": "IN",
+    "id": "ID",
+    "it": "IT",
+    "ja": "JP",
+    "ko": "KR",
+    "nl": "NL",
+    "pl": "PL",
+    "pt": "BR",
+    "th": "TH",
+    "tr": "TR",
     "uk": "GB",
 }
 IBANS = {
-    **{"de": "DE", "es": "ES", "fr": "FR", "it": "IT", "nl": "NL", "pl": "PL", "pt": "PT", "tr": "TR", "ar": "SA"},
+    "de": "DE",
+    "es": "ES",
+    "fr": "FR",
+    "it": "IT",
+    "nl": "NL",
+    "pl": "PL",
+    "pt": "PT",
+    "tr": "TR",
+    "ar": "SA",
     "en": "GB",
 }
 BBANS = {
-    **{"DE": "d18", "ES": "d20", "FR": "d23", "IT": "U1d22", "NL": "U4d10", "PL": "d24", "PT": "d21", "TR": "d22"},
-    **{"SA": "d20", "GB": "U4d14"},
+    "DE": "d18",
+    "ES": "d20",
+    "FR": "d23",
+    "IT": "U1d22",
+    "NL": "U4d10",
+    "PL": "d24",
+    "PT": "d21",
+    "TR": "d22",
+    "SA": "d20",
+    "GB": "U4d14",
 }
 """What follows the country and the check digits (https://www.swift.com/standards/data-standards/iban)."""
-DATES = {"en": "%m/%d/%Y", "vi": "%d/%m/%Y", "ru": "%d.%m.%Y", "de": "%d.%m.%Y", "zh": "%Y年%m月%d日", "ja": "%Y年%m月%d日"}
+DATES = {
+    "en": "%m/%d/%Y",
+    "vi": "%d/%m/%Y",
+    "ru": "%d.%m.%Y",
+    "de": "%d.%m.%Y",
+    "zh": "%Y年%m月%d日",
+    "ja": "%Y年%m月%d日",
+}
 DATES |= {"ko": "%Y년 %m월 %d일", "nl": "%d-%m-%Y", "pl": "%d.%m.%Y", "tr": "%d.%m.%Y"}
 NAMES = {
     "en": (("Emily", "James", "Olivia"), ("Carter", "Hughes", "Bennett")),
@@ -115,17 +166,28 @@ def _phone(rng: random.Random, language: str) -> str:
         )
         if phonenumbers.is_valid_number(number):
             break
-    form = phonenumbers.PhoneNumberFormat.INTERNATIONAL if rng.random() < 0.3 else phonenumbers.PhoneNumberFormat.NATIONAL
+    form = (
+        phonenumbers.PhoneNumberFormat.INTERNATIONAL if rng.random() < 0.3 else phonenumbers.PhoneNumberFormat.NATIONAL
+    )
     return phonenumbers.format_number(number, form)
 
 
 def _vin(rng: random.Random, _: str) -> str:
     """Return a vehicle's number with its check digit (49 CFR 565.15)."""
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
-    number = rng.choice(("1HG", "WVW", "JTD", "KMH", "5YJ")) + _some(rng, letters + digits, 5) + "0" + _some(rng, letters + digits, 3) + _some(rng, digits, 5)
+    number = (
+        rng.choice(("1HG", "WVW", "JTD", "KMH", "5YJ"))
+        + _some(rng, letters + digits, 5)
+        + "0"
+        + _some(rng, letters + digits, 3)
+        + _some(rng, digits, 5)
+    )
     values = dict(zip(letters, (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
     weights = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-    total = sum((values.get(char) or int(char)) * weight if not char.isdigit() else int(char) * weight for char, weight in zip(number, weights, strict=True))
+    total = sum(
+        (values.get(char) or int(char)) * weight if not char.isdigit() else int(char) * weight
+        for char, weight in zip(number, weights, strict=True)
+    )
     return number[:8] + "0123456789X"[total % 11] + number[9:]
 
 

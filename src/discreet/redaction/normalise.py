@@ -24,7 +24,8 @@ WITH_MARKS = re.compile(
 """A letter or digit and the marks upon it, at most as many as Unicode's stream-safe text has twice over (UAX 15)."""
 
 MARKUP = re.compile(
-    r"(?<!\*)(?:(?<=\S)\*{2,3}|\*{2,3}(?=[^\s*]))(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>|<!--[^<>\n]{0,20}-->", re.IGNORECASE
+    r"(?<!\*)(?:(?<=\S)\*{2,3}|\*{2,3}(?=[^\s*]))(?!\*)|~~|</?(?:b|i|u|s|em|strong|span|wbr|code|mark)/?>|<!--[^<>\n]{0,20}-->",
+    re.IGNORECASE,
 )
 """Emphasis, which may begin in the middle of a value: `0912 3**45 678**`."""
 

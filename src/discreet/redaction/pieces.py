@@ -30,7 +30,9 @@ LEAST_ONES = 6
 USUAL = re.compile(r"[ .()-]*|[ .()-]*\n[ ]*")
 """What may stand in numbers anyway, see `recognisers.digits`."""
 
-MIXED = re.compile(rf"(?<![0-9])[0-9]{{1,4}}(?P<joint>(?:[^\w\s\0.,:;/()+-]{{1,2}}|\.{{2,3}}) ?)[0-9]{{1,4}}(?:(?P=joint)[0-9]{{1,4}}){{2,8}}(?![0-9])")
+MIXED = re.compile(
+    r"(?<![0-9])[0-9]{1,4}(?P<joint>(?:[^\w\s\0.,:;/()+-]{1,2}|\.{2,3}) ?)[0-9]{1,4}(?:(?P=joint)[0-9]{1,4}){2,8}(?![0-9])"
+)
 """Pieces of any size with a sign between them that nothing else is divided by."""
 SINGLES = re.compile(
     r"(?<![^\W_])[\w@](?P<joint>[ _·・、*|/-]{1,2})[\w@.!#$%](?:(?P=joint)[\w@.!#$%+]){5,60}(?![^\W_])"
@@ -44,7 +46,9 @@ DISGUISED = re.compile(r"(?<![^\W_])(?=[0-9OoОоlIZSB]*[0-9])(?=[0-9]*[OoОоlI
 _GROUP = rf"(?:(?=[{_LIKE}]*[0-9])[0-9{_LIKE}]{{1,19}}|[OoОоlI]{{1,4}})"
 SCANNED = re.compile(rf"(?<![^\W_])\(?{_GROUP}(?:[ ()./-]{{1,3}}{_GROUP}){{1,7}}(?![^\W_])")
 """Groups of such words, as a scanner reads a number."""
-SCANNED_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Za-z]{4}){2,7}(?: ?[0-9A-Za-z]{1,4})?(?![A-Za-z0-9])")
+SCANNED_IBAN = re.compile(
+    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Za-z]{4}){2,7}(?: ?[0-9A-Za-z]{1,4})?(?![A-Za-z0-9])"
+)
 LEAST_SCANNED = 6
 """Digits that were read as such."""
 
@@ -62,8 +66,12 @@ MOST_LINE_CHARS = 200
 RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
-LEAST_SIGNS = re.compile(r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗб]|[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]")
-SPACED = re.compile(r"(?<![^\W_])[\w@][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])")
+LEAST_SIGNS = re.compile(
+    r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗб]|[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]"
+)
+SPACED = re.compile(
+    r"(?<![^\W_])[\w@][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])"
+)
 
 
 def joined(view: View) -> View | None:

@@ -20,7 +20,9 @@ MOST_PLAIN = 3
 
 HAN_DIGITS = dict(zip("零〇○一二三四五六七八九壹貳參肆伍陸柒捌玖贰叁陆幺", "0001234567891234567892361", strict=True))
 HAN_NUMBER = re.compile(
-    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{5,40}}[{0}](?![{0}])|(?<=[码碼是為为:：])(?:[{0}] ?){{3,5}}[{0}](?![{0}十百千万萬])".format("".join(HAN_DIGITS)),
+    "(?<![{0}])(?:[{0}][ .・·-]{{0,2}}){{5,40}}[{0}](?![{0}])|(?<=[码碼是為为:：])(?:[{0}] ?){{3,5}}[{0}](?![{0}十百千万萬])".format(
+        "".join(HAN_DIGITS)
+    ),
 )
 """Six digits or more in Han characters, said one by one, or four behind a word for a code; numbers in prose and years have fewer."""
 
@@ -50,14 +52,25 @@ def spoken() -> Spoken:
             for word, value in _numbers(language.tables["spelled"]):
                 digits.setdefault(word, value)
             hundreds.update({word: 100 * place for place, word in enumerate(language.words("spelled", "hundreds"), 1)})
-            repeats.update({word: int(count) for word, _, count in (each.partition("=") for each in language.words("spelled", "repeats"))})
-    names = any_of(sorted([*digits, *hundreds, *repeats], key=len, reverse=True)).replace("\\ ", "[ -]").replace("\\-", "[ -]")
+            repeats.update(
+                {
+                    word: int(count)
+                    for word, _, count in (each.partition("=") for each in language.words("spelled", "repeats"))
+                }
+            )
+    names = (
+        any_of(sorted([*digits, *hundreds, *repeats], key=len, reverse=True))
+        .replace("\\ ", "[ -]")
+        .replace("\\-", "[ -]")
+    )
     return Spoken(
         {_bare(word): value for word, value in digits.items()},
         hundreds,
         repeats,
         frozenset(found[0] for name in (*digits, *hundreds, *repeats) if (found := WORD.match(name))),
-        re.compile(rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])"),
+        re.compile(
+            rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])"
+        ),
         re.compile(rf"{names}(?![^\W_])"),
     )
 
@@ -135,6 +148,7 @@ def _digits(text: str, known: Spoken) -> str:
     return digits if alone else text
 
 
+@cache
 def spoken_words() -> frozenset[str]:
     """Return the words that numbers are said in, for who reads a text that is not finished."""
     return spoken().heads | frozenset(WORD.findall(" ".join(words("spelled", "digits", "numbers", "tens", "hundreds"))))

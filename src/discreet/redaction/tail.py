@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from discreet.redaction.normalise import normalise
 from discreet.redaction.recognisers.obfuscated_email import CONNECTORS
-from discreet.redaction.recognisers.security_answer import SecurityAnswerRecogniser
 from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
-from discreet.redaction.recognisers.spoken_secret import SpokenSecretRecogniser
-from discreet.redaction.recognisers.telling import NAMES
-from discreet.redaction.spoken import HAN_DIGITS, REPEATS, WORDS
+from discreet.redaction.recognisers.told import answer, password
+from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.spoken import HAN_DIGITS, spoken_words
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import small
 
 LOOKED_AT = 512
 """Characters at the end that are looked at. What is open for longer is none of this."""
@@ -38,8 +38,6 @@ OF_NUMBER = re.compile(r".*[0-9].*|[^\w<>]{1,5}", re.DOTALL)
 ABBREVIATION = re.compile(r"\w{1,4}\.,?")
 MOST_NAMES = 6
 """Capitalised words before a number that may be of it: "AB 12 34 56 C", "Nguyễn Huệ 5"."""
-
-SPOKEN = frozenset([*WORDS, *REPEATS])
 
 QUOTE = re.compile(r"(?<!\w)\"[^\"\r\n]{1,64}(?:\"\S*)?\Z")
 """The local part of an address may be in quotes (RFC 5322, section 3.4.1)."""
@@ -70,7 +68,7 @@ def _spoken(tail: str, words: list[Span]) -> int:
     place = len(tail)
     for start, end in reversed(words):
         word = tail[start:end].strip(",.-").lower()
-        if word not in SPOKEN and not HAN_DIGITS.keys() >= set(word) and end < len(tail):
+        if word not in spoken_words() and not HAN_DIGITS.keys() >= set(word) and end < len(tail):
             break
         place = start
     return place
@@ -130,10 +128,11 @@ def _connects(said: list[str], place: int) -> bool:
 def _told(view: View, words: list[Span]) -> Iterator[int]:
     """Yield where words begin that may be what others before them tell."""
     tail = view.text
-    names = [SpokenSecretRecogniser.NAME.match(tail, place) for place in NAMES.places(tail)]
-    told = [name.end() for name in names if name and not name["token"]]  # keys and tokens are told apart as words
-    if any(hint in view.lowered for hint in SecurityAnswerRecogniser.HINTS):
-        told += (name.end() for name in SecurityAnswerRecogniser.NAME.finditer(tail))
+    lowered = view.derived(small)
+    names = [password.NAME.match(lowered, place) for place in secrets().places(view)]
+    told = [name.end() for name in names if name and not name["key"]]  # keys and tokens are told apart as words
+    asked = [answer.NAME.match(lowered, place) for place in answer.answers().places(view)]
+    told += (name.end() for name in asked if name)
     places = [place for place in told if SENTENCE.match(tail, place)]
     if SeedPhraseRecogniser.HINTS.found_in(view):
         places += (name.end() for name in SeedPhraseRecogniser.TOLD.finditer(tail))

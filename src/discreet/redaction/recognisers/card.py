@@ -95,7 +95,9 @@ class CardRecogniser:
         shape = ",".join(map(str, window.sizes))
         if not named and (len(window.digits) < _least_digits(window) or not self.SHAPES.fullmatch(shape)):
             return False
-        return self.validate(window.digits, named=named or (window.sizes in self.GROUPED and not window.lines and not window.crowd))
+        return self.validate(
+            window.digits, named=named or (window.sizes in self.GROUPED and not window.lines and not window.crowd)
+        )
 
     def validate(self, digits: str, *, named: bool = False) -> bool:
         """Tell whether scheme, length and check digit agree; of a number `named` as a card only scheme and length."""

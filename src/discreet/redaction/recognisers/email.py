@@ -43,7 +43,11 @@ class EmailRecogniser:
         text = view.text
         for match in self.DOMAIN.finditer(text):
             start = self.local_start(text[max(0, match.start() - 128) : match.start()])
-            if start is not None and not text.startswith("(", match.end()) and not self.REPOSITORY.match(text, match.start() - start):
+            if (
+                start is not None
+                and not text.startswith("(", match.end())
+                and not self.REPOSITORY.match(text, match.start() - start)
+            ):
                 yield match.start() - start, match.end()
 
     def local_start(self, before: str) -> int | None:

@@ -27,7 +27,9 @@ _WORD = rf"[{_LETTER}+%&-]{{1,64}}"
 _LABEL = rf"[{_LETTER}-]{{1,63}}"
 AT_WORDS = words("spelled", "at")
 DOT_WORDS = words("spelled", "dot")
-_at_spaced = any_of((*words("spelled", "at", spaced=True), *words("spelled", "at", spaced=False))).replace("\\ ", "[ -]?")
+_at_spaced = any_of((*words("spelled", "at", spaced=True), *words("spelled", "at", spaced=False))).replace(
+    "\\ ", "[ -]?"
+)
 _at_glued = any_of(words("spelled", "at", spaced=False))
 _dot_spaced = any_of((*words("spelled", "dot", spaced=True), *words("spelled", "dot", spaced=False)))
 _dot_glued = any_of(words("spelled", "dot", spaced=False))
@@ -42,7 +44,9 @@ _DOT = (
     rf"| {{1,2}}(?:{_dot_spaced}) {{1,2}}|[_-]dot[_-]| \. |{_dot_glued}|\.)"
 )
 _JOIN = rf"(?:{_DOT}| {{1,2}}{_line} {{1,2}})"
-CONNECTORS = frozenset(word for each in (*AT_WORDS, *DOT_WORDS, *words("spelled", "line"), "@ . 。") for word in each.split())
+CONNECTORS = frozenset(
+    word for each in (*AT_WORDS, *DOT_WORDS, *words("spelled", "line"), "@ . 。") for word in each.split()
+)
 """The words of both, for who reads a text that is not finished."""
 
 SPELLED = re.compile(
@@ -54,7 +58,9 @@ BACKWARDS = re.compile(
     rf"(?<![A-Za-z0-9])(?:{'|'.join(top[::-1] for top in _TOP.split('|'))})(?:\.[A-Za-z0-9-]{{1,63}}){{1,4}}@[A-Za-z0-9._+-]{{1,64}}",
     re.IGNORECASE,
 )
-CUT_SHORT = re.compile(rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{UNMISTAKABLE}|yahoo|qq|126|proton)(?![\w@-])", re.IGNORECASE)
+CUT_SHORT = re.compile(
+    rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{UNMISTAKABLE}|yahoo|qq|126|proton)(?![\w@-])", re.IGNORECASE
+)
 """With a provider that everybody knows, and without its domain."""
 COMMAS = re.compile(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
@@ -68,12 +74,92 @@ NAMED = re.compile(
 )
 """`jsmith at fastmail`, in a text about mail."""
 MAIL_WORDS = frozenset(
-    ("mail", "mails", "email", "emails", "gmail", "inbox", "address", "write", "correo", "courriel", "adresse", "posta", "почта", "почту", "почте", "мыло", "мейл", "имейл", "posteingang", "mailadresse", "邮箱", "thư")
+    (
+        "mail",
+        "mails",
+        "email",
+        "emails",
+        "gmail",
+        "inbox",
+        "address",
+        "write",
+        "correo",
+        "courriel",
+        "adresse",
+        "posta",
+        "почта",
+        "почту",
+        "почте",
+        "мыло",
+        "мейл",
+        "имейл",
+        "posteingang",
+        "mailadresse",
+        "邮箱",
+        "thư",
+    )
 )
 NO_LOCAL = frozenset(
     (
-        *("work", "works", "worked", "working", "look", "looks", "looking", "shop", "buy", "bought", "available", "meet", "find", "found", "is", "are", "was", "me", "us", "him", "her", "them", "it", "here"),
-        *("there", "account", "accounts", "job", "staff", "team", "support", "everyone", "people", "folks", "someone", "login", "register", "sign", "order", "see", "check", "read", "stuff", "engineer", "page", "live", "laugh", "met", "were", "been", "stay", "starts", "ends", "sold", "sale"),
+        *(
+            "work",
+            "works",
+            "worked",
+            "working",
+            "look",
+            "looks",
+            "looking",
+            "shop",
+            "buy",
+            "bought",
+            "available",
+            "meet",
+            "find",
+            "found",
+            "is",
+            "are",
+            "was",
+            "me",
+            "us",
+            "him",
+            "her",
+            "them",
+            "it",
+            "here",
+        ),
+        *(
+            "there",
+            "account",
+            "accounts",
+            "job",
+            "staff",
+            "team",
+            "support",
+            "everyone",
+            "people",
+            "folks",
+            "someone",
+            "login",
+            "register",
+            "sign",
+            "order",
+            "see",
+            "check",
+            "read",
+            "stuff",
+            "engineer",
+            "page",
+            "live",
+            "laugh",
+            "met",
+            "were",
+            "been",
+            "stay",
+            "starts",
+            "ends",
+            "sold",
+            "sale",
+        ),
     )
 )
 """Words before "at", which are nobody's name."""
@@ -88,7 +174,28 @@ class ObfuscatedEmailRecogniser:
 
     type = "EMAIL"
 
-    SIGNS = ("[at", "(at", "{at", "<at", "*at", "[ at", "( at", "@ ", " @", "@\n", "\n@", "[@", "(@", "(a)", "[a]", "_at_", "-at-", "@at@", "[соб", "(соб")
+    SIGNS = (
+        "[at",
+        "(at",
+        "{at",
+        "<at",
+        "*at",
+        "[ at",
+        "( at",
+        "@ ",
+        " @",
+        "@\n",
+        "\n@",
+        "[@",
+        "(@",
+        "(a)",
+        "[a]",
+        "_at_",
+        "-at-",
+        "@at@",
+        "[соб",
+        "(соб",
+    )
     HEADS = frozenset(re.split(r"[ -]", word)[0] for word in AT_WORDS if word.isascii() or word < "\u0530")
     GLUED = tuple(word for word in AT_WORDS if word >= "\u0530" and not word.isascii())
     DOT_HEADS = frozenset(DOT_WORDS)
@@ -106,7 +213,9 @@ class ObfuscatedEmailRecogniser:
             if dot or any(hint in lowered for hint in self.SIGNS):
                 yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
             if not found.isdisjoint(MAIL_WORDS):
-                yield from (match.span() for match in NAMED.finditer(view.text) if match["local"].lower() not in NO_LOCAL)
+                yield from (
+                    match.span() for match in NAMED.finditer(view.text) if match["local"].lower() not in NO_LOCAL
+                )
         elif any(hint in lowered for hint in ("(a)", "[a]")):
             yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
         if sign:
@@ -124,4 +233,8 @@ def is_disguised(match: re.Match[str]) -> bool:
         return False
     if spoken and match["domain"].split()[0].lower() in ("the", "a", "this", "that", "their", "our", "my"):
         return False
-    return not (spoken and "." in match["domain"]) or "sign" in at or not (at.strip().isascii() and at.strip() in ("at", "et"))
+    return (
+        not (spoken and "." in match["domain"])
+        or "sign" in at
+        or not (at.strip().isascii() and at.strip() in ("at", "et"))
+    )

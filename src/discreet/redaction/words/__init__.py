@@ -40,7 +40,10 @@ class Language:
 def languages() -> tuple[Language, ...]:
     """Return all languages, in the order of their codes."""
     found = (path for path in files(__name__).iterdir() if path.name.endswith(".toml"))
-    return tuple(_language(path.name.removesuffix(".toml"), tomllib.loads(path.read_text("utf-8"))) for path in sorted(found, key=lambda path: path.name))
+    return tuple(
+        _language(path.name.removesuffix(".toml"), tomllib.loads(path.read_text("utf-8")))
+        for path in sorted(found, key=lambda path: path.name)
+    )
 
 
 def _language(code: str, data: dict[str, Any]) -> Language:
@@ -97,7 +100,13 @@ def whole(entries: Iterable[str]) -> str:
     latin, cyrillic, other = [], [], []
     for entry in entries:
         first = entry.lstrip("*")[:1]
-        (other if first > "\u052f" and not "\u1e00" <= first <= "\u1eff" else cyrillic if first >= "\u0400" and first <= "\u04ff" else latin).append(entry)
+        (
+            other
+            if first > "\u052f" and not "\u1e00" <= first <= "\u1eff"
+            else cyrillic
+            if first >= "\u0400" and first <= "\u04ff"
+            else latin
+        ).append(entry)
     parts = [_edged(latin, LATIN), _edged(cyrillic, CYRILLIC), _glued(any_of(other))]
     return f"(?:{'|'.join(filter(None, parts))})"
 

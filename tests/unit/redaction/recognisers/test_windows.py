@@ -6,9 +6,9 @@ import pytest
 
 from discreet.redaction.recognisers import (
     AssignmentRecogniser,
+    PasswordRecogniser,
     Recogniser,
     SeedPhraseRecogniser,
-    SpokenSecretRecogniser,
     ToldCodeRecogniser,
 )
 from discreet.redaction.recognisers.runs import Hints
@@ -41,7 +41,7 @@ def test_places_of_words_are_in_order_and_told_once() -> None:
 
 UNIT_FOUND = [
     pytest.param(AssignmentRecogniser(), "password: {}\n", "a1B2{:04}x", id="assigned"),
-    pytest.param(SpokenSecretRecogniser(), "My password is {}. ", "a1B2{:04}x", id="spoken"),
+    pytest.param(PasswordRecogniser(), "My password is {}. ", "a1B2{:04}x", id="spoken"),
     pytest.param(ToldCodeRecogniser(), "Your verification code is {}. ", "73{:04}", id="code"),
 ]
 

@@ -31,7 +31,11 @@ _CASELESS = r"[\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f][\u0590-\u060b\u0620-\u0d
 _SMALL = r"(?!(?:is|the|and|was|has|в|и|на|en|y|de|di|của|có|là|yang|dan|ve)(?![^\W\d_]))[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2}?"
 
 COUNTED = frozenset(
-    word for language in languages() if language.code == "vi" for kind in ("flat", "floor") for word in language.words("address", kind)
+    word
+    for language in languages()
+    if language.code == "vi"
+    for kind in ("flat", "floor")
+    for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
 UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
@@ -40,10 +44,14 @@ NUMBER_BEHIND = re.compile(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{_CODE}|[a-zа-я]
 NAME_BEHIND = re.compile(rf"[.:]? ?[«\"]?(?:{_NAMES}|{_CASELESS})[»\"]?")
 SMALL_BEHIND = re.compile(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
 HOUSE_BEHIND = re.compile(rf"[, ]{{1,2}}(?:{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{_CODE}){_END}")
-NUMBER_BEFORE = re.compile(r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third|fourth|fifth) \Z")
+NUMBER_BEFORE = re.compile(
+    r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third|fourth|fifth) \Z"
+)
 NAME_BEFORE = re.compile(rf"(?<![\w])(?:{_NAMES})[ ]\Z")
 SMALL_BEFORE = re.compile(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
-HAN_BEFORE = re.compile(r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z")
+HAN_BEFORE = re.compile(
+    r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
+)
 GAP = re.compile(
     rf"[\s,،;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy|tại|od|van|में|في|से|の|ที่|ve|di|en|y|el|la|il|rumah|nhà)[ ])?(?:(?:{_NAMES}|{_CASELESS}|[\u3400-\u9fff가-힣]{{1,8}}|{_CODE.replace('[a-zа-я]', '[A-Za-zА-Яа-я]')})[\s,،;/|.·、，()–-]{{1,4}}){{0,2}}"
 )
@@ -52,7 +60,9 @@ LEFT = re.compile(
     rf"(?:(?P<home>(?<![\w.])(?:{_NAMES},? [0-9]{{1,4}}[A-Za-zА-Яа-я]?(?:[/к-][0-9]{{1,4}}[а-я]?)?|[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}}[A-Za-z]?){{0,3}},? {_NAMES}|#[0-9]{{1,4}}|[A-Z]{{1,3}}-?[0-9]{{1,4}}(?:/[0-9]{{1,4}})?))"
     r"|(?P<number>(?<![0-9A-Za-z.,:/$€£-])[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?){0,3})|(?P<name>(?<![가-힣])[가-힣]{2,10}|[\u4e00-\u9fff]{2,8}|[\u30a0-\u30ff]{2,12}))[\s,]{0,3}\Z"
 )
-LEFT_SMALL = re.compile(r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z")
+LEFT_SMALL = re.compile(
+    r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z"
+)
 """What may stand before the first part: a street or a flat that no word explains, a number, the name of a building."""
 _POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
 RIGHT = re.compile(
@@ -61,7 +71,9 @@ RIGHT = re.compile(
 )
 NAME_RIGHT = re.compile(rf"[ ](?:{_NAMES})(?=[,.!?\n]|\Z| [^\W\d_])")
 """The name of a building right behind its number."""
-STREET_BEHIND = re.compile(rf"[, ]{{1,2}}(?:{_NAMES}),? [0-9]{{1,4}}[a-zа-я]?(?:[/-][0-9]{{1,4}})?(?![0-9A-Za-zА-Яа-я]|[.,:][0-9])")
+STREET_BEHIND = re.compile(
+    rf"[, ]{{1,2}}(?:{_NAMES}),? [0-9]{{1,4}}[a-zа-я]?(?:[/-][0-9]{{1,4}})?(?![0-9A-Za-zА-Яа-я]|[.,:][0-9])"
+)
 AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
 SLAVIC_BEFORE = re.compile(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
 """A street in small letters, as it stands before its house."""
@@ -71,13 +83,62 @@ LABEL = re.compile(
 """A line of a form, for text in small letters."""
 NO_HOME = re.compile(r"(?:e-?mail|mail|ip|mac|web|url|site|wallet|btc|eth|http|почт|邮箱|郵箱|邮件|メール|메일|@|://)")
 NAME_LAST = frozenset(
-    word for language in languages() if language.code in ("es", "fr", "pt", "it", "id", "pl", "vi", "ru", "ar", "hi", "th") for word in language.words("address", "street")
+    word
+    for language in languages()
+    if language.code in ("es", "fr", "pt", "it", "id", "pl", "vi", "ru", "ar", "hi", "th")
+    for word in language.words("address", "street")
 )
 """Words for a street that its name follows."""
-NAME_FIRST = frozenset(word for language in languages() if language.code in ("tr", "en") for kind in ("building", "area") for word in language.words("address", kind))
+NAME_FIRST = frozenset(
+    word
+    for language in languages()
+    if language.code in ("tr", "en")
+    for kind in ("building", "area")
+    for word in language.words("address", kind)
+)
 """Words that follow the name of a building or a district."""
 WEAK_STREETS = frozenset(
-    ("way", "court", "place", "square", "close", "weg", "platz", "ring", "damm", "pl", "al", "r", "os", "st", "park", "largo", "corso", "cours", "route", "passage", "via", "row", "hill", "cross", "main", "walk", "path", "circle", "lane", "drive", "raya", "gang", "beco", "c/", "k", "line", "линия", "strada", "borgo")
+    (
+        "way",
+        "court",
+        "place",
+        "square",
+        "close",
+        "weg",
+        "platz",
+        "ring",
+        "damm",
+        "pl",
+        "al",
+        "r",
+        "os",
+        "st",
+        "park",
+        "largo",
+        "corso",
+        "cours",
+        "route",
+        "passage",
+        "via",
+        "row",
+        "hill",
+        "cross",
+        "main",
+        "walk",
+        "path",
+        "circle",
+        "lane",
+        "drive",
+        "raya",
+        "gang",
+        "beco",
+        "c/",
+        "k",
+        "line",
+        "линия",
+        "strada",
+        "borgo",
+    )
 )
 """Words that begin or end other names as well."""
 FLAT_BEHIND = re.compile(r"[-之 ]?[0-9]{1,4}(?![0-9])")
@@ -148,10 +209,14 @@ class PartsAddressRecogniser:
             points, end = points + 2, more.end()
         if points < ENOUGH and self._told.search(lowered, max(0, start - REACH - 20), left.start() if left else start):
             points += 2
-        if points < ENOUGH or (not left and run and all(part.kind == "street" and part.points < ENOUGH for part in run)):
+        if points < ENOUGH or (
+            not left and run and all(part.kind == "street" and part.points < ENOUGH for part in run)
+        ):
             return
         for count in range(5):
-            right = RIGHT.match(text, end) or (NAME_RIGHT.match(text, end) if not count and run[-1].kind in ("flat", "building", "floor") else None)
+            right = RIGHT.match(text, end) or (
+                NAME_RIGHT.match(text, end) if not count and run[-1].kind in ("flat", "building", "floor") else None
+            )
             if right is None:
                 break
             end = right.end()
@@ -160,7 +225,9 @@ class PartsAddressRecogniser:
 
 def is_beside(text: str, before: Part, part: Part) -> bool:
     """Tell whether a part goes on where another ends."""
-    return part.start <= before.end or (part.start - before.end <= MOST_GAP and GAP.fullmatch(text, before.end, part.start) is not None)
+    return part.start <= before.end or (
+        part.start - before.end <= MOST_GAP and GAP.fullmatch(text, before.end, part.start) is not None
+    )
 
 
 def parts(text: str, lowered: str, places: list[int]) -> Iterator[Part]:
@@ -197,13 +264,29 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
         code = number["code"]
         if len(word[0]) == 1 and number[0][:1].isalnum():
             return None  # 28 m2
-        if word[0] in COUNTED and lowered[number.end() : number.end() + 1] == " " and (next_word := WORD.match(lowered, number.end() + 1)) and next_word[0] in COUNTED:
+        if (
+            word[0] in COUNTED
+            and lowered[number.end() : number.end() + 1] == " "
+            and (next_word := WORD.match(lowered, number.end() + 1))
+            and next_word[0] in COUNTED
+        ):
             return None  # căn hộ 2 phòng
-        points = NUMBERED[kind] + (kind in ("flat", "building") and not code.isdigit() and DIGIT.search(code) is not None)
-        if kind in ("building", "area") and word[0] in NAME_FIRST and (before := NAME_BEFORE.search(text, max(0, start - 40), start)):
+        points = NUMBERED[kind] + (
+            kind in ("flat", "building") and not code.isdigit() and DIGIT.search(code) is not None
+        )
+        if (
+            kind in ("building", "area")
+            and word[0] in NAME_FIRST
+            and (before := NAME_BEFORE.search(text, max(0, start - 40), start))
+        ):
             start = before.start()
         return Part(start, number.end(), kind, points if DIGIT.search(code) else max(1, points - 1))
-    if kind in ("floor", "entrance", "house") and word[0] not in COUNTED and len(word[0]) > 1 and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start)):
+    if (
+        kind in ("floor", "entrance", "house")
+        and word[0] not in COUNTED
+        and len(word[0]) > 1
+        and (before := NUMBER_BEFORE.search(lowered, max(0, start - 14), start))
+    ):
         return Part(before.start(), end, kind, NUMBERED[kind])
     if kind in ("building", "area") and (name := NAME_BEHIND.match(text, end)):
         return Part(start, name.end(), kind, NAMED[kind])
@@ -229,7 +312,9 @@ def street_part(text: str, lowered: str, start: int, end: int) -> Part | None:
     if house and UNIT.match(lowered, house.end()):
         house = None
     if before:
-        return Part(before.start(), house.end() if house else end, "street", ENOUGH if house and not weak else NAMED["street"])
+        return Part(
+            before.start(), house.end() if house else end, "street", ENOUGH if house and not weak else NAMED["street"]
+        )
     if house and last and (more := HOUSE_BEHIND.match(lowered, house.end())):
         return Part(start, more.end(), "street", ENOUGH)  # carrera 63 # 21-33
     if house and last and (named := NAME_BEHIND.match(text, house.end())) and named[0].startswith(" "):
@@ -238,8 +323,16 @@ def street_part(text: str, lowered: str, start: int, end: int) -> Part | None:
         return None
     small_before = None if last else SMALL_BEFORE.search(lowered, max(0, start - 28), start)
     if house:
-        return Part(small_before.start() if small_before else start, house.end(), "street", NUMBERED["street"] if small_before else 2)
-    if small_before and re.search(r"(?:^|(?<![\w])(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z", lowered[max(0, small_before.start() - 16) : small_before.start()]):
+        return Part(
+            small_before.start() if small_before else start,
+            house.end(),
+            "street",
+            NUMBERED["street"] if small_before else 2,
+        )
+    if small_before and re.search(
+        r"(?:^|(?<![\w])(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z",
+        lowered[max(0, small_before.start() - 16) : small_before.start()],
+    ):
         return Part(small_before.start(), end, "street", 2)
     if number := re.search(r"(?<![\w.,/])[0-9]{1,4}\.? \Z", lowered[max(0, start - 6) : start]):
         return Part(start - len(number[0]), end, "street", 2)

@@ -116,7 +116,9 @@ class RussianAddressRecogniser(AddressGrammar):
         end, firm = self.closing(text, match.end())
         if not firm and match["mark"] not in ("д.", "буд.") and self.counts(match):
             return None
-        return self.opening(text, match.start("name") if match.re in (self.TOLD, self.ON_STREET) else match.start(), floor), end
+        return self.opening(
+            text, match.start("name") if match.re in (self.TOLD, self.ON_STREET) else match.start(), floor
+        ), end
 
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""

@@ -103,7 +103,9 @@ class VietnameseAddressRecogniser(AddressGrammar):
         if not DIGIT.search(text):
             return
         if not text.isascii():
-            yield from (match.span("value") for match in NAMED_AFTER.finditer(text) if not UNIT.match(lowered, match.end()))
+            yield from (
+                match.span("value") for match in NAMED_AFTER.finditer(text) if not UNIT.match(lowered, match.end())
+            )
         cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
             cores += (self.WITH_STREET, self.judge), (self.WITH_LANE, self.judge)

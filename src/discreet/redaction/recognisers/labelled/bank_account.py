@@ -20,7 +20,9 @@ class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
     type = "BANK_ACCOUNT"
-    VALUE = re.compile(r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))")
+    VALUE = re.compile(
+        r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))"
+    )
 
     def names(self) -> Iterable[str]:
         """Return the words for an account."""
@@ -30,4 +32,8 @@ class BankAccountRecogniser(LabelledRecogniser):
         """Tell an account from an amount."""
         count = sum(map(str.isdigit, value))
         near = len(gap.split()) <= 1 or NUMBERED.search(gap) is not None
-        return count in DIGITS and (count >= LEAST_AFTER_ACCOUNT or NUMBERED.search(gap) is not None) and (near or count > max(range(9)))
+        return (
+            count in DIGITS
+            and (count >= LEAST_AFTER_ACCOUNT or NUMBERED.search(gap) is not None)
+            and (near or count > max(range(9)))
+        )

@@ -15,7 +15,9 @@ class MedicalIdRecogniser(LabelledRecogniser):
     """Finds what stands behind "MRN", "patient number", "mã bệnh nhân", "номер медкарты", "病历号" and the like."""
 
     type = "MEDICAL_ID"
-    VALUE = re.compile(r"(?<![0-9A-Za-z_.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])")
+    VALUE = re.compile(
+        r"(?<![0-9A-Za-z_.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])"
+    )
 
     def names(self) -> Iterable[str]:
         """Return the words for such a number."""

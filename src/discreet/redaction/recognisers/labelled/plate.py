@@ -42,4 +42,4 @@ class PlateRecogniser(LabelledRecogniser):
         """Take what has digits and letters, as many as a plate has."""
         bare = [char for char in value if char.isalnum()]
         digits = sum(map(str.isdigit, bare))
-        return len(bare) in CHARS and 0 < digits and (digits < len(bare)) and len(gap.split()) <= max(range(4))
+        return len(bare) in CHARS and digits > 0 and (digits < len(bare)) and len(gap.split()) <= max(range(4))

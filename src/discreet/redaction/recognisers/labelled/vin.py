@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from discreet.redaction.view import Span, View
 
-LETTERS = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
+LETTERS = dict(
+    zip("ABCDEFGHJKLMNPRSTUVWXYZ", (1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 7, 9, 2, 3, 4, 5, 6, 7, 8, 9), strict=True)
+)
 WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 REMAINDERS = "0123456789X"
 CHARS = len(WEIGHTS)
@@ -20,9 +22,12 @@ class VinRecogniser:
     """Finds seventeen letters and digits with the check digit of 49 CFR 565.15, or beside a word; ISO 3779 has the form."""
 
     type = "VIN"
-    FORM = re.compile(r"(?<![A-Za-z0-9])[A-HJ-NPR-Za-hj-npr-z0-9]{3}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{6}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{8}(?![A-Za-z0-9])")
+    FORM = re.compile(
+        r"(?<![A-Za-z0-9])[A-HJ-NPR-Za-hj-npr-z0-9]{3}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{6}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{8}(?![A-Za-z0-9])"
+    )
     WORDS = re.compile(
-        r"(?<![a-z])(?:vin|chassis|fahrgestell\w*|fin|bastidor|châssis|telaio)(?![a-z])|вин|кузов|шасси|số khung|so khung|车架|車架|車身|车身|車台|차대", re.IGNORECASE
+        r"(?<![a-z])(?:vin|chassis|fahrgestell\w*|fin|bastidor|châssis|telaio)(?![a-z])|вин|кузов|шасси|số khung|so khung|车架|車架|車身|车身|車台|차대",
+        re.IGNORECASE,
     )
 
     def spans(self, view: View) -> Iterator[Span]:
@@ -40,5 +45,7 @@ def is_valid(number: str) -> bool:
     """Tell whether the check digit of a number fits, which those of North America and China have."""
     if not number[-4:].isdigit():
         return False
-    total = sum((LETTERS[char] if char in LETTERS else int(char)) * weight for char, weight in zip(number, WEIGHTS, strict=True))
+    total = sum(
+        (LETTERS[char] if char in LETTERS else int(char)) * weight for char, weight in zip(number, WEIGHTS, strict=True)
+    )
     return number[CHECK_PLACE] == REMAINDERS[total % 11]

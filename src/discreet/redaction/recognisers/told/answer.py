@@ -36,7 +36,9 @@ CODE_WORD = re.compile(
 VERB = re.compile(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)")
 """How Russian words that say something about a word end."""
 
-NO_ANSWERS = frozenset((*words("telling", "for", "filler", "is", "then"), "what", "что", "gì", "not", "was", "something", "about"))
+NO_ANSWERS = frozenset(
+    (*words("telling", "for", "filler", "is", "then"), "what", "что", "gì", "not", "was", "something", "about")
+)
 """Words that go on with a sentence."""
 _NAMES = Names(words("answer", "name", "question"))
 

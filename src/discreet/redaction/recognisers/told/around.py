@@ -44,7 +44,9 @@ SAID_FIRST = (
 """The value is before a word for a password."""
 
 ENGLISH = frozenset(("as", "wrong", "incorrect", "invalid", "bad"))
-OPENS = re.compile(r"(?<![a-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)")
+OPENS = re.compile(
+    r"(?<![a-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)"
+)
 """Needs no word for a password, as the next ones."""
 ASKED = re.compile(
     r"(?<![a-z])what(?:'?s| is) (?:the|your) (?:wi-?fi|wlan|router)(?: (?:password|pw|pass|key|code))?\?[ \r\n]{1,3}(?:[>:-] ?)?(?P<value>[!-~]{6,64})(?=[ ]?(?:[\r\n]|\Z))"
@@ -83,7 +85,12 @@ class AroundRecogniser:
             start = match.start("value")
             value = view.text[start : match.end("value")].rstrip(TRAILING)
             around = match[0].replace(match["value"], "")
-            if is_typed(value, foreign=pattern is TYPED[1] or not around.isascii() or not any(word in ENGLISH for word in around.split())):
+            if is_typed(
+                value,
+                foreign=pattern is TYPED[1]
+                or not around.isascii()
+                or not any(word in ENGLISH for word in around.split()),
+            ):
                 yield start, start + len(value)
 
     def _first(self, view: View, pattern: re.Pattern[str]) -> Iterator[Span]:

@@ -8,22 +8,50 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.recognisers.told.names import Names
-from discreet.redaction.words import whole, words
-from discreet.state.letters import without_marks
-from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.recognisers.told.password import UNIT
+from discreet.redaction.recognisers.told.values import looks_random, names_a_value
+from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
+from discreet.redaction.words import whole, words
+from discreet.state.letters import without_marks
 
-NAMES = tuple(dict.fromkeys(form for word in words("secret", "password", "weak") for form in (word, without_marks(word))))
+NAMES = tuple(
+    dict.fromkeys(form for word in words("secret", "password", "weak") for form in (word, without_marks(word)))
+)
 """Words for a password, and the same as they are in the names of variables."""
 ASSIGNED = Names(
     words("secret", "password", "weak", "key", "login"),
     (
-        *("pass", "pwd", "pw", "mk", "key", "api", "secret", "token", "cred", "auth", "jwt", "csrf", "xsrf", "sid", "sess"),
-        *("cookie", "otp", "cvv", "pin", "sig", "hash", "salt", "dsn", *map(without_marks, words("secret", "password", "weak"))),
+        *(
+            "pass",
+            "pwd",
+            "pw",
+            "mk",
+            "key",
+            "api",
+            "secret",
+            "token",
+            "cred",
+            "auth",
+            "jwt",
+            "csrf",
+            "xsrf",
+            "sid",
+            "sess",
+        ),
+        *(
+            "cookie",
+            "otp",
+            "cvv",
+            "pin",
+            "sig",
+            "hash",
+            "salt",
+            "dsn",
+            *map(without_marks, words("secret", "password", "weak")),
+        ),
     ),
 )
 """How the names of secrets begin."""
@@ -198,7 +226,9 @@ class AssignmentRecogniser:
             return False
         if self.ADDRESS.fullmatch(value) or (value.isdigit() and UNIT.match(small(text[end : end + 24]))):
             return False
-        if value[:1] == "=" or text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind("}}", max(0, name.start() - 80), name.start()):
+        if value[:1] == "=" or text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind(
+            "}}", max(0, name.start() - 80), name.start()
+        ):
             return False  # {{ .Values.password | b64enc }}
         if quoted and text[max(0, start - 121) : start - 1].rpartition("\n")[2].count(text[start - 1]) % 2:
             return False  # read -p "Password: " NAME

@@ -29,9 +29,7 @@ MOST_CHARS_OF_LOCK = 64
 
 THREE_DIGITS = re.compile("[0-9][ -]?[0-9]")
 
-NAME = re.compile(
-    "|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain"))
-)
+NAME = re.compile("|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain")))
 """For text in small letters. `plain` ones name much else."""
 
 _VALUE = (
@@ -51,7 +49,9 @@ NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
 ABOUT = re.compile(rf"{whole(words('code', 'about'))}|(?<!mã )(?<![^\W\d_])có (?!mã|hiệu)")
 _IS = any_of((*words("telling", "is", spaced=True), "to", "as", "-"))
 _WHOSE = any_of(words("telling", "whose"))
-TOLD = re.compile(rf"(?:(?<![^\W\d_])(?:{_IS})|:|=|-|→|{any_of(words('telling', 'is', spaced=False))})[ \"'`“«「]{{0,3}}\Z")
+TOLD = re.compile(
+    rf"(?:(?<![^\W\d_])(?:{_IS})|:|=|-|→|{any_of(words('telling', 'is', spaced=False))})[ \"'`“«「]{{0,3}}\Z"
+)
 WHOSE = re.compile(rf"(?<![^\W\d_])(?:{_WHOSE})(?: \w{{2,16}})?[ ]?\Z")
 SENT = re.compile(whole(words("code", "sent")))
 
@@ -66,7 +66,9 @@ BEHIND = re.compile(
 IN_HALVES = re.compile("[0-9]{3}[ -][0-9]{3}")
 LATER = re.compile(rf"[^.!?。！？\n\0]{{0,40}}?{whole(words('code', 'once'))}")
 """What names a code in two halves, which little else is written in."""
-IS_BEHIND = re.compile(rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:{_IS}) |[\"'`”»」]{{0,2}}[ ]?(?:{any_of(words('telling', 'is', spaced=False))}|\()")
+IS_BEHIND = re.compile(
+    rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:{_IS}) |[\"'`”»」]{{0,2}}[ ]?(?:{any_of(words('telling', 'is', spaced=False))}|\()"
+)
 TO_VERIFY = re.compile(
     r"(?: (?:to|as|for|als|zum|um|zur|para|como|per|pour|comme|để|для|voor|om|do|için|untuk|as your)) (?:\w{1,16} ){0,3}?(?:verif|log|sign|confirm|conferm|authent|activ|aktiv|reset|unlock|access|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
 )
@@ -95,7 +97,9 @@ class ToldCodeRecogniser:
             return
         lowered = view.derived(small)
         if spots := codes().places(view):
-            behind = Windows(text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND)
+            behind = Windows(
+                text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND
+            )
             place = 0
             for spot in spots:
                 if spot < place or (seen := behind.at(spot)) is None:
@@ -155,7 +159,11 @@ def code_behind(text: str, lowered: str, name: re.Match[str]) -> Span | None:
     if digits is None or digits.start() - name.end() > MOST_CHARS_BETWEEN:
         return None
     between = lowered[name.end() : digits.start()].lstrip("?")
-    if NEXT_SENTENCE.search(between) or (not name["card"] and ABOUT.search(between)) or UNIT.match(lowered, digits.end()):
+    if (
+        NEXT_SENTENCE.search(between)
+        or (not name["card"] and ABOUT.search(between))
+        or UNIT.match(lowered, digits.end())
+    ):
         return None
     value = digits["value"]
     count = sum(map(str.isdigit, value))
@@ -165,7 +173,9 @@ def code_behind(text: str, lowered: str, name: re.Match[str]) -> Span | None:
     if YEAR.fullmatch(value) and not told and between.strip(" :"):
         return None
     if name["card"]:
-        fits = (count in CARD_DIGITS and value.isdigit()) or (count > max(CARD_DIGITS) and "card" not in name[0] and len(between) < SHORT)
+        fits = (count in CARD_DIGITS and value.isdigit()) or (
+            count > max(CARD_DIGITS) and "card" not in name[0] and len(between) < SHORT
+        )
     elif count < LEAST_DIGITS:
         fits = bool(name["pin"]) and len(between) < SHORT and "cod" in name[0]
     elif name["plain"]:

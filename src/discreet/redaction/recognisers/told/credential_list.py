@@ -13,9 +13,12 @@ LEAST_LINES = 2
 LEAST_CHARS = 4
 
 LINE = re.compile(
-    r"(?:^|(?<=[\s\"']))[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}[\"']?(?P<sign>[:;|]|-{2,6}|,)[\"']?(?P<value>[!-~]{4,64}?)(?=[\"']?(?:[;,|\s]|\Z))", re.MULTILINE
+    r"(?:^|(?<=[\s\"']))[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}[\"']?(?P<sign>[:;|]|-{2,6}|,)[\"']?(?P<value>[!-~]{4,64}?)(?=[\"']?(?:[;,|\s]|\Z))",
+    re.MULTILINE,
 )
-PGPASS = re.compile(r"^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-~]{3,128})$", re.MULTILINE)
+PGPASS = re.compile(
+    r"^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-~]{3,128})$", re.MULTILINE
+)
 """https://www.postgresql.org/docs/current/libpq-pgpass.html"""
 OTHERWISE = re.compile(r"[0-9]{1,5}(?:/.*)?|[\w.-]+@.*|\+?[0-9][0-9 ()./-]{5,}|.*://.*|[\w./~-]*/[\w./~-]*")
 """A port, an address, a telephone number, a path."""

@@ -28,7 +28,9 @@ NUMBER = re.compile(
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
-TOKEN = re.compile(r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))")
+TOKEN = re.compile(
+    r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))"
+)
 PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
 DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
 
@@ -47,8 +49,33 @@ class Model(NamedTuple):
 
 PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
-NUMBER_NAMES = (*NAMES, *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED), "3 digits", "4 digits", "5 digits", "6 digits", "7 or 8 digits", "in halves", "letters", "begins with 0", "year", "round", "many numbers", "long text")
-TOKEN_NAMES = (*NAMES, *(f"{kind} and {shape}" for shape in ("word and number", "phrase") for kind in PAIRED), "word and number", "phrase", "signs", "underscore", "capital", "long number", "long text")
+NUMBER_NAMES = (
+    *NAMES,
+    *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
+    "3 digits",
+    "4 digits",
+    "5 digits",
+    "6 digits",
+    "7 or 8 digits",
+    "in halves",
+    "letters",
+    "begins with 0",
+    "year",
+    "round",
+    "many numbers",
+    "long text",
+)
+TOKEN_NAMES = (
+    *NAMES,
+    *(f"{kind} and {shape}" for shape in ("word and number", "phrase") for kind in PAIRED),
+    "word and number",
+    "phrase",
+    "signs",
+    "underscore",
+    "capital",
+    "long number",
+    "long text",
+)
 
 
 @cache
@@ -109,7 +136,15 @@ def number_figures(view: View, span: Span, count: int) -> list[float]:
     figures = around(view, span)
     return [
         *figures,
-        *together(figures, [float(digits < 5), float(digits == 6 or halves), float(digits == 5 or digits > 6), float(not value.replace(" ", "").replace("-", "").isdigit())]),  # noqa: PLR2004 - shapes of codes
+        *together(
+            figures,
+            [
+                float(digits < 5),
+                float(digits == 6 or halves),
+                float(digits == 5 or digits > 6),
+                float(not value.replace(" ", "").replace("-", "").isdigit()),
+            ],
+        ),  # noqa: PLR2004 - shapes of codes
         *(float(digits == size and not halves) for size in (3, 4, 5, 6)),
         float(digits > 6 and not halves),  # noqa: PLR2004 - as its name says
         float(halves),
@@ -152,7 +187,11 @@ class LikelySecretRecogniser:
         of_numbers, of_words = models()
         found = numbers(view)
         if found and len(found) <= MOST_CANDIDATES and any(kind.spans(view)[0] for kind in kinds()):
-            yield from (span for span in found if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold)
+            yield from (
+                span
+                for span in found
+                if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
+            )
         found = tokens(view)
         if found and len(found) <= MOST_CANDIDATES:
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)

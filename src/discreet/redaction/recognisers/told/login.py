@@ -19,7 +19,15 @@ MOST_CHARS = 120
 LOOKED_AT_BEFORE = 16
 LOOKED_AT_BEHIND = MOST_CHARS + 80
 
-_IS = any_of((*(" " + word for word in words("telling", "is", spaced=True)), "'s", ":", "=", *words("telling", "is", spaced=False)))
+_IS = any_of(
+    (
+        *(" " + word for word in words("telling", "is", spaced=True)),
+        "'s",
+        ":",
+        "=",
+        *words("telling", "is", spaced=False),
+    )
+)
 PAIR = re.compile(
     rf"(?: details| info)?(?P<by> with| using| bằng| với)?(?:{_IS})?[ :]{{0,3}}(?P<user>[a-z0-9._@+-]{{2,60}})"
     r"(?:[ ]{0,2}(?P<sign>[/:|]|,(?= ))[ ]{0,2}|[ ]{1,2}(?:and |with |и |và |und |et |y |e |en |i |ve |dan )?)"
@@ -58,7 +66,9 @@ class LoginRecogniser:
         if not spots:
             return
         lowered = view.derived(small)
-        pairs = Windows(text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND)
+        pairs = Windows(
+            text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND
+        )
         for spot in spots:
             if found := pairs.at(spot):
                 yield spot + found[0], spot + found[1]

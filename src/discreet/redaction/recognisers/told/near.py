@@ -17,7 +17,9 @@ from discreet.redaction.words import any_of, whole, words
 REACH = 140
 """Characters between a word for a password and what looks like one."""
 
-TOKEN = re.compile(r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])")
+TOKEN = re.compile(
+    r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])"
+)
 SURE = re.compile(
     r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
 )
@@ -57,7 +59,11 @@ class NearRecogniser:
         lowered = view.derived(small)
         spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
         text = view.text
-        yield from (match.span("value") for match in SURE.finditer(text) if self.is_password(match["value"]) and not is_program(text, *match.span("value")))
+        yield from (
+            match.span("value")
+            for match in SURE.finditer(text)
+            if self.is_password(match["value"]) and not is_program(text, *match.span("value"))
+        )
         if not spots:
             return
         for first, last in _around(spots, len(text)):

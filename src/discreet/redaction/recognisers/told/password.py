@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.programs import is_program
-from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, NAMED_THING, TRAILING, YEAR, looks_random, names_a_value
+from discreet.redaction.recognisers.told.values import (
+    BRAND,
+    LEAST_WORD_CHARS,
+    NAMED_THING,
+    TRAILING,
+    YEAR,
+    looks_random,
+    names_a_value,
+)
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -46,20 +54,28 @@ STANDS_OUT = re.compile("[\u0370-\u1dff\u1ea0-\u1ef9\u2e80-\uffff]")
 
 _is = words("telling", "is", spaced=True)
 _glued = any_of(words("telling", "is", spaced=False))
-IS = re.compile(rf"(?:(?:{any_of(_is)}|{any_of(words('telling', 'leads'))})[:=]?|[:=]|->|=>|-|→|[^!-~]{{0,12}}{_glued}[、,]?|{_glued})")
+IS = re.compile(
+    rf"(?:(?:{any_of(_is)}|{any_of(words('telling', 'leads'))})[:=]?|[:=]|->|=>|-|→|[^!-~]{{0,12}}{_glued}[、,]?|{_glued})"
+)
 """Words that say that the next is the secret."""
 LEADS = frozenset((*words("telling", "leads"), "-"))
 """Those of them that may lead elsewhere: "the password to my laptop"."""
-IS_NEXT = re.compile(rf"[\"'`*]{{0,2}} ?(?:{any_of(['is', 'was', 'are', 'là', 'это'])}(?![^\W\d_])(?! (?:vào|được|ok|xong|mở|đăng|xem))|[:=]|是|為|为)")
+IS_NEXT = re.compile(
+    rf"[\"'`*]{{0,2}} ?(?:{any_of(['is', 'was', 'are', 'là', 'это'])}(?![^\W\d_])(?! (?:vào|được|ok|xong|mở|đăng|xem))|[:=]|是|為|为)"
+)
 FILLER = re.compile(rf"{any_of(words('telling', 'filler'))}[:,]?")
 ABOUT = re.compile(rf"{whole(words('telling', 'about'))}")
 """Words of sentences about passwords."""
-THEN = re.compile(rf"[\"'`»”」』’*_)]{{0,3}}[ ]{{0,3}}(?:[.,;:?!)。，！？|]|[\r\n]|\Z|{any_of(words('telling', 'then', spaced=True))}(?![^\W\d_])|{any_of(words('telling', 'then', spaced=False))})")
+THEN = re.compile(
+    rf"[\"'`»”」』’*_)]{{0,3}}[ ]{{0,3}}(?:[.,;:?!)。，！？|]|[\r\n]|\Z|{any_of(words('telling', 'then', spaced=True))}(?![^\W\d_])|{any_of(words('telling', 'then', spaced=False))})"
+)
 """What follows the last word of a sentence."""
 UNIT = re.compile(rf",? ?fail| ?(?:[a-z%]{{1,3}}(?!\w)|{whole(words('code', 'unit'))})")
 FOR = re.compile(any_of(words("telling", "for")))
 LOST = re.compile(whole(words("telling", "lost")))
-ACCOUNT = re.compile(rf"(?:{BRAND.pattern}|nick|acc(?:ount)?|portal|site|website|game|tài|điện|máy|zip|file|nhà|почт\w{{1,2}}|wlan)")
+ACCOUNT = re.compile(
+    rf"(?:{BRAND.pattern}|nick|acc(?:ount)?|portal|site|website|game|tài|điện|máy|zip|file|nhà|почт\w{{1,2}}|wlan)"
+)
 
 PIECE = re.compile(
     r"[\"'`“”«»「」『』‘’(\[|,;]{0,4}(?P<word>[!#-&*-~\u00c0-\u024f\u1e00-\u1eff][!-~\u00c0-\u024f\u1e00-\u1eff]{0,200}|[^\W0-9A-Za-z_]{1,40}|\S)"
@@ -67,9 +83,7 @@ PIECE = re.compile(
 """A word: of ASCII and Latin letters with marks, which people type, or of another script."""
 GLUED_OPERATOR = re.compile(r"(?:->|=>|:=|[:=]){1,2}[*_]{0,3}(?=[^\s]|\Z)|[*_]{1,3}(?=[:=])|[*_]{2,3}\Z")
 STOP = re.compile(r"[。!?！？]|\.(?=\s|\Z)|[\r\n]")
-QUOTED = re.compile(
-    r"(?:[: ]{1,3}[\"'`]|[: ]{0,3}[“«「『‘])(?P<value>[^\"“”«»「」『』\r\n\0`]{3,100})[\"”»」』’'`]"
-)
+QUOTED = re.compile(r"(?:[: ]{1,3}[\"'`]|[: ]{0,3}[“«「『‘])(?P<value>[^\"“”«»「」『』\r\n\0`]{3,100})[\"”»」』’'`]")
 OLD = re.compile(r" (?:не|больше|уже) ")
 """What follows an old password."""
 MIXED = re.compile(r"[А-Яа-яЁё]{2,30}[_@#$%^&*!-]{0,2}[0-9][!-~А-Яа-яЁё]{0,40}")
@@ -185,7 +199,11 @@ class Clause:
     def _whole(self) -> Span | None:
         """Return the span of a phrase, of something in quotes, or of a word on the next line."""
         name = self._name
-        if name["password"] and OF_PHRASE.search(name[0]) and (phrase := PHRASE.match(self._text, self._place, self._limit)):
+        if (
+            name["password"]
+            and OF_PHRASE.search(name[0])
+            and (phrase := PHRASE.match(self._text, self._place, self._limit))
+        ):
             return phrase.span("value")
         if name["key"]:
             return None

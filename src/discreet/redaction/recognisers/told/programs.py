@@ -12,7 +12,9 @@ PROGRAM = re.compile(
     r"|if (?:not )?\w+(?:\.\w+)*\s*[=<>!:]|for \w+ in |while\s*\(|export (?:default|const|[A-Z_]+=)|assert |//|#!|\$ |>>> |SELECT |INSERT |UPDATE |CREATE |ALTER )"
     r"|[A-Za-z_]\w*\([^)\s]|\w\.\w+\(|\w\(\)|[=!]=|=>|::|</|\$\{|\{\{|%\(|\[[\"']|[\"']\]|\|\||&&|\$[A-Z_]{3,}"
 )
-LOG = re.compile(r"(?:GET|POST|PUT|DELETE|HEAD|PATCH) /|[0-9]{2}:[0-9]{2}:[0-9]{2}|[A-Za-z](?:Error|Exception):|Traceback|^\s*at [\w.$]+\(")
+LOG = re.compile(
+    r"(?:GET|POST|PUT|DELETE|HEAD|PATCH) /|[0-9]{2}:[0-9]{2}:[0-9]{2}|[A-Za-z](?:Error|Exception):|Traceback|^\s*at [\w.$]+\("
+)
 
 
 def is_program(text: str, start: int, end: int) -> bool:

@@ -90,12 +90,17 @@ def nearness(view: View, kind: Kind, start: int, end: int) -> Nearness:
         before = REACH
     if behind < REACH and "\n\n" in lines[end : end + behind]:
         behind = REACH
-    return Nearness(*(exp(-gap / scale) if 0 <= gap < REACH else 0.0 for gap in (before, behind) for scale in (NEAR, FAR)))
+    return Nearness(
+        *(exp(-gap / scale) if 0 <= gap < REACH else 0.0 for gap in (before, behind) for scale in (NEAR, FAR))
+    )
 
 
 NUMBER = re.compile(r"[0-9]+")
 SENTENCE = re.compile(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
-MONEY = re.compile(r"[ ]?(?:[$€£¥₫₽%°]|đ(?![^\W\d_])|usd|eur|vnd|руб|zł|kr|元|円|원|kg|km|cm|mm|gb|mb|mhz|ghz|h(?![^\W\d_]))", re.IGNORECASE)
+MONEY = re.compile(
+    r"[ ]?(?:[$€£¥₫₽%°]|đ(?![^\W\d_])|usd|eur|vnd|руб|zł|kr|元|円|원|kg|km|cm|mm|gb|mb|mhz|ghz|h(?![^\W\d_]))",
+    re.IGNORECASE,
+)
 
 
 def around(view: View, span: Span) -> list[float]:
@@ -120,6 +125,16 @@ def around(view: View, span: Span) -> list[float]:
 
 NAMES = (
     *(f"{kind} {side}" for kind in CLASSES for side in ("before", "before, far", "behind", "behind, far")),
-    *("number before", "number behind", "colon before", "comma before", "clause ends", "money behind", "word behind", "line begins", "sentence begins"),
+    *(
+        "number before",
+        "number behind",
+        "colon before",
+        "comma before",
+        "clause ends",
+        "money behind",
+        "word behind",
+        "line begins",
+        "sentence begins",
+    ),
 )
 """What the figures of `around` are."""

@@ -71,7 +71,9 @@ NAMED_THING = re.compile(
 )
 """A standard, an algorithm or a model: SHA-256, ISO 27001, CR2032, WR841N. Codes mix letters and digits more."""
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-FAMOUS = re.compile(r"0{4,8}|1{4,8}|1234(?:5(?:6(?:7(?:89?)?)?)?)?|qwert[yz][0-9]{0,4}|(?:password|passwort|admin|test|abc|parola|senha|hunter)[0-9]{1,4}|iloveyou")
+FAMOUS = re.compile(
+    r"0{4,8}|1{4,8}|1234(?:5(?:6(?:7(?:89?)?)?)?)?|qwert[yz][0-9]{0,4}|(?:password|passwort|admin|test|abc|parola|senha|hunter)[0-9]{1,4}|iloveyou"
+)
 """Passwords that are talked about as examples."""
 
 HEX_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")

@@ -1,9 +1,9 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import PastedSecretRecogniser
+from discreet.redaction.recognisers import TableRecogniser
 
-REDACTOR = Redactor(recognisers=[PastedSecretRecogniser()])
+REDACTOR = Redactor(recognisers=[TableRecogniser()])
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import SpokenSecretRecogniser
+from discreet.redaction.recognisers import AroundRecogniser, PasswordRecogniser
 
-REDACTOR = Redactor(recognisers=[SpokenSecretRecogniser()])
+REDACTOR = Redactor(recognisers=[AroundRecogniser(), PasswordRecogniser()])
 
 
 @pytest.mark.parametrize(
