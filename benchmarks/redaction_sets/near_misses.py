@@ -1,7 +1,5 @@
 """Sentences that look as if they told a secret and don't: nothing in them may be masked."""
 
-# ruff: noqa: RUF001 - people write in their own letters
-
 from __future__ import annotations
 
 SENTENCES = {

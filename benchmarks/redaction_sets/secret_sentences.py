@@ -1,7 +1,5 @@
 """Where secrets stand in text: templates by kind and language, `{v}` for the value."""
 
-# ruff: noqa: RUF001 - people write in their own letters
-
 from __future__ import annotations
 
 TOKEN_AROUND = {

@@ -1,7 +1,5 @@
 """What was cut into pieces: `0,9,1,2`, `[8491][2345]`, `a n n @ …`, a number on two lines; and digits that a scanner took for letters."""
 
-# ruff: noqa: RUF001 - the look-alikes themselves
-
 from __future__ import annotations
 
 import re
@@ -47,7 +45,7 @@ _GROUP = rf"(?:(?=[{_LIKE}]*[0-9])[0-9{_LIKE}]{{1,19}}|[OoОоlI]{{1,4}})"
 SCANNED = re.compile(rf"(?<![^\W_])\(?{_GROUP}(?:[ ()./-]{{1,3}}{_GROUP}){{1,7}}(?![^\W_])")
 """Groups of such words, as a scanner reads a number."""
 SCANNED_IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Za-z]{4}){2,7}(?: ?[0-9A-Za-z]{1,4})?(?![A-Za-z0-9])"
+    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Zlo]{4}){2,7}(?: ?[0-9A-Zlo]{1,4})?(?![A-Za-z0-9])"
 )
 LEAST_SCANNED = 6
 """Digits that were read as such."""
@@ -105,7 +103,8 @@ def _scanned(match: re.Match[str]) -> str:
 def _scanned_iban(match: re.Match[str]) -> str:
     """Return the same of an IBAN, but for its country and for groups of letters, which banks have."""
     country, rest = match[0][:2], match[0][2:]
-    if sum(map(str.isdigit, rest)) < LEAST_SCANNED:
+    letters = [char for char in rest if char.isalpha() and char not in _LIKE]
+    if sum(map(str.isdigit, rest)) < LEAST_SCANNED or len(letters) > 1:
         return match[0]
     groups = re.split("( )", rest)
     return country + "".join(

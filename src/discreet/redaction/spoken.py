@@ -27,6 +27,10 @@ HAN_NUMBER = re.compile(
 """Six digits or more in Han characters, said one by one, or four behind a word for a code; numbers in prose and years have fewer."""
 
 
+OTHER_WORDS = frozenset(("on", "o", "i", "y", "e", "un", "ein", "sei", "die", "a", "no", "once", "se"))
+"""Words of numbers that are much else in another language."""
+
+
 class Spoken(NamedTuple):
     """What is needed to read numbers in words."""
 
@@ -69,7 +73,8 @@ def spoken() -> Spoken:
         repeats,
         frozenset(found[0] for name in (*digits, *hundreds, *repeats) if (found := WORD.match(name))),
         re.compile(
-            rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])"
+            rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])",
+            re.IGNORECASE,
         ),
         re.compile(rf"{names}(?![^\W_])"),
     )
@@ -151,4 +156,5 @@ def _digits(text: str, known: Spoken) -> str:
 @cache
 def spoken_words() -> frozenset[str]:
     """Return the words that numbers are said in, for who reads a text that is not finished."""
-    return spoken().heads | frozenset(WORD.findall(" ".join(words("spelled", "digits", "numbers", "tens", "hundreds"))))
+    said = spoken().heads | frozenset(WORD.findall(" ".join(words("spelled", "digits", "numbers", "tens", "hundreds"))))
+    return said - OTHER_WORDS

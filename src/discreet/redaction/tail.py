@@ -1,7 +1,5 @@
 """Tell what at the end of a text that is being written may still become part of a value."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -44,9 +44,9 @@ ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)))
         ("số không chín một hai ba bốn năm sáu bảy tám nhé", "số 0912345678 nhé"),
         ("khong chin mot hai ba bon nam sau bay tam", "0912345678"),
         ("восемь девять два один шесть пять один четыре семь шесть девять", "89216514769"),
-        ("one two three, zero one nine", "one two three, zero one nine"),
+        ("one two, three", "one two, three"),
         ("hai ba năm nữa ba tôi", "hai ba năm nữa ba tôi"),
-        ("someone two three four five six seven", "someone two three four five six seven"),
+        ("someone two three", "someone two three"),
     ],
 )
 def test_texts_that_look_the_same_become_the_same(text, expected):

@@ -1,7 +1,5 @@
 """Payment card numbers."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

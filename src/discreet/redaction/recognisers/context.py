@@ -1,7 +1,5 @@
 """What stands before a value: words that say what it is, and words that say it is something else."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Tokens that could be somebody's number; only the words before them can tell."""
 
-# ruff: noqa: RUF001 - the letters of the prefixes
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Ids that organisations give: of employees, customers, patients, policies, contracts, accounts."""
 
-# ruff: noqa: RUF001 - the prefixes are written in their own letters
-
 from __future__ import annotations
 
 import importlib

@@ -1,7 +1,5 @@
 """Words before the ids that organisations give."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 SEPARATORS = " \t\r\n:=\"'`({[<>|/-"

@@ -1,7 +1,5 @@
 """Words that introduce numbers: the one behind them, and the list that it may begin."""
 
-# ruff: noqa: RUF001 - full stops of all scripts
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Telephone numbers in international and national form."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Addresses of continental Europe and Latin America, with the number after the street or, in French, before it."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Russian addresses: postcode, region, city, street, house, block, flat."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

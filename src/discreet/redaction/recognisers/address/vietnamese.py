@@ -45,7 +45,7 @@ _AREA = (
 
 UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
 NAMED_AFTER = re.compile(
-    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|số|nhà|chỗ|ghé|đường|là)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
+    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
     rf"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên|Cách Mạng|Quang|Hàng|Thổ|Kim|Xuân|Láng|Cầu|Âu|An|Tô|Mai|Lương|Cao|Hùng|Thái|Nam Kỳ|Pasteur|Phùng|Giải|Chùa|Đội|Bạch|Lạc|Tân|Văn|Thanh|Kha|Ông) ?(?:{_NAME})?(?:, {_NAME}){{0,3}})(?!\w)"
 )
 """A number and the name of a person or a place that streets are named after."""

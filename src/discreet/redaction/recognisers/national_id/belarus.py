@@ -1,7 +1,5 @@
 """Ids of Belarus."""
 
-# ruff: noqa: RUF001 - the letters are written in both scripts
-
 from __future__ import annotations
 
 import re

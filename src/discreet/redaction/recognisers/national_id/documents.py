@@ -1,7 +1,5 @@
 """Passports, licences, permits and other documents, known by the words before their numbers."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -1,7 +1,5 @@
 """Ids of Russia."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -1,6 +1,5 @@
 """Secrets assigned to a name: `password=…`, `"api_key": "…"`, `DB_PASSWORD: …`, `<token>…</token>`."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
 # ruff: noqa: PLR0911 - each line rules one kind of text out
 
 from __future__ import annotations

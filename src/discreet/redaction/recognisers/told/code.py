@@ -109,7 +109,11 @@ class ToldCodeRecogniser:
                     yield spot + found[0], spot + found[1]
         named, pressed = bool(spots), bool(_PRESS.places(view))
         for digits in DIGITS.finditer(text) if named or pressed else ():
-            if (named and self._named_behind(lowered, digits)) or (pressed and self._pressed(lowered, digits)):
+            if (
+                (named and self._named_behind(lowered, digits))
+                or is_verified(lowered, digits)
+                or (pressed and self._pressed(lowered, digits))
+            ):
                 yield digits.span("value")
 
     def _named_behind(self, lowered: str, digits: re.Match[str]) -> bool:
@@ -119,8 +123,6 @@ class ToldCodeRecogniser:
             return False
         if NAMED_THING.fullmatch(value):
             return False
-        if value.isdigit() and USED.search(lowered, max(0, start - 24), start) and TO_VERIFY.match(lowered, end):
-            return True
         named = BEHIND.match(lowered, end)
         if named is None and IN_HALVES.fullmatch(value):
             named = LATER.match(lowered, end)
@@ -139,6 +141,13 @@ class ToldCodeRecogniser:
         ):
             return False
         return LOCK.search(lowered, max(0, start - MOST_CHARS_OF_LOCK), end + MOST_CHARS_OF_LOCK) is not None
+
+
+def is_verified(lowered: str, digits: re.Match[str]) -> bool:
+    """Tell whether the digits are to be entered in order to verify somebody."""
+    start, end = digits.span("value")
+    used = digits["value"].isdigit() and USED.search(lowered, max(0, start - 24), start)
+    return bool(used and TO_VERIFY.match(lowered, end))
 
 
 def look(text: str, lowered: str, spot: int) -> tuple[int, Span | None] | None:

@@ -22,10 +22,16 @@ MOST_CANDIDATES = 40
 """A text with more of them is a table, or made to take long."""
 
 NUMBER = re.compile(
-    r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9] )(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
+    r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9][ )\n])(?<![0-9]\)[ \n])(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
     r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
 )
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+YEARS = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+OF_YEAR = re.compile(
+    r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để)[ ]\Z|[年公西元]\Z",
+    re.IGNORECASE,
+)
+"""What stands before a year."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
 TOKEN = re.compile(
@@ -49,6 +55,7 @@ class Model(NamedTuple):
 
 PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
+TELLING = tuple(map(list(CLASSES).index, ("password", "login", "opens", "once", "pin", "lock", "press", "context")))
 NUMBER_NAMES = (
     *NAMES,
     *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
@@ -97,6 +104,7 @@ def numbers(view: View) -> list[Span]:
         if not FAMOUS.fullmatch(match[0])
         and not NAMED_THING.fullmatch(match[0])
         and match[0] not in POWERS
+        and not (YEARS.fullmatch(match[0]) and OF_YEAR.search(view.text, max(0, match.start() - 10), match.start()))
         and not leads.before(match.start()).has(OTHER_NUMBERS)
         and not is_log(view.text, *match.span())
         and not is_program(view.text, *match.span())
@@ -193,7 +201,7 @@ class LikelySecretRecogniser:
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
         found = tokens(view)
-        if found and len(found) <= MOST_CANDIDATES:
+        if found and len(found) <= MOST_CANDIDATES and any(kinds()[place].spans(view)[0] for place in TELLING):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 

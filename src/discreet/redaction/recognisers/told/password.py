@@ -359,7 +359,11 @@ class Clause:
         if not (value.islower() and value.isalpha() and len(value) >= LEAST_WORD_CHARS):
             return False
         if self._said in ("is", "'s", "là", "là:"):
-            return not self._between if self._said.startswith("l") else self._is_account()
+            return (
+                not self._between
+                if self._said.startswith("l")
+                else any(map(ACCOUNT.fullmatch, map(str.lower, self._between)))
+            )
         start = self._name.start()
         return (
             not self._said

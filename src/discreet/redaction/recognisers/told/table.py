@@ -27,7 +27,7 @@ class TableRecogniser:
     SIGN = re.compile(r"[|,;\t]|-{3,8}")
     HEADING = re.compile(rf"(?:[\w-]{{1,20}}[ _])?{whole(words('secret', 'password', 'weak'))}", re.IGNORECASE)
     ACCOUNT = re.compile(
-        rf"(?:[\w-]{{1,20}}[ _])?(?:{whole(words('secret', 'user'))}|user_?id|acc|site|service|url|device|почта|сайт|網站|网站|用户|name|nombre|nom|nome|naam)",
+        rf"(?:[\w-]{{1,20}}[ _])?(?:{whole(words('secret', 'user'))}|user_?id|acc|site|service|url|device|почта|сайт|網站|网站|用户|nombre|nome|naam)",
         re.IGNORECASE,
     )
     RULE = re.compile(r"[ |:+=-]{3,200}")

@@ -65,9 +65,8 @@ NAMED_AFTER = re.compile(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret
 """The name of a variable: `setPassword`."""
 
 NAMED_THING = re.compile(
-    r"(?:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
-    r"[ -]?[0-9]{1,5}(?:[-/][a-z0-9]{1,6}){0,2}|wpa[23]?-[a-z]{2,4}|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}",
-    re.IGNORECASE,
+    r"(?i:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
+    r"[ -]?[0-9]{1,5}(?:[-/][A-Za-z0-9]{1,6}){0,2}|(?i:wpa[23]?-[a-z]{2,4})|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}"
 )
 """A standard, an algorithm or a model: SHA-256, ISO 27001, CR2032, WR841N. Codes mix letters and digits more."""
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")

@@ -1,9 +1,9 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import AroundRecogniser, PasswordRecogniser
+from discreet.redaction.recognisers import AroundRecogniser, LoginRecogniser, PasswordRecogniser
 
-REDACTOR = Redactor(recognisers=[AroundRecogniser(), PasswordRecogniser()])
+REDACTOR = Redactor(recognisers=[AroundRecogniser(), LoginRecogniser(), PasswordRecogniser()])
 
 
 @pytest.mark.parametrize(
