@@ -57,7 +57,7 @@ BEGINS_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}[-/.])[0-9]{1,15}(?![:0-9A-Za-z
 NUMBERS_ONLY = re.compile(r"[\s>|0-9.,;:/()+-]*")
 ENDS_ADDRESS = re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9.-]{0,63}\Z")
 BEGINS_DOMAIN = re.compile(r"[A-Za-z0-9-]{0,63}\.[A-Za-z]{2,10}(?![\w@])")
-ENDS_TOKEN = re.compile(r"(?=[^\n]*[0-9])(?=[^\n]*[A-Za-z])[A-Za-z0-9+/_=.-]{16,}\Z|[\w!#$%&]{4,30}-\Z")
+ENDS_TOKEN = re.compile(r"(?=[^\n]*[0-9])(?=[^\n]*[A-Za-z])(?<![.\w-])[A-Za-z0-9+/_=-]{16,}\Z|[\w!#$%&]{4,30}-\Z")
 BEGINS_TOKEN = re.compile(r"(?=[A-Za-z0-9+/_-]*[0-9])[A-Za-z0-9+/_-]{4,80}={0,2}(?![^\s,;.\"')])")
 MOST_LINE_CHARS = 200
 

@@ -53,6 +53,8 @@ class CardRecogniser:
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""
 
+    COMMON = re.compile("4|5[1-5]|3[47]|6011|62|220")
+    """Of the schemes that most people have: a sum of four numbers rarely begins so."""
     GROUPED = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 4, 3)})
     """As cards are printed. Hardly another number is, so there the check digit may be wrong."""
 
@@ -94,7 +96,14 @@ class CardRecogniser:
         if not named and (len(window.digits) < _least_digits(window) or not self.SHAPES.fullmatch(shape)):
             return False
         return self.validate(
-            window.digits, named=named or (window.sizes in self.GROUPED and not window.lines and not window.crowd)
+            window.digits,
+            named=named
+            or (
+                window.sizes in self.GROUPED
+                and not window.lines
+                and not window.crowd
+                and self.COMMON.match(window.digits) is not None
+            ),
         )
 
     def validate(self, digits: str, *, named: bool = False) -> bool:

@@ -12,6 +12,13 @@ SCHEME_SHARE = 0.2
 """Most of a string that may stay readable: a secret is gone when four fifths of its letters and digits are."""
 
 
+EXAMPLE = re.compile(
+    r"(?:(?P<same>guest|postgres|root|admin|user|test|app):(?P=same)|user(?:name)?:pass(?:word)?|[\w-]{1,20}:(?:password|passwd|pass|secret|example|changeme))@(?:localhost|127\.0\.0\.1|host|hostname|db|example\.[a-z]{3})(?![\w.-])",
+    re.IGNORECASE,
+)
+"""What documentation has there."""
+
+
 class ConnectionStringRecogniser:
     """Finds `scheme://user:password@host/path` (RFC 3986, section 3.2.1), ODBC and ADO.NET strings.
 
@@ -49,6 +56,8 @@ class ConnectionStringRecogniser:
         if "://" in text or "thin:" in text or "sqlplus" in text:
             for pattern in (self.URL, self.ORACLE):
                 for match in pattern.finditer(text):
+                    if EXAMPLE.match(match["rest"]):
+                        continue
                     if names_a_value(match["password"]) or len(match["password"]) == 1:
                         yield self.without_scheme(match)
         if (

@@ -217,7 +217,7 @@ def _continues(letter: str, beside: str) -> bool:
 
 OTHER_NUMBERS = Words(
     "order|orders|invoice|invoices|tracking|parcel|shipment|isbn|issn|ean|upc|gtin|sku|serial|part|parts|model|models|build|commit"
-    "|line|lines|port|pid|count|limit|rfc|din|norm|norme|standard|status|rows|bytes|max|min|commande|bestellung|bestellnummer|auftrag|sendung|pedido|ordine|encomenda|bestelling|pesanan|resi|nf|iec|ticket|reference|chapter|section|paragraph"
+    "|line|lines|port|pid|count|limit|rfc|din|norm|norme|standard|status|rows|bytes|max|min|commande|bestellung|bestellnummer|auftrag|sendung|pedido|ordine|encomenda|bestelling|pesanan|resi|facture|rechnung|factura|fattura|fatura|faktura|factuur|vuelo|vol|volo|flug|colis|nf|iec|ticket|reference|chapter|section|paragraph"
     "|flight|booking|product|products|item|items|article|doi|arxiv|rfc|patent|version|timestamp|unix|epoch|lot|batch|po",
     "đơn hàng|mã đơn|hóa đơn|hoá đơn|vận đơn|sản phẩm|lô hàng"
     "|заказ|накладн|трек|фактур|артикул|посылк|товар|верси|рейс"

@@ -35,6 +35,11 @@ class EmailRecogniser:
     GLUED_PROSE = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u1e00-\u1eff]{1,128}(?=[A-Za-z])")
     """Letters of another script that run into a Latin local part: `信箱test@`."""
 
+    FILES = frozenset(
+        ("png", "jpg", "jpeg", "gif", "svg", "webp", "ts", "css", "html", "yaml", "yml", "toml", "json", "lock")
+    )
+    """Ends of names of files, which are no domains: icon@2x.png."""
+
     USERINFO = re.compile(r"://[^\s/@]{0,128}:[^\s/@]{0,128}\Z")
     """`scheme://user:password` before the `@` of a URL, which is the business of another recogniser."""
 
@@ -46,6 +51,7 @@ class EmailRecogniser:
             if (
                 start is not None
                 and not text.startswith("(", match.end())
+                and match[0].rpartition(".")[2].lower() not in self.FILES
                 and not self.REPOSITORY.match(text, match.start() - start)
             ):
                 yield match.start() - start, match.end()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv6Address
+from ipaddress import AddressValueError, IPv4Network, IPv6Address
 
 from discreet.redaction.recognisers.identifiers import digits_are_close
 from discreet.redaction.view import Span, View
@@ -16,6 +17,8 @@ LEAST_OCTET = 10
 """Four octets that are all smaller read as a version or a section, unless words or a port say otherwise."""
 
 MOST_OCTET = 255
+SINGLE = 31
+"""Bits that leave room for no network (RFC 3021)."""
 
 LEAST_COLONS = 6
 """Colons of a whole IPv6 address, the last part of which is written as IPv4."""
@@ -24,6 +27,13 @@ OCTET = re.compile("[0-9]+")
 
 WORDS = re.compile(r"[^\W\d_]|[@/§]")
 """What words before an address have; rows of addresses have none."""
+
+
+def is_network(written: str) -> bool:
+    """Tell a network, such as 10.0.0.0/8, from an address in one."""
+    with contextlib.suppress(ValueError):
+        return "/" in written and IPv4Network(written).prefixlen < SINGLE
+    return False
 
 
 class IpRecogniser:
@@ -81,6 +91,8 @@ class IpRecogniser:
                 words = known.get(before)
                 if words is None:
                     words = known[before] = self.introduced(before)
+                if match["suffix"] and is_network(match[0]):
+                    continue
                 if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
                     yield match.span()
         if self.COLONS.search(text):

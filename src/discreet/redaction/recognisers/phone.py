@@ -26,6 +26,8 @@ CONTEXT_CHARS = 40
 LEAST_NATIONAL_DIGITS = 9
 """Shorter ones need `+` or a word: too many other numbers have eight digits, dates among them."""
 
+MOST_ZEROS = 0.6
+"""Share of them in a number; more are in what a computer counts."""
 MOST_GROUPS = 6
 """`+1 (0) 12 34 56 78` is as finely divided as numbers get, unless digit by digit."""
 
@@ -143,6 +145,8 @@ class PhoneRecogniser:
     def validate(self, window: Window) -> bool:
         """Tell whether a window without `+` is assigned in one of the regions and written as numbers are."""
         if len(window.digits) < LEAST_NATIONAL_DIGITS or (len(window.sizes) > MOST_GROUPS and not window.spelled_out):
+            return False
+        if window.digits.count("0") > MOST_ZEROS * len(window.digits):
             return False
         if not self._written.match(window.digits) or window.crowd == "." or _goes_on_to_another(window):
             return False

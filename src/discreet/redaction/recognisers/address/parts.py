@@ -23,7 +23,7 @@ NUMBERED = {"flat": 3, "floor": 1, "entrance": 2, "building": 1, "house": 2, "st
 NAMED = {"street": 2, "building": 2, "area": 1, "flat": 0, "floor": 0, "entrance": 0, "house": 0}
 
 _CODE = r"(?:[a-zа-я]{1,3}-?)?[0-9]{1,5}(?: ?[a-zа-я](?![^\W\d_]| ?[0-9]))?(?:[./кс-][a-zа-я]{0,2}[0-9]{1,5}[a-zа-я]?){0,5}|[0-9]{1,3}[a-z]{1,2}"
-_END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]{{3}}|[ºª²³]|[ ]?[%€$₽₫°])"
+_END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]|[ºª²³]|[ ]?[%€$₽₫°])"
 _NO = r"(?:(?:no|nr|nº|n°|n|№|#|số|so|nomor|numéro|número|núm|num|number|नं|नंबर|رقم|เลขที่|дом|д)[.:]? ?)?"
 _NAME = rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|des|du|la|las|los|le|les|l'|d'|van|der|den|von|św\.|im\.|имени|им\.|al|el|of|[0-9]{{1,3}}(?:-?(?:я|й|го|st|nd|rd|th|a|o))?) ?){{0,3}}[{UPPER}][\w'’.-]{{0,30}}"
 _NAMES = rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
@@ -81,7 +81,9 @@ LABEL = re.compile(
     rf"(?:^|(?<=\n))[^\n:：]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：]{{0,20}}?(?:[:：]| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]*[0-9])[^\n]{{6,170}})"
 )
 """A line of a form, for text in small letters."""
-NO_HOME = re.compile(r"(?:e-?mail|mail|ip|mac|web|url|site|wallet|btc|eth|http|почт|邮箱|郵箱|邮件|メール|메일|@|://)")
+NO_HOME = re.compile(
+    r"(?:e-?mail|mail|ip|mac|family|space|book|range|type|bar|resolution|web|url|site|wallet|btc|eth|http|почт|邮箱|郵箱|邮件|メール|메일|@|://)"
+)
 NAME_LAST = frozenset(
     word
     for language in languages()
@@ -262,8 +264,8 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
         return street_part(text, lowered, start, end)
     if (number := NUMBER_BEHIND.match(lowered, end)) and not UNIT.match(lowered, number.end()):
         code = number["code"]
-        if len(word[0]) == 1 and number[0][:1].isalnum():
-            return None  # 28 m2
+        if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith("."):
+            return None  # 28 m2, R16
         if (
             word[0] in COUNTED
             and lowered[number.end() : number.end() + 1] == " "
@@ -298,6 +300,8 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
 def street_part(text: str, lowered: str, start: int, end: int) -> Part | None:
     """Return the part of a street with its name, before its word or behind it, and the house's number if it is there."""
     weak = lowered[start:end] in WEAK_STREETS
+    if end - start == 1 and text[end : end + 1] != ".":
+        return None
     last = lowered[start:end] in NAME_LAST
     name = (NAME_BEHIND.match(text, end) or (None if weak else SMALL_BEHIND.match(lowered, end))) if last else None
     if name and name.end() > end:

@@ -54,6 +54,7 @@ ASSIGNED = Names(
     ),
 )
 """How the names of secrets begin."""
+DIGIT = re.compile("[0-9]")
 LEAST_KEY_CHARS = 8
 """No key or token is shorter; values that are, such as `token: 42`, are something else."""
 LEAST_PLAIN_KEY_CHARS = 16
@@ -101,7 +102,7 @@ class AssignmentRecogniser:
 
     ABOUT = re.compile(
         r"type|field|count|size|name|len|limit|ur[il]|expir|ttl|file|path|polic|reset|format|label|hint|column|min|max|regex|usage"
-        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength|stdin|env",
+        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength|stdin|env|datei|fichier|archivo|файл",
         re.IGNORECASE,
     )
     """Ends of names that make them names of something about a secret."""
@@ -234,7 +235,7 @@ class AssignmentRecogniser:
         random = looks_random(value)
         if operator["element"] and not self.CLOSING.match(text, end):
             return False
-        if operator["weak"] and not quoted and not (random and len(value) >= LEAST_KEY_CHARS):
+        if operator["weak"] and not quoted and not (random and len(value) >= LEAST_KEY_CHARS and DIGIT.search(value)):
             return name["password"] is not None and self.is_cell(text, name, end)
         if operator["strong"] in ("==", "===") and not quoted:
             return False

@@ -34,7 +34,7 @@ PASSWORD = re.compile(
 )
 """How people make passwords."""
 OTHERWISE = re.compile(
-    r".*%[0-9a-f]{2}|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
+    r".*%[0-9a-f]{2}|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec|s)[_-]?[0-9.]{1,6}[a-z]?"
     r"|#[0-9a-f]{3,8}|[#@]\w+|\$\{?\w+\}?|%\w+%|.*[(){}\[\]<>=;|\\\"`].*|--?[a-z][a-z0-9-]+|[a-z0-9]+(?:[._-][a-z0-9]+)*-?[0-9]{1,2}\.[0-9.]+",
     re.IGNORECASE,

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.recognisers.told.names import secrets
-from discreet.redaction.recognisers.told.programs import is_program
+from discreet.redaction.recognisers.told.programs import is_program, is_template
 from discreet.redaction.recognisers.told.values import (
     BRAND,
+    FAMOUS,
     LEAST_WORD_CHARS,
     NAMED_THING,
     TRAILING,
@@ -148,7 +149,7 @@ def look(text: str, lowered: str, spot: int, starts: frozenset[int]) -> tuple[in
     if name is None:
         return None
     told = None if name["login"] else Clause(text, lowered, name, starts).told()
-    if told and is_program(text, *told) and not SHAPED.fullmatch(text[slice(*told)]):
+    if told and is_program(text, *told) and (is_template(text, *told) or not SHAPED.fullmatch(text[slice(*told)])):
         told = None
     return name.end() - spot, told and (told[0] - spot, told[1] - spot)
 
@@ -308,6 +309,8 @@ class Clause:
 
     def _is_number(self, value: str, end: int) -> bool:
         between = self._between
+        if not self._said and FAMOUS.fullmatch(value):
+            return False
         if between and (YEAR.fullmatch(value) or value.endswith("000")):
             return False
         if self._name["weak"] and not self._said:
@@ -319,6 +322,8 @@ class Clause:
 
     def _is_random(self, value: str) -> bool:
         weak = self._is_weak
+        if not self._said and FAMOUS.fullmatch(value.lower()):
+            return False
         if NAMED_THING.fullmatch(value) and self._said not in SIGNS:
             return False
         if weak and not self._said and "/" in value and FILE.fullmatch(value):

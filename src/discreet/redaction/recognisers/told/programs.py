@@ -22,6 +22,14 @@ def is_program(text: str, start: int, end: int) -> bool:
     return PROGRAM.search(line_around(text, start, end)) is not None
 
 
+TEMPLATE = re.compile(r"\{\{|\$\{|<%")
+
+
+def is_template(text: str, start: int, end: int) -> bool:
+    """Tell whether a word stands on a line of a template."""
+    return TEMPLATE.search(line_around(text, start, end)) is not None
+
+
 def is_log(text: str, start: int, end: int) -> bool:
     """Tell whether a word stands on a line of a log."""
     return LOG.search(line_around(text, start, end)) is not None

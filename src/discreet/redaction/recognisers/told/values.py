@@ -49,7 +49,11 @@ REFERENCE = re.compile(
     r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
     r"|[A-Za-z_][\w.]{1,60}\([a-z_]{2,40}=.{0,80}|%\([\w.]{1,60}\)[sdr]?|[#$@]\{.{0,80}|\$_?[A-Za-z]{2,20}\[.{0,80}"  # Field(min_length=8, %(password)s, #{password}
     r"|password@localhost.{0,60}|[A-Za-z-]{2,40}=[\"'].{0,80}|@[A-Za-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/.{0,80})?"  # placeholder="…, @localhost:5432/db
-    r"|\.[A-Za-z_][\w.]{1,60}|[A-Za-z_.]{4,60}\([a-z_.]{0,40},?"  # HTTPBasicAuth(user,
+    r"|\.[A-Za-z_][\w.]{1,60}(?:\(.{0,200})?|[A-Za-z_$][\w$]{0,40}(?:(?:::|->|\?\.)[A-Za-z_]\w{0,40}){1,6}.{0,200}"  # .stream(), std::env::var(
+    r"|(?=[^()_]*[()_]|.{0,60}(?-i:[a-z][A-Z]))[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){1,5}[)\]};,(]{0,6}|[A-Za-z_][\w.]{1,60}\([$@&*]\w.{0,80}"  # user.passwordHash)
+    r"|[a-z][a-z0-9-]{1,40}:[0-9]{1,4}(?:\.[0-9]{1,5}){1,3}|HTTP/[0-9.]{1,4}|[a-z_]{2,30}=-?[0-9]{1,4}|[a-z_-]{2,20}=[a-z]{1,15}"  # jjwt-api:0.12.3, retry=3
+    r"|(?:[A-Z]-[A-Z]|[0-9]-[0-9]){2,6}|%[A-Za-z_()]{1,80}%|\[\^?[^\]]{1,40}\][+*?]?.{0,20}"  # A-Za-z0-9, [^&\s]+
+    r"|[A-Za-z_.]{4,60}\([a-z_.]{0,40},?"  # HTTPBasicAuth(user,
     r"|[\[{(]{1,3}\\?[\"'][\w$@-]{0,60}"  # {"type"
     r"|[A-Za-z_]\w{0,40}(?:\.\w{1,40}){0,4}\[.{0,80}"  # request.headers["x"]
     r"|(?:os|process|env|config|settings|self|this|secrets?|vars?|params?|args|options|req|request|response|data|local|input|kwargs|ctx)"
