@@ -6,7 +6,7 @@ import re
 
 _CYRILLIC = dict(zip("аеорсухіјѕһԁԛԝьАВЕКМНОРСТУХІЈЅҺԌԚԜ", "aeopcyxijshdqwbABEKMHOPCTYXIJSHGQW", strict=True))
 _GREEK = dict(zip("οαινρυτκχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oaivputkxABEZHIKMNOPTYX", strict=True))
-_OTHER = dict(zip("ıɑɡοօᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ", "iagooabcdeghijklmnoprtuvwyz", strict=True))
+_OTHER = dict(zip("ɑɡοօᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ", "agooabcdeghijklmnoprtuvwyz", strict=True))
 
 LATIN = str.maketrans(_CYRILLIC | _GREEK | _OTHER)
 """Look-alike -> the Latin letter (Unicode Technical Standard 39, confusables; those of one letter for one)."""

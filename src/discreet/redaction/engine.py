@@ -29,6 +29,7 @@ and on is masked when this many times its length was searched."""
 SHORT_CHARS = 4096
 """Texts up to here are always looked at as a whole."""
 
+DIGIT = re.compile("[0-9]")
 MAX_DEPTH = 2
 """Encodings of encodings that are read: base64 of base64."""
 
@@ -128,6 +129,11 @@ class Redactor:
         return DEFAULT
 
     @cached_property
+    def _without_digits(self) -> tuple[Recogniser, ...]:
+        """Those whose values may have no digit."""
+        return tuple(each for each in self._recognisers if not getattr(each, "NEEDS_DIGIT", False))
+
+    @cached_property
     def _carrying(self) -> tuple[Carrying, ...]:
         from discreet.redaction.recognisers.base import Carrying  # noqa: PLC0415 - comes with the recognisers
 
@@ -193,7 +199,7 @@ class Redactor:
                 yield from self._read(part, depth=depth)
 
     def _read(self, view: View, *, depth: int) -> Iterator[Finding]:
-        for recogniser in self._recognisers:
+        for recogniser in self._recognisers if DIGIT.search(view.text) else self._without_digits:
             for start, end in recogniser.spans(view):
                 if view.text[start:end].strip(BLANK):
                     yield Finding(recogniser.type, *view.source(start, end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from string import ascii_letters
 
 from discreet.redaction.confusables import LATIN, MIXED_WORD
 from discreet.redaction.spoken import with_spoken_digits
@@ -18,6 +19,9 @@ ENCLOSED = ((0x1F150, 26, "A"), (0x1F170, 26, "A"), (0x1F1E6, 26, "A"))
 INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0000-\U000e0fff]")
 """Fillers, variation selectors and tag characters that are not of the category Cf (Unicode, Default_Ignorable_Code_Point)."""
 
+MOST_KNOWN = 20_000
+"""Characters that are known at once: as many as any text has, and 3 MB."""
+
 WITH_MARKS = re.compile(
     "[^\0\n]?[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{1,64}"
 )
@@ -30,18 +34,29 @@ MARKUP = re.compile(
 """Emphasis, which may begin in the middle of a value: `0912 3**45 678**`."""
 
 
+_LATIN_LETTERS = frozenset(ascii_letters)
+
+
 class _Folding(dict[int, str]):
     """For `str.translate`: character -> what it reads as. Fills itself on demand and notes what changes lengths."""
 
     def __init__(self) -> None:
         super().__init__()
         self.moving: set[str] = set()
+        """Characters that become none, or several. Never forgotten, as another thread may just be asking for them."""
+        self.same: set[str] = set()
+        """Characters that stay as they are and are no marks upon others."""
 
     def __missing__(self, code: int) -> str:
+        if len(self) >= MOST_KNOWN:
+            self.clear()
+            self.same = set()
         char = chr(code)
         self[code] = folded = _fold_char(char)
         if len(folded) != 1:
             self.moving.add(char)
+        elif folded == char and not unicodedata.category(char).startswith("M"):
+            self.same.add(char)
         return folded
 
 
@@ -89,15 +104,23 @@ def normalise(text: str | View) -> View:
 
 
 def _folded(view: View) -> View:
+    chars = set(view.text)
+    if chars <= _FOLDING.same:
+        return _without_mixed(view, chars)
     view.text.translate(_FOLDING)  # learns the characters it has not seen
     if moving := _FOLDING.moving.intersection(view.text):
         view = view.replaced(re.compile(f"[{re.escape(''.join(moving))}]"), lambda match: _FOLDING[ord(match[0])])
     view = view.translated(_FOLDING)
     if WITH_MARKS.search(view.text):
         view = view.replaced(WITH_MARKS, _composed)
-    if MIXED_WORD.search(view.text):
-        view = view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
-    return view
+    return _without_mixed(view, set(view.text))
+
+
+def _without_mixed(view: View, chars: set[str]) -> View:
+    """Return the view with letters of one script in words that mix several."""
+    if chars.isdisjoint(_LATIN_LETTERS) or not MIXED_WORD.search(view.text):
+        return view
+    return view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
 
 
 def _composed(match: re.Match[str]) -> str:

@@ -52,7 +52,10 @@ LEAST_SCANNED = 6
 
 WRAP = re.compile(r"(?<=[0-9A-Za-z@._=/+-])[ \t]{0,2}\r?\n[ \t>|]{0,12}(?=[0-9A-Za-z.@])")
 """Where a line ends and the next one begins, with marks of quotation."""
-ENDS_NUMBER = re.compile(r"(?:^|[\s(+A-Z]|[^\x00-\x7f]|[0-9]-|[:：] ?(?<![0-9][:：]))[0-9]{1,15}\Z")
+ENDS_NUMBER = re.compile(
+    r"(?:^|[\s(+A-Z]|[^\x00-\x7f]|[0-9]-|[:：] ?(?<![0-9][:：]))[0-9]{1,15}\Z(?<![A-Z]{2} [0-9]{5})"
+)
+"""But a postcode behind its state."""
 BEGINS_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}[-/.])[0-9]{1,15}(?![:0-9A-Za-z.]|-[0-9]{2}-)")
 NUMBERS_ONLY = re.compile(r"[\s>|0-9.,;:/()+-]*")
 ENDS_ADDRESS = re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9.-]{0,63}\Z")

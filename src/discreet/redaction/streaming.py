@@ -31,7 +31,7 @@ MAX_RUN = 4096
 MAX_HELD = 32_768
 """Characters of one value, a private key, and what it stands in."""
 
-PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、，！？；：])")  # noqa: RUF001 - full-width, as they are written
+PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、，！？；：])")
 """Where a text may be cut: white space, and clauses of scripts that have none. No token goes across either."""
 
 LINE = re.compile("\n")

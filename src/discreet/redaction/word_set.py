@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 WORD = re.compile(r"[^\W\d_]+")
+ASCII_WORD = re.compile("[a-z]+")
+OF_ONE_SCRIPT = re.compile(r"[a-z\u00c0-\u024f\u1e00-\u1eff]+|[^\W\d_a-z\u00c0-\u024f\u1e00-\u1eff]+")
+"""A word of Latin letters, or of others: `cvv碼` has two."""
 
 
 def small(text: str) -> str:
@@ -15,4 +18,5 @@ def small(text: str) -> str:
 
 def word_set(text: str) -> frozenset[str]:
     """Return all words of a text in small letters; for `View.derived`, so that a text is taken apart once."""
-    return frozenset(WORD.findall(small(text)))
+    pattern = ASCII_WORD if text.isascii() else OF_ONE_SCRIPT
+    return frozenset(pattern.findall(small(text)))

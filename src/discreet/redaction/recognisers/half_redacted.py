@@ -23,6 +23,7 @@ class HalfRedactedRecogniser:
     """Finds the digits that were left beside asterisks, the letter x, or a placeholder."""
 
     type = "PARTIAL_NUMBER"
+    NEEDS_DIGIT = True
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such digits."""

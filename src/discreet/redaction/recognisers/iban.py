@@ -56,6 +56,7 @@ class IbanRecogniser:
     """
 
     type = "IBAN"
+    NEEDS_DIGIT = True
 
     SEPARATOR = r"(?:[ .\n\t_-]|\r\n)?"
 

@@ -93,6 +93,11 @@ class InternalIdRecogniser:
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self._patterns = tuple(_compile(number, pattern) for number, pattern in enumerate(patterns, start=1))
 
+    @property
+    def NEEDS_DIGIT(self) -> bool:  # noqa: N802 - a constant of its siblings
+        """Whether all that is found has a digit: one's own patterns may have none."""
+        return not self._patterns
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all ids."""
         text = view.text

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Network, IPv6Address
+from ipaddress import AddressValueError, IPv6Address
 
 from discreet.redaction.recognisers.identifiers import digits_are_close
 from discreet.redaction.view import Span, View
@@ -17,8 +16,6 @@ LEAST_OCTET = 10
 """Four octets that are all smaller read as a version or a section, unless words or a port say otherwise."""
 
 MOST_OCTET = 255
-SINGLE = 31
-"""Bits that leave room for no network (RFC 3021)."""
 
 LEAST_COLONS = 6
 """Colons of a whole IPv6 address, the last part of which is written as IPv4."""
@@ -29,11 +26,29 @@ WORDS = re.compile(r"[^\W\d_]|[@/§]")
 """What words before an address have; rows of addresses have none."""
 
 
+STAMP = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}-\Z")
+"""A date before an hour with dots, as DB2 writes it."""
+NETWORKS = frozenset(
+    (
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "100.64.0.0/10",
+        "0.0.0.0/0",
+        "224.0.0.0/4",
+        "192.0.2.0/24",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+    )
+)
+"""What everybody has: private, local and documentation networks (RFC 6890)."""
+
+
 def is_network(written: str) -> bool:
-    """Tell a network, such as 10.0.0.0/8, from an address in one."""
-    with contextlib.suppress(ValueError):
-        return "/" in written and IPv4Network(written).prefixlen < SINGLE
-    return False
+    """Tell a network that everybody has from an address."""
+    return written in NETWORKS
 
 
 class IpRecogniser:
@@ -65,7 +80,6 @@ class IpRecogniser:
         r"|版本|版|韌體|固件|驅動程式|驅動|驱动|升級到|升级到|更新到|章|節|节|第|條|条)"
         r"(?: ?(?:is|to|number|no\.?|là|số|номер|это|為|为|是|号|號))?[ .:#=(_-]{0,3}\Z"
         r"|[0-9]\.[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,4})? ?(?:to|на|до|->|→|auf|a|à|lên|到|至) ?\Z"
-        r"|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}-\Z"
         r"|§ ?\Z|(?<![a-z:/])(?!ip|addr|host|inet)[a-z][a-z0-9_.+-]{0,24}/\Z",
         re.IGNORECASE,
     )
@@ -91,7 +105,7 @@ class IpRecogniser:
                 words = known.get(before)
                 if words is None:
                     words = known[before] = self.introduced(before)
-                if match["suffix"] and is_network(match[0]):
+                if (match["suffix"] and is_network(match[0])) or STAMP.search(before):
                     continue
                 if self.is_v4(match[0], named=match["suffix"] is not None or words[0], version=words[1]):
                     yield match.span()

@@ -40,6 +40,7 @@ class PhoneRecogniser:
     """
 
     type = "PHONE"
+    NEEDS_DIGIT = True
 
     INTERNATIONAL = re.compile(r"\+[ (]{0,2}\Z")
     OPENING = re.compile(r"(?:\+ ?)?\(?\Z")

@@ -159,6 +159,7 @@ class PartsAddressRecogniser:
     """Finds parts that stand side by side, and takes them for an address where they are enough together."""
 
     type = "ADDRESS"
+    NEEDS_DIGIT = True
 
     @cached_property
     def _names(self) -> Names:

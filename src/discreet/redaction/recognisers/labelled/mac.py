@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from discreet.redaction.recognisers.base import PatternRecogniser
+from discreet.redaction.view import Span, View
 
 
 class MacRecogniser(PatternRecogniser):
@@ -16,7 +18,14 @@ class MacRecogniser(PatternRecogniser):
         re.compile(r"(?<![0-9A-Fa-f:.-])[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?![0-9A-Fa-f]|[:.-][0-9A-Fa-f])"),
     )  # fmt: skip
     HINTS = (":", "-", ".")
+    LEAST_SIGNS = 5
     NOBODY = frozenset(("0" * 12, "f" * 12))
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses, of which short text rarely has the signs."""
+        text = view.text
+        if text.count(":") >= self.LEAST_SIGNS or text.count("-") >= self.LEAST_SIGNS or text.count(".") > 1:
+            yield from super().spans(view)
 
     def validate(self, match: re.Match[str]) -> bool:
         """Reject broadcast addresses, and dates and numbers that only have digits."""

@@ -185,6 +185,7 @@ class NationalIdRecogniser:
     """Finds the ids of one country."""
 
     type = "NATIONAL_ID"
+    NEEDS_DIGIT = True
     NUMBERS: ClassVar[tuple[Digits, ...]] = ()
     CODES: ClassVar[tuple[Code, ...]] = ()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_set import small
+from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import any_of, whole, words
 
 LEAST_CHARS = 4
@@ -44,6 +44,8 @@ SAID_FIRST = (
 """The value is before a word for a password."""
 
 ENGLISH = frozenset(("as", "wrong", "incorrect", "invalid", "bad"))
+NETWORKS = frozenset(("wifi", "wi", "wlan", "router"))
+TYPING = frozenset(("use", "with", "enter", "type"))
 OPENS = re.compile(
     r"(?<![a-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)"
 )
@@ -67,11 +69,11 @@ class AroundRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such passwords."""
         lowered = view.derived(small)
-        if " to " in lowered:
+        if " to " in lowered and not TYPING.isdisjoint(view.derived(word_set)):
             yield from self._first(view, OPENS)
-        if "what" in lowered:
+        if "what" in lowered and not NETWORKS.isdisjoint(view.derived(word_set)):
             yield from self._typed(view, ASKED)
-        if " (" in lowered:
+        if " (" in lowered and ("it's" in lowered or "it is" in lowered):
             yield from self._typed(view, EXPLAINED)
         if not secrets().places(view):
             return

@@ -89,6 +89,7 @@ class ToldCodeRecogniser:
     """
 
     type = "SECRET"
+    NEEDS_DIGIT = True
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all codes."""

@@ -11,12 +11,15 @@ from math import log
 from typing import NamedTuple
 
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
+from discreet.redaction.recognisers.told.code import UNIT
+from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.near import OF_USER, OTHERWISE, PASSWORD
 from discreet.redaction.recognisers.told.programs import is_log, is_program
-from discreet.redaction.recognisers.told.surroundings import CLASSES, NAMES, around, kinds
+from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
+from discreet.redaction.words import words
 
 MOST_CANDIDATES = 40
 """A text with more of them is a table, or made to take long."""
@@ -55,7 +58,7 @@ class Model(NamedTuple):
 
 PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
-TELLING = tuple(map(list(CLASSES).index, ("password", "login", "opens", "once", "pin", "lock", "press", "context")))
+TELLING = ("password", "login", "opens", "once", "pin", "lock", "press", "context")
 NUMBER_NAMES = (
     *NAMES,
     *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
@@ -95,15 +98,23 @@ def models() -> tuple[Model, Model]:
     )  # type: ignore[return-value]  # of two
 
 
+@cache
+def telling() -> Names:
+    """Return the words without which nothing is likely."""
+    return Names(word for kind in TELLING for table, *lists in CLASSES[kind] for word in words(table, *lists))
+
+
 def numbers(view: View) -> list[Span]:
     """Return where numbers stand that may be codes."""
-    leads = view.derived(Leads)
+    leads, lowered = view.derived(Leads), view.derived(small)
     return [
         match.span()
         for match in NUMBER.finditer(view.text)
         if not FAMOUS.fullmatch(match[0])
         and not NAMED_THING.fullmatch(match[0])
         and match[0] not in POWERS
+        and not UNIT.match(lowered, match.end())
+        and not MONEY.match(lowered, match.end())
         and not (YEARS.fullmatch(match[0]) and OF_YEAR.search(view.text, max(0, match.start() - 10), match.start()))
         and not leads.before(match.start()).has(OTHER_NUMBERS)
         and not is_log(view.text, *match.span())
@@ -152,7 +163,7 @@ def number_figures(view: View, span: Span, count: int) -> list[float]:
                 float(digits == 5 or digits > 6),
                 float(not value.replace(" ", "").replace("-", "").isdigit()),
             ],
-        ),  # noqa: PLR2004 - shapes of codes
+        ),
         *(float(digits == size and not halves) for size in (3, 4, 5, 6)),
         float(digits > 6 and not halves),  # noqa: PLR2004 - as its name says
         float(halves),
@@ -194,14 +205,14 @@ class LikelySecretRecogniser:
             return
         of_numbers, of_words = models()
         found = numbers(view)
-        if found and len(found) <= MOST_CANDIDATES and any(kind.spans(view)[0] for kind in kinds()):
+        if found and len(found) <= MOST_CANDIDATES and telling().places(view):
             yield from (
                 span
                 for span in found
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
         found = tokens(view)
-        if found and len(found) <= MOST_CANDIDATES and any(kinds()[place].spans(view)[0] for place in TELLING):
+        if found and len(found) <= MOST_CANDIDATES and telling().places(view):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 

@@ -20,6 +20,7 @@ REACH = 140
 TOKEN = re.compile(
     r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])"
 )
+SIGNS = frozenset("!@#$%^&*?")
 SURE = re.compile(
     r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
 )
@@ -34,7 +35,7 @@ PASSWORD = re.compile(
 )
 """How people make passwords."""
 OTHERWISE = re.compile(
-    r".*%[0-9a-f]{2}|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
+    r".*%[0-9a-f]{2}.*|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec|s)[_-]?[0-9.]{1,6}[a-z]?"
     r"|#[0-9a-f]{3,8}|[#@]\w+|\$\{?\w+\}?|%\w+%|.*[(){}\[\]<>=;|\\\"`].*|--?[a-z][a-z0-9-]+|[a-z0-9]+(?:[._-][a-z0-9]+)*-?[0-9]{1,2}\.[0-9.]+",
     re.IGNORECASE,
@@ -60,9 +61,13 @@ class NearRecogniser:
         spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
         text = view.text
         yield from (
-            match.span("value")
-            for match in SURE.finditer(text)
-            if self.is_password(match["value"]) and not is_program(text, *match.span("value"))
+            ()
+            if SIGNS.isdisjoint(text)
+            else (
+                match.span("value")
+                for match in SURE.finditer(text)
+                if self.is_password(match["value"]) and not is_program(text, *match.span("value"))
+            )
         )
         if not spots:
             return

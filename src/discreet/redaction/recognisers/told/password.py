@@ -309,7 +309,7 @@ class Clause:
 
     def _is_number(self, value: str, end: int) -> bool:
         between = self._between
-        if not self._said and FAMOUS.fullmatch(value):
+        if not self._said and between and FAMOUS.fullmatch(value):
             return False
         if between and (YEAR.fullmatch(value) or value.endswith("000")):
             return False
@@ -322,7 +322,7 @@ class Clause:
 
     def _is_random(self, value: str) -> bool:
         weak = self._is_weak
-        if not self._said and FAMOUS.fullmatch(value.lower()):
+        if not self._said and self._between and FAMOUS.fullmatch(value.lower()):
             return False
         if NAMED_THING.fullmatch(value) and self._said not in SIGNS:
             return False
