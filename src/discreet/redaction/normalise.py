@@ -107,10 +107,12 @@ def _folded(view: View) -> View:
     chars = set(view.text)
     if chars <= _FOLDING.same:
         return _without_mixed(view, chars)
-    view.text.translate(_FOLDING)  # learns the characters it has not seen
+    folded = view.text.translate(_FOLDING)  # learns the characters it has not seen
     if moving := _FOLDING.moving.intersection(view.text):
         view = view.replaced(re.compile(f"[{re.escape(''.join(moving))}]"), lambda match: _FOLDING[ord(match[0])])
-    view = view.translated(_FOLDING)
+        view = view.translated(_FOLDING)
+    else:
+        view = view.read_as(folded)
     if WITH_MARKS.search(view.text):
         view = view.replaced(WITH_MARKS, _composed)
     return _without_mixed(view, set(view.text))

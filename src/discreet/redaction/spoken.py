@@ -114,7 +114,7 @@ def with_spoken_digits(view: View) -> View:
     if _may_have(view):
         known = spoken()
         view = view.replaced(known.number, lambda match: _digits(match[0], known))
-    if not text.isascii() and HAN_NUMBER.search(view.text):
+    if not text.isascii() and not HAN_DIGITS.keys().isdisjoint(text) and HAN_NUMBER.search(view.text):
         view = view.replaced(HAN_NUMBER, lambda match: "".join(HAN_DIGITS.get(char, char) for char in match[0]))
     return view
 

@@ -56,9 +56,13 @@ class View:
             return start, end
         return self._starts[start], self._ends[end - 1]
 
+    def read_as(self, text: str) -> View:
+        """Return a view of an equally long text in which each character reads as that of the same place here."""
+        return View(text, starts=self._starts, ends=self._ends, edits=self.edits)
+
     def translated(self, table: dict[int, str]) -> View:
         """Return a view with characters replaced one by one, each by exactly one."""
-        return View(self.text.translate(table), starts=self._starts, ends=self._ends, edits=self.edits)
+        return self.read_as(self.text.translate(table))
 
     def replaced(self, pattern: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> View:
         """Return a view with the matches of `pattern`, none of them empty, replaced by text of any length.

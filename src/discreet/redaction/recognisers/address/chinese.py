@@ -32,6 +32,8 @@ _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中�
 class ChineseAddressRecogniser(AddressGrammar):
     """Finds a house number (號, 号) or a building and looks back for its road or compound, city and postcode."""
 
+    NEEDS_DIGIT = False  # numbers may be in Han characters
+
     HOUSE = re.compile(
         rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}|(?<=段)[一二三四五六七八九十百零〇○]{{1,6}})[甲乙丙A-Z]?(?:[-之]{_NUMBER})?(?:號|号)(?!線|线|出口|公|車|车|月|選|球|高速|國道|国道)(?:之{_NUMBER})?"
     )

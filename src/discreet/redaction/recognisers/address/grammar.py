@@ -20,6 +20,9 @@ DIGIT = re.compile("[0-9]")
 
 IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
 
+WITH_NUMBER = re.compile("[^\\W\\d_][^\u3002\n]{0,60}[0-9]|[0-9][^\u3002\n]{0,60}[^\\W\\d_]")
+"""A letter and a number between two ideographs."""
+
 Core = tuple[re.Pattern[str], Callable[[re.Match[str], int], Span | None]]
 """A pattern, and what tells from a match and the end of the address before it where the address is, if it is one."""
 
@@ -41,8 +44,14 @@ def words(text: str) -> frozenset[str]:
 
 
 def without_ideographs(text: str) -> str:
-    """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words."""
-    return text if text.isascii() else IDEOGRAPHS.sub("\u3002", text)
+    """Return `text`, equally long, with full stops for Chinese, Japanese and Korean characters, which touch other words.
+
+    Empty if nothing but those has a number beside it.
+    """
+    if text.isascii():
+        return text
+    text = IDEOGRAPHS.sub("\u3002", text)
+    return text if "\u3002" not in text or WITH_NUMBER.search(text) else ""
 
 
 def word_before(text: str, start: int) -> str:

@@ -18,6 +18,7 @@ from discreet.redaction.recognisers.address.grammar import (
     words,
 )
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import word_set
 from discreet.redaction.words import whole
 from discreet.redaction.words import words as words_of
 
@@ -86,6 +87,8 @@ class VietnameseAddressRecogniser(AddressGrammar):
     NEARBY = re.compile(r"[^0-9.!?\n]{0,38}+")
     """Read backwards: what stands before an address in its sentence."""
 
+    WORDS = frozenset(re.findall(r"[a-z]+", f"{_AREA} {_CITIES} {_LANE} duong pho d nha so sn hcm hn p q tp kp")) - {"city", "block", "an", "long", "street", "province", "can"}
+    """Words of such an address without marks."""
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
 
     OTHERWISE = words("ngày ngay mùng lễ top lớp năm tháng thứ lúc hạng bài chương khóa tuổi xe tuyến cúp giải vòng")
@@ -106,6 +109,8 @@ class VietnameseAddressRecogniser(AddressGrammar):
             yield from (
                 match.span("value") for match in NAMED_AFTER.finditer(text) if not UNIT.match(lowered, match.end())
             )
+        if text.isascii() and self.WORDS.isdisjoint(view.derived(word_set)):
+            return
         cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
             cores += (self.WITH_STREET, self.judge), (self.WITH_LANE, self.judge)

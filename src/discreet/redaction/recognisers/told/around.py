@@ -45,6 +45,7 @@ SAID_FIRST = (
 
 ENGLISH = frozenset(("as", "wrong", "incorrect", "invalid", "bad"))
 NETWORKS = frozenset(("wifi", "wi", "wlan", "router"))
+OPENING = frozenset(("log", "sign", "unlock", "access", "connect", "authenticate", "decrypt"))
 TYPING = frozenset(("use", "with", "enter", "type"))
 OPENS = re.compile(
     r"(?<![a-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)"
@@ -69,9 +70,10 @@ class AroundRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such passwords."""
         lowered = view.derived(small)
-        if " to " in lowered and not TYPING.isdisjoint(view.derived(word_set)):
+        found = view.derived(word_set)
+        if " to " in lowered and not (TYPING.isdisjoint(found) or OPENING.isdisjoint(found)):
             yield from self._first(view, OPENS)
-        if "what" in lowered and not NETWORKS.isdisjoint(view.derived(word_set)):
+        if "what" in lowered and not NETWORKS.isdisjoint(found):
             yield from self._typed(view, ASKED)
         if " (" in lowered and ("it's" in lowered or "it is" in lowered):
             yield from self._typed(view, EXPLAINED)

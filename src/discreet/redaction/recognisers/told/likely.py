@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
 PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
-TELLING = ("password", "login", "opens", "once", "pin", "lock", "press", "context")
+TELLING = ("password", "login", "opens", "once", "pin", "lock", "context")
 NUMBER_NAMES = (
     *NAMES,
     *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
