@@ -78,7 +78,7 @@ AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
 SLAVIC_BEFORE = re.compile(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
 """A street in small letters, as it stands before its house."""
 LABEL = re.compile(
-    rf"(?:^|(?<=\n))[^\n:：]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：]{{0,20}}?(?:[:：]| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]*[0-9])[^\n]{{6,170}})"
+    rf"(?:^|(?<=\n))[^\n:：\0]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：\0]{{0,20}}?(?:[:：]| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]{{0,170}}[0-9])[^\n]{{6,170}})"
 )
 """A line of a form, for text in small letters."""
 NO_HOME = re.compile(
@@ -177,7 +177,7 @@ class PartsAddressRecogniser:
         lowered = view.derived(small)
         if ":" in text or "\uff1a" in text:
             for label in LABEL.finditer(lowered):
-                if not NO_HOME.search(label[0]):
+                if not NO_HOME.search(label[0]) and label["told"] not in label["value"]:
                     yield label.start("value"), label.start("value") + len(label["value"].rstrip())
         places = self._names.places(view)
         if not places:

@@ -87,7 +87,15 @@ class VietnameseAddressRecogniser(AddressGrammar):
     NEARBY = re.compile(r"[^0-9.!?\n]{0,38}+")
     """Read backwards: what stands before an address in its sentence."""
 
-    WORDS = frozenset(re.findall(r"[a-z]+", f"{_AREA} {_CITIES} {_LANE} duong pho d nha so sn hcm hn p q tp kp")) - {"city", "block", "an", "long", "street", "province", "can"}
+    WORDS = frozenset(re.findall(r"[a-z]+", f"{_AREA} {_CITIES} {_LANE} duong pho d nha so sn hcm hn p q tp kp")) - {
+        "city",
+        "block",
+        "an",
+        "long",
+        "street",
+        "province",
+        "can",
+    }
     """Words of such an address without marks."""
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
 

@@ -21,36 +21,10 @@ NAMES = tuple(
 )
 """Words for a password, and the same as they are in the names of variables."""
 ASSIGNED = Names(
-    words("secret", "password", "weak", "key", "login"),
+    (*words("secret", "password", "weak", "key", "login"), *map(without_marks, words("secret", "password", "weak"))),
     (
-        *(
-            "pass",
-            "pwd",
-            "pw",
-            "mk",
-            "key",
-            "api",
-            "secret",
-            "token",
-            "cred",
-            "auth",
-            "jwt",
-            "csrf",
-            "xsrf",
-            "sid",
-            "sess",
-        ),
-        *(
-            "cookie",
-            "otp",
-            "cvv",
-            "pin",
-            "sig",
-            "hash",
-            "salt",
-            "dsn",
-            *map(without_marks, words("secret", "password", "weak")),
-        ),
+        *("pass", "pwd", "pw", "mk", "key", "api", "secret", "token", "cred", "auth", "jwt", "csrf", "xsrf", "sid"),
+        *("sess", "cookie", "otp", "cvv", "pin", "sig", "hash", "salt", "dsn"),
     ),
 )
 """How the names of secrets begin."""

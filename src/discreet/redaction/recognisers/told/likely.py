@@ -7,21 +7,22 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from math import log
 from typing import NamedTuple
 
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
 from discreet.redaction.recognisers.told.names import Names
-from discreet.redaction.recognisers.told.near import OF_USER, OTHERWISE, PASSWORD
+from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_password
 from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
-from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, names_a_value
+from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import words
 
-MOST_CANDIDATES = 40
+MOST_CANDIDATES = 200
 """A text with more of them is a table, or made to take long."""
 
 NUMBER = re.compile(
@@ -105,40 +106,46 @@ def telling() -> Names:
 
 
 def numbers(view: View) -> list[Span]:
-    """Return where numbers stand that may be codes."""
-    leads, lowered = view.derived(Leads), view.derived(small)
+    """Return where numbers stand that may be codes; none where there are too many."""
+    found = list(islice(NUMBER.finditer(view.text), MOST_CANDIDATES + 1))
+    if not 0 < len(found) <= MOST_CANDIDATES:
+        return []
+    leads = view.derived(Leads)
     return [
         match.span()
-        for match in NUMBER.finditer(view.text)
-        if not FAMOUS.fullmatch(match[0])
-        and not NAMED_THING.fullmatch(match[0])
-        and match[0] not in POWERS
-        and not UNIT.match(lowered, match.end())
-        and not MONEY.match(lowered, match.end())
-        and not (YEARS.fullmatch(match[0]) and OF_YEAR.search(view.text, max(0, match.start() - 10), match.start()))
+        for match in found
+        if not is_known(view, match)
         and not leads.before(match.start()).has(OTHER_NUMBERS)
         and not is_log(view.text, *match.span())
         and not is_program(view.text, *match.span())
     ]
 
 
+def is_known(view: View, match: re.Match[str]) -> bool:
+    """Tell whether a number is a year, an amount, or one that everybody knows."""
+    number, lowered, end = match[0], view.derived(small), match.end()
+    if FAMOUS.fullmatch(number) or NAMED_THING.fullmatch(number) or number in POWERS:
+        return True
+    if UNIT.match(lowered, end) or MONEY.match(lowered, end):
+        return True
+    year = YEARS.fullmatch(number) and OF_YEAR.search(view.text, max(0, match.start() - 10), match.start())
+    return year is not None
+
+
 def tokens(view: View) -> list[Span]:
-    """Return where words stand that have the form of a password."""
-    lowered, text, found = view.derived(small), view.text, []
-    for match in TOKEN.finditer(text):
-        start, end = match.span(match.lastgroup or 0)
-        value = text[start:end]
-        if (
-            PASSWORD.fullmatch(value)
-            and not OTHERWISE.fullmatch(value)
-            and not FAMOUS.fullmatch(value.lower())
-            and not NAMED_THING.fullmatch(value)
-            and names_a_value(value)
-            and not OF_USER.search(lowered, max(0, start - 40), start)
-            and not is_program(text, start, end)
-        ):
-            found.append((start, end))
-    return found
+    """Return where words stand that have the form of a password; none where there are too many."""
+    lowered, text = view.derived(small), view.text
+    spans = (match.span(match.lastgroup or 0) for match in TOKEN.finditer(text))
+    shaped = [span for span in islice(filter(lambda span: PASSWORD.fullmatch(text, *span), spans), MOST_CANDIDATES + 1)]
+    if len(shaped) > MOST_CANDIDATES:
+        return []
+    return [
+        (start, end)
+        for start, end in shaped
+        if is_password(text[start:end])
+        and not OF_USER.search(lowered, max(0, start - 40), start)
+        and not is_program(text, start, end)
+    ]
 
 
 def together(figures: list[float], shapes: list[float]) -> list[float]:
@@ -205,14 +212,14 @@ class LikelySecretRecogniser:
             return
         of_numbers, of_words = models()
         found = numbers(view)
-        if found and len(found) <= MOST_CANDIDATES and telling().places(view):
+        if found and telling().places(view):
             yield from (
                 span
                 for span in found
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
         found = tokens(view)
-        if found and len(found) <= MOST_CANDIDATES and telling().places(view):
+        if found and telling().places(view):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 

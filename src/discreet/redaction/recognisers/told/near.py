@@ -66,7 +66,7 @@ class NearRecogniser:
             else (
                 match.span("value")
                 for match in SURE.finditer(text)
-                if self.is_password(match["value"]) and not is_program(text, *match.span("value"))
+                if is_password(match["value"]) and not is_program(text, *match.span("value"))
             )
         )
         if not spots:
@@ -75,18 +75,8 @@ class NearRecogniser:
             for match in TOKEN.finditer(text, first, last):
                 start = match.start(match.lastgroup or 0)
                 value = match[match.lastgroup or 0].rstrip(TRAILING.replace("*", "").replace("!", "").replace("?", ""))
-                if self.is_password(value) and self.is_told(text, lowered, start, start + len(value), spots):
+                if is_password(value) and self.is_told(text, lowered, start, start + len(value), spots):
                     yield start, start + len(value)
-
-    def is_password(self, value: str) -> bool:
-        """Tell whether people make passwords so."""
-        return (
-            PASSWORD.fullmatch(value) is not None
-            and not OTHERWISE.fullmatch(value)
-            and not NAMED_THING.fullmatch(value)
-            and not FAMOUS.fullmatch(value.lower())
-            and names_a_value(value)
-        )
 
     def is_told(self, text: str, lowered: str, start: int, end: int, spots: list[int]) -> bool:
         """Tell whether the paragraph is about a password, and the word no user's name nor part of a program."""
@@ -108,3 +98,14 @@ def _around(spots: list[int], size: int) -> Iterator[Span]:
             first = spot - REACH
         last = spot + REACH
     yield first, min(size, last)
+
+
+def is_password(value: str) -> bool:
+    """Tell whether people make passwords so."""
+    return (
+        PASSWORD.fullmatch(value) is not None
+        and not OTHERWISE.fullmatch(value)
+        and not NAMED_THING.fullmatch(value)
+        and not FAMOUS.fullmatch(value.lower())
+        and names_a_value(value)
+    )
