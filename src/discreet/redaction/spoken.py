@@ -31,6 +31,9 @@ OTHER_WORDS = frozenset(("on", "o", "i", "y", "e", "un", "ein", "sei", "die", "a
 """Words of numbers that are much else in another language."""
 
 
+SEVERAL_HAN_DIGITS = re.compile("[{0}][ .・·-]{{0,2}}[{0}][ .・·-]{{0,2}}[{0}]".format("".join(HAN_DIGITS)))
+
+
 class Spoken(NamedTuple):
     """What is needed to read numbers in words."""
 
@@ -114,7 +117,7 @@ def with_spoken_digits(view: View) -> View:
     if _may_have(view):
         known = spoken()
         view = view.replaced(known.number, lambda match: _digits(match[0], known))
-    if not text.isascii() and not HAN_DIGITS.keys().isdisjoint(text) and HAN_NUMBER.search(view.text):
+    if not text.isascii() and SEVERAL_HAN_DIGITS.search(view.text) and HAN_NUMBER.search(view.text):
         view = view.replaced(HAN_NUMBER, lambda match: "".join(HAN_DIGITS.get(char, char) for char in match[0]))
     return view
 

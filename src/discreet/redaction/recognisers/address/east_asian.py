@@ -33,6 +33,8 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"(?:〒?[0-9]{3}-[0-9]{4}[ \n]{0,2})?(?<![\u3400-\u9fff])[\u3400-\u9fff]{1,4}[市区][\u3400-\u9fff\u3041-\u3096\u30a1-\u30fa\u30fc\u3005]{1,10}[ ]?"
         rf"(?:[0-9]{{1,3}}-[0-9]{{1,3}}-[0-9]{{1,4}}|{_DIGITS}丁目[0-9]{{1,4}}(?:番|-)[0-9]{{1,4}}号?)"
     )
+    BLOCK_NUMBER = re.compile("[0-9]-[0-9]|丁目|番|(?<=[0-9])号")
+    """In all of them."""
     JAPANESE_BLOCK = re.compile(
         r"(?:[\u3400-\u9fff]{2,4}[市区町村])?[\u3400-\u9fff\u30a1-\u30fa\u30fc]{1,6}(?:町|丁目|村|台|ヶ丘|が丘|通|本町|条|番町)[ ]?[0-9]{1,2}-[0-9]{1,3}(?:-[0-9]{1,4}){0,2}(?![0-9-])"
     )
@@ -55,7 +57,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
         text = view.text
         if text.isascii() or not DIGIT.search(text):
             return
-        if any(sign in text for sign in "都道府県市区町村台丘通条"):
+        if self.BLOCK_NUMBER.search(text):
             for pattern in (self.JAPANESE, self.JAPANESE_CITY, self.JAPANESE_BLOCK):
                 for match in pattern.finditer(text):
                     tail = self.JAPANESE_TAIL.match(text, match.end())

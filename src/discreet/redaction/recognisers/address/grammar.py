@@ -20,7 +20,7 @@ DIGIT = re.compile("[0-9]")
 
 IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
 
-WITH_NUMBER = re.compile("[^\\W\\d_][^\u3002\n]{0,60}[0-9]|[0-9][^\u3002\n]{0,60}[^\\W\\d_]")
+WITH_NUMBER = re.compile("[^\\W\\d_]{3}[^\u3002\n]{0,60}[0-9]|[0-9][^\u3002\n]{0,60}[^\\W\\d_]{3}")
 """A letter and a number between two ideographs."""
 
 Core = tuple[re.Pattern[str], Callable[[re.Match[str], int], Span | None]]

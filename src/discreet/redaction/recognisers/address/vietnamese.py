@@ -44,6 +44,8 @@ _AREA = (
 )
 
 
+VIETNAMESE = re.compile("[\u1ea0-\u1ef9ăđơưĂĐƠƯ]")
+"""Letters that no other language has."""
 UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
 NAMED_AFTER = re.compile(
     r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
@@ -113,11 +115,11 @@ class VietnameseAddressRecogniser(AddressGrammar):
         text, lowered = view.derived(without_ideographs), view.lowered
         if not DIGIT.search(text):
             return
-        if not text.isascii():
+        if VIETNAMESE.search(text):
             yield from (
                 match.span("value") for match in NAMED_AFTER.finditer(text) if not UNIT.match(lowered, match.end())
             )
-        if text.isascii() and self.WORDS.isdisjoint(view.derived(word_set)):
+        if not VIETNAMESE.search(text) and self.WORDS.isdisjoint(view.derived(word_set)):
             return
         cores: list[Core] = []
         if any(hint in lowered for hint in self.STREETS):
