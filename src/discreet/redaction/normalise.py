@@ -19,6 +19,7 @@ ENCLOSED = ((0x1F150, 26, "A"), (0x1F170, 26, "A"), (0x1F1E6, 26, "A"))
 INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f\U000e0000-\U000e0fff]")
 """Fillers, variation selectors and tag characters that are not of the category Cf (Unicode, Default_Ignorable_Code_Point)."""
 
+ASTERISKS = re.compile(r"\*+")
 MOST_KNOWN = 20_000
 """Characters that are known at once: as many as any text has, and 3 MB."""
 
@@ -99,8 +100,14 @@ def normalise(text: str | View) -> View:
     if not text.isascii():
         view = _folded(view)
     if "*" in text or "~~" in text or "<" in text:
-        view = view.replaced(MARKUP, lambda _: "")
+        single = [sign for sign in ("**", "***") if _count(view.text, sign) % 2]
+        view = view.replaced(MARKUP, lambda match: match[0] if match[0] in single else "")
     return with_spoken_digits(view)
+
+
+def _count(text: str, sign: str) -> int:
+    """Return how often asterisks stand in a row, just so many: what isn't closed is no emphasis but a mask."""
+    return sum(len(run) == len(sign) for run in ASTERISKS.findall(text)) if sign in text else 0
 
 
 def _folded(view: View) -> View:

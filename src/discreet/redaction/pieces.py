@@ -56,7 +56,7 @@ ENDS_NUMBER = re.compile(
     r"(?:^|[\s(+A-Z]|[^\x00-\x7f]|[0-9]-|[:：] ?(?<![0-9][:：]))[0-9]{1,15}\Z(?<![A-Z]{2} [0-9]{5})"
 )
 """But a postcode behind its state."""
-BEGINS_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}[-/.])[0-9]{1,15}(?![:0-9A-Za-z.]|-[0-9]{2}-)")
+BEGINS_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}[-/.])(?!(?:[0-9]{2}|[0-9]{4})-[0-9]{2}-)[0-9]{1,15}(?![:0-9A-Za-z.])")
 NUMBERS_ONLY = re.compile(r"[\s>|0-9.,;:/()+-]*")
 ENDS_ADDRESS = re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9.-]{0,63}\Z")
 BEGINS_DOMAIN = re.compile(r"[A-Za-z0-9-]{0,63}\.[A-Za-z]{2,10}(?![\w@])")

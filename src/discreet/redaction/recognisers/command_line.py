@@ -55,6 +55,7 @@ class CommandLineRecogniser:
     STATEMENTS = (
         re.compile(r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"), re.IGNORECASE | re.ASCII),
         re.compile(r"\bIDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)[ \t\r\n]{1,4}(?:VALUES )?(?P<v3>[^\s\"'`;,()<>?%:\0]{3,128})(?=[\s;,)]|\Z)", re.IGNORECASE | re.ASCII),
+        re.compile(r"(?<![A-Za-z])(?:MD5|SHA1|SHA2|CRYPT|ConvertTo-SecureString)(?:\(|[ ]{1,3})[\"'](?P<v3>[^\"'\r\n\0]{4,128})[\"']", re.IGNORECASE),
         re.compile(r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\(|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")),
         re.compile(r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?" + _VALUE + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"),
         re.compile(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
@@ -66,6 +67,7 @@ class CommandLineRecogniser:
     STATEMENT_HINTS = (
         Hints("identified ", "password "),
         Hints("identified "),
+        Hints("md5(", "sha1(", "sha2(", "crypt(", "securestring"),
         Hints("('", '("', "( '", '( "', "(  "),
         Hints("echo "),
         Hints("echo "),

@@ -26,7 +26,7 @@ class EmailRecogniser:
     )
     """RFC 1035 labels; the ASCII form comes first, so that it ends where Chinese or Cyrillic text goes on."""
 
-    LOCAL = re.compile(r"(?:\"[^\"\r\n\0]{1,64}\"|[\w.+%&!#$~'-]{1,128})\Z")
+    LOCAL = re.compile(r"(?:\"[^\"\r\n\0]{1,64}\"|[\w.+%&!#$~'*•-]{1,128})\Z")
     """A quoted one may have spaces (RFC 5322, section 3.4.1)."""
 
     REPOSITORY = re.compile(r"git@[A-Za-z0-9.-]{1,64}[:/][A-Za-z0-9_.-]{1,64}/")

@@ -11,7 +11,7 @@ from discreet.redaction.words import any_of, words
 
 _TOP = (
     "com|net|org|edu|gov|info|biz|io|ai|dev|app|me|co|agency|shop|online|site|xyz|vn|ru|su|tw|cn|hk|sg|jp|kr|uk|ie|de|at|ch|fr|be|nl"
-    "|es|pt|it|pl|cz|eu|us|ca|mx|br|au|nz|in|tr|id|th|ar|cl|gr|se|no|dk|fi|hu|ro|рф|by|kz|ua"
+    "|es|pt|it|pl|cz|eu|us|ca|mx|br|au|nz|in|tr|id|th|ar|cl|gr|se|no|dk|fi|hu|ro|рф|ру|ком|нет|орг|컴|コム|닷컴|by|kz|ua"
 )
 """Top-level domains that people name aloud; any two letters after "dot" would be too many."""
 PROVIDERS = (
@@ -68,11 +68,20 @@ COMMAS = re.compile(
     re.IGNORECASE,
 )
 """A comma, or a space behind a known provider, where the dot should be."""
+COMMA_BEFORE = re.compile(
+    rf"(?<![A-Za-z0-9._+@,-])[A-Za-z]{{2,30}},[A-Za-z]{{2,30}}[0-9]{{0,4}}@[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{2,63}}){{1,3}}(?![\w@])"
+)
+"""A comma where the dot of a name should be."""
 NAMED = re.compile(
     rf"(?<![{_LETTER}+%&.-])(?P<local>[a-z0-9_+-]{{3,64}}(?:{_JOIN}[a-z0-9_+-]{{1,64}}){{0,3}}) {{1,2}}(?:{_at_spaced}) {{1,2}}(?:{UNMISTAKABLE})(?![\w-])",
     re.IGNORECASE,
 )
 """`jsmith at fastmail`, in a text about mail."""
+WITHOUT_AT = re.compile(
+    rf"(?<![{_LETTER}+%&.@-])(?P<local>(?=[a-z0-9._+-]{{0,40}}[0-9._])[a-z][a-z0-9._+-]{{3,40}})(?:,? | @ ?| on | bei | su | en | chez )(?:{UNMISTAKABLE})(?P<top>(?:{_DOT}| )(?:{_TOP}))?(?![\w-])",
+    re.IGNORECASE,
+)
+"""The name of a user, and a provider that everybody knows: `ann.lee gmail.com`."""
 MAIL_WORDS = frozenset(
     (
         "mail",
@@ -197,6 +206,8 @@ class ObfuscatedEmailRecogniser:
         "(соб",
     )
     HEADS = frozenset(re.split(r"[ -]", word)[0] for word in AT_WORDS if word.isascii() or word < "\u0530")
+    SURE_HEADS = HEADS - {"at", "et", "chez", "a", "ed", "eg"}
+    """Those that are no other word."""
     GLUED = tuple(word for word in AT_WORDS if word >= "\u0530" and not word.isascii())
     DOT_HEADS = frozenset(DOT_WORDS)
     DOT_GLUED = tuple(word for word in DOT_WORDS if word >= "\u0530" and not word.isascii())
@@ -209,7 +220,12 @@ class ObfuscatedEmailRecogniser:
         foreign = not lowered.isascii()
         at = sign or not found.isdisjoint(self.HEADS) or (foreign and any(word in lowered for word in self.GLUED))
         if at:
-            dot = not found.isdisjoint(self.DOT_HEADS) or (foreign and any(word in lowered for word in self.DOT_GLUED))
+            sure = not found.isdisjoint(self.SURE_HEADS) or (foreign and any(word in lowered for word in self.GLUED))
+            dot = (
+                (sure and "." in lowered)
+                or not found.isdisjoint(self.DOT_HEADS)
+                or (foreign and any(word in lowered for word in self.DOT_GLUED))
+            )
             if dot or any(hint in lowered for hint in self.SIGNS):
                 yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
             if not found.isdisjoint(MAIL_WORDS):
@@ -218,8 +234,11 @@ class ObfuscatedEmailRecogniser:
                 )
         elif any(hint in lowered for hint in ("(a)", "[a]")):
             yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
+        if any(provider in lowered for provider in UNMISTAKABLE.split("|")):
+            mail = not found.isdisjoint(MAIL_WORDS - {"gmail"})
+            yield from (match.span() for match in WITHOUT_AT.finditer(view.text) if mail or match["top"])
         if sign:
-            for pattern in (BACKWARDS, CUT_SHORT, COMMAS):
+            for pattern in (BACKWARDS, CUT_SHORT, COMMAS, COMMA_BEFORE):
                 yield from (match.span() for match in pattern.finditer(view.text))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
 DIGITS = range(6, 21)
 """From British accounts (8) and Japanese ones (7) to Russian ones (20)."""
+SURELY_ACCOUNT = 9
 LEAST_AFTER_ACCOUNT = 7
 """Digits after a bare "account": shorter numbers are amounts as well."""
 NUMBERED = re.compile(r"n[ro.º°]|num|núm|№|號|号|番|번호|nomor|नंबर|संख्या|เลข|رقم|[:#=-]")
@@ -28,12 +29,9 @@ class BankAccountRecogniser(LabelledRecogniser):
         """Return the words for an account."""
         return words("identity", "bank")
 
-    def valid(self, value: str, gap: str) -> bool:
+    def valid(self, found: Labelled) -> bool:
         """Tell an account from an amount."""
-        count = sum(map(str.isdigit, value))
-        near = len(gap.split()) <= 1 or NUMBERED.search(gap) is not None
-        return (
-            count in DIGITS
-            and (count >= LEAST_AFTER_ACCOUNT or NUMBERED.search(gap) is not None)
-            and (near or count > max(range(9)))
-        )
+        numbered = NUMBERED.search(found.gap) is not None or NUMBERED.search(found.name) is not None
+        if found.digits not in DIGITS or not (numbered or found.digits >= LEAST_AFTER_ACCOUNT):
+            return False
+        return numbered or found.words_between <= 1 or found.digits >= SURELY_ACCOUNT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from discreet.redaction.recognisers.context import AMOUNT
 from discreet.redaction.recognisers.told.names import Names
@@ -13,9 +13,9 @@ from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words
 
-MOST_GAP = 36
+MOST_GAP = 44
 """Characters between a word and what it names."""
-MOST_WORDS = 4
+MOST_WORDS = 7
 
 GAP = re.compile(
     r"(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
@@ -23,6 +23,24 @@ GAP = re.compile(
 """What may stand there: words of the same sentence, and a line break behind a colon."""
 UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 DIGIT = re.compile("[0-9]")
+
+
+class Labelled(NamedTuple):
+    """A word, what it names, and what stands between the two."""
+
+    name: str
+    gap: str
+    value: str
+
+    @property
+    def words_between(self) -> int:
+        """How many words stand between."""
+        return len(self.gap.split())
+
+    @property
+    def digits(self) -> int:
+        """How many digits the value has."""
+        return sum(map(str.isdigit, self.value))
 
 
 class LabelledRecogniser:
@@ -36,8 +54,8 @@ class LabelledRecogniser:
         """Return the words, as they are in a file of words."""
         raise NotImplementedError
 
-    def valid(self, value: str, gap: str) -> bool:
-        """Tell whether a value is what its word says, from what it looks like and what stands between."""
+    def valid(self, found: Labelled) -> bool:
+        """Tell whether a value is what its word says."""
         raise NotImplementedError
 
     @cached_property
@@ -63,7 +81,7 @@ class LabelledRecogniser:
             if value is None or value.start() - place > MOST_GAP:
                 continue
             gap = lowered[place : value.start()]
-            if GAP.fullmatch(gap) and len(gap.split()) <= MOST_WORDS and self.valid(value[0], gap):
+            if GAP.fullmatch(gap) and len(gap.split()) <= MOST_WORDS and self.valid(Labelled(name[0], gap, value[0])):
                 yield value.span()
 
 

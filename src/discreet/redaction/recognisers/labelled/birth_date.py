@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
+from discreet.redaction.view import Span, View
 from discreet.redaction.words import words
 
 _YEAR = r"(?:19|20)[0-9]{2}"
@@ -14,6 +15,9 @@ _MONTH = r"(?:[^\W\d_]{3,12}\.?)"
 
 
 MOST_WORDS = 3
+"""Behind a word such as "born", which is in other sentences, too."""
+LEAST_CHARS_OF_DATE = 8
+"""Letters of a word that names a date of birth."""
 
 
 class BirthDateRecogniser(LabelledRecogniser):
@@ -21,17 +25,33 @@ class BirthDateRecogniser(LabelledRecogniser):
 
     type = "BIRTH_DATE"
     VALUE = re.compile(
-        rf"(?<![0-9A-Za-z_./-])(?:{_YEAR}[-/.]\s?[0-9]{{1,2}}[-/.]\s?[0-9]{{1,2}}|[0-9]{{1,2}}\s?[-/.]\s?[0-9]{{1,2}}\s?[-/.]\s?{_SHORT}|{_YEAR} ?[年년]\s?[0-9]{{1,2}} ?[月월]\s?[0-9]{{1,2}} ?[日号號일]?"
-        rf"|[0-9]{{1,2}}(?:st|nd|rd|th|er|º|\.)? ?(?:de |of |tháng )?(?:{_MONTH}|[0-9]{{1,2}})(?: de| del|,| năm)? {_YEAR}(?: года| г\.)?|[A-Z][a-z]{{2,8}} [0-9]{{1,2}}(?:st|nd|rd|th)?,? {_YEAR}|(?:民國|民国|昭和|平成|令和) ?[0-9]{{1,3}} ?年\s?[0-9]{{1,2}} ?月\s?[0-9]{{1,2}} ?日"
+        rf"(?<![0-9A-Za-z_./-])(?:{_YEAR}[-/.]\s?[0-9]{{1,2}}[-/.]\s?[0-9]{{1,2}}|[0-9]{{1,2}}\s?[-/.]\s?[0-9]{{1,2}}\s?[-/.]\s?{_SHORT}|(?:{_YEAR}|[0-9]{{2}}) ?[年년]\s?[0-9]{{1,2}} ?[月월]\s?[0-9]{{1,2}} ?[日号號일]?"
+        rf"|[0-9]{{1,2}}(?:st|nd|rd|th|er|º|\.)? ?(?:de |of |tháng )?(?:{_MONTH}|[0-9]{{1,2}})(?: de| del|,| năm)? {_YEAR}(?: года| г\.)?|[0-9]{{1,2}} ?(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC) ?{_SHORT}|[A-Z][a-z]{{2,8}} [0-9]{{1,2}}(?:st|nd|rd|th)?,? {_YEAR}|(?:民國|民国|昭和|平成|令和) ?[0-9]{{1,3}} ?年\s?[0-9]{{1,2}} ?月\s?[0-9]{{1,2}} ?日"
         r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))(?![0-9]|[./-][0-9])"
     )
+
+    BORN_BEHIND = re.compile(
+        r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu|geboren|geb\.|hat (?:sie|er) Geburtstag|born|nato|nata|né|née|urodzony|urodzona)(?![^\W\d_]))"
+    )
+    """A date, and what is said of it behind."""
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all dates of birth."""
+        yield from super().spans(view)
+        if DIGIT.search(view.text):
+            yield from (
+                match.span()
+                for match in self.VALUE.finditer(view.text)
+                if self.BORN_BEHIND.match(view.text, match.end())
+            )
 
     def names(self) -> Iterable[str]:
         """Return the words for a birth."""
         return words("identity", "born")
 
-    def valid(self, value: str, gap: str) -> bool:
+    def valid(self, found: Labelled) -> bool:
         """Take what has the form of a date; six digits or eight need nothing but a sign between."""
-        if len(gap.split()) > MOST_WORDS:
+        named = len(found.name) >= LEAST_CHARS_OF_DATE or not found.name.isascii()
+        if found.words_between > MOST_WORDS and not named:
             return False
-        return not value.isdigit() or len(gap.strip(" :=-は는이")) == 0 or "生年月日" in gap
+        return not found.value.isdigit() or not found.gap.strip(" :=-は는이")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
 DIGITS = range(5, 21)
+SURELY_NUMBER = 8
 MOST_WORDS_APART = 2
 
 
@@ -29,7 +30,7 @@ class IdentityNumberRecogniser(LabelledRecogniser):
         """Return the words for such a number."""
         return words("identity", "person")
 
-    def valid(self, value: str, gap: str) -> bool:
+    def valid(self, found: Labelled) -> bool:
         """Tell a number from a date or a word."""
-        digits = sum(map(str.isdigit, value))
-        return digits in DIGITS and len(gap.split()) <= MOST_WORDS_APART + (digits > max(range(8)))
+        apart = MOST_WORDS_APART + (found.digits >= SURELY_NUMBER)
+        return found.digits in DIGITS and found.words_between <= apart

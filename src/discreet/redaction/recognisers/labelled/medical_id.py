@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from discreet.redaction.recognisers.labelled.base import LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
+MOST_WORDS = 4
+YEAR = re.compile("(?:19|20)[0-9]{2}")
 DIGITS = range(4, 19)
 
 
@@ -23,6 +25,6 @@ class MedicalIdRecogniser(LabelledRecogniser):
         """Return the words for such a number."""
         return words("identity", "medical")
 
-    def valid(self, value: str, gap: str) -> bool:
+    def valid(self, found: Labelled) -> bool:
         """Tell a number from a date or a count."""
-        return sum(map(str.isdigit, value)) in DIGITS and not re.fullmatch(r"(?:19|20)[0-9]{2}", value)
+        return found.digits in DIGITS and not YEAR.fullmatch(found.value) and found.words_between <= MOST_WORDS

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from discreet.redaction.recognisers.labelled.base import DIGIT, LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
 from discreet.redaction.view import Span, View
 from discreet.redaction.words import words
 
-CHARS = range(4, 10)
+MOST_WORDS = 4
+CHARS = range(4, 12)
 _RUSSIAN = "АВЕКМНОРСТУХABEKMHOPCTYXавекмнорстух"
 
 SURE = re.compile(
@@ -38,8 +39,7 @@ class PlateRecogniser(LabelledRecogniser):
             yield from (match.span() for match in SURE.finditer(view.text))
             yield from super().spans(view)
 
-    def valid(self, value: str, gap: str) -> bool:
+    def valid(self, found: Labelled) -> bool:
         """Take what has digits and letters, as many as a plate has."""
-        bare = [char for char in value if char.isalnum()]
-        digits = sum(map(str.isdigit, bare))
-        return len(bare) in CHARS and digits > 0 and (digits < len(bare)) and len(gap.split()) <= max(range(4))
+        chars = sum(map(str.isalnum, found.value))
+        return chars in CHARS and 0 < found.digits < chars and found.words_between <= MOST_WORDS

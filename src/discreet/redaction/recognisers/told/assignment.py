@@ -204,7 +204,7 @@ class AssignmentRecogniser:
             "}}", max(0, name.start() - 80), name.start()
         ):
             return False  # {{ .Values.password | b64enc }}
-        if quoted and text[max(0, start - 121) : start - 1].rpartition("\n")[2].count(text[start - 1]) % 2:
+        if quoted and is_closing(text[max(0, start - 121) : start - 1].rpartition("\n")[2], text[start - 1]):
             return False  # read -p "Password: " NAME
         random = looks_random(value)
         if operator["element"] and not self.CLOSING.match(text, end):
@@ -249,3 +249,8 @@ class AssignmentRecogniser:
         if self.NAME_ITSELF.fullmatch(value):
             return re.search("[a-z]{24}|(?:[a-z][A-Z]{1,3}){3}|[A-Z]{16}", value) is not None
         return looks_random(value)
+
+
+def is_closing(before: str, quote: str) -> bool:
+    """Tell whether a quote closes what another has opened on its line: read -p "Password: " NAME. Apostrophes don't count."""
+    return len(re.findall(rf"(?<![^\W_]){re.escape(quote)}|{re.escape(quote)}(?![^\W_])", before)) % 2 == 1

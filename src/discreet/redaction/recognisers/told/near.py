@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.programs import is_program
-from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, names_a_value
-from discreet.redaction.view import Span, View
+from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, looks_random, names_a_value
+from discreet.redaction.view import BLANK, Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
@@ -47,6 +47,11 @@ OF_USER = re.compile(
 """What stands before the name of who logs in."""
 
 
+MASKED = re.compile(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
+NAMED_BEFORE = re.compile(rf"{whole(words('secret', 'password', 'weak'))}[^.!?\n]{{0,20}}\Z")
+"""A word for a password before something masked."""
+
+
 class NearRecogniser:
     """Finds words that have the form of a password in the paragraph of a word for one, on either side of it.
 
@@ -71,6 +76,8 @@ class NearRecogniser:
         )
         if not spots:
             return
+        if BLANK in text or "***" in text or "[" in text:
+            yield from beside_mask(text, lowered)
         for first, last in _around(spots, len(text)):
             for match in TOKEN.finditer(text, first, last):
                 start = match.start(match.lastgroup or 0)
@@ -98,6 +105,15 @@ def _around(spots: list[int], size: int) -> Iterator[Span]:
             first = spot - REACH
         last = spot + REACH
     yield first, min(size, last)
+
+
+def beside_mask(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the spans of what stands right behind a password that is masked already: `password: <SECRET> hunter2`."""
+    for match in MASKED.finditer(text):
+        told = NAMED_BEFORE.search(lowered, max(0, match.start() - 32), match.start())
+        value = match["value"].rstrip(".,;:)\"'")
+        if told and looks_random(value) and names_a_value(value):
+            yield match.start("value"), match.start("value") + len(value)
 
 
 def is_password(value: str) -> bool:

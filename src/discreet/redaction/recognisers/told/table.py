@@ -38,8 +38,34 @@ class TableRecogniser:
         if "wifi:" in view.lowered:
             for match in self.NETWORK.finditer(text):
                 yield match.span("value")
+        if "values" in view.lowered and "insert" in view.lowered:
+            yield from self.inserted(text)
         if "\n" in text and self.SIGN.search(text) and secrets().places(view):
             yield from self.cells(text)
+
+    INSERT = re.compile(
+        r"INSERT INTO [\w.`\"\[\]]{1,80} ?\((?P<columns>[^()\0]{3,400})\)\s{1,4}VALUES\s{0,4}(?P<rows>(?:\((?:[^()'\0]|'[^'\0]{0,200}'){1,600}\)[\s,]{0,4}){1,50})",
+        re.IGNORECASE,
+    )
+    ROW = re.compile(r"\((?P<cells>(?:[^()'\0]|'[^'\0]{0,200}'){1,600})\)")
+    CELL = re.compile(r"[ ]?N?'(?P<text>[^'\0]{0,200})'|(?P<other>[^,'\0]{1,200})")
+    PART_OF_NAME = re.compile(
+        r"(?<![a-z])(?:pass|passwd|password|pwd|psw|secret|token|contrasena|clave|senha|mat_?khau|parol|haslo|sifre)(?![a-z])",
+        re.IGNORECASE,
+    )
+
+    def inserted(self, text: str) -> Iterator[Span]:
+        """Return the spans of what SQL inserts into columns of passwords."""
+        for insert in self.INSERT.finditer(text):
+            names = insert["columns"].split(",")
+            wanted = {place for place, name in enumerate(names) if self.PART_OF_NAME.search(name)}
+            for row in self.ROW.finditer(text, *insert.span("rows")) if wanted else ():
+                cells = list(self.CELL.finditer(text, *row.span("cells")))
+                yield from (
+                    cell.span("text")
+                    for place, cell in enumerate(cells)
+                    if place in wanted and cell["text"] and len(cells) == len(names) and names_a_value(cell["text"])
+                )
 
     def carried(self, text: str) -> str:
         """Return the heading of the table that goes on where `text` ends, for who reads on without it."""
