@@ -24,7 +24,8 @@ from discreet.redaction.view import View
 MODEL = Path(likely.__file__).with_name("likely.toml")
 COPIES = 3
 PENALTY = 2.0
-STEPS = 400
+STEPS = 40
+CONVERGED = 1e-6
 THRESHOLDS = {"numbers": 0.4, "words": 1.0}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
@@ -35,7 +36,7 @@ Sample = tuple[str, list[float], bool, bool]
 def texts() -> Iterator[tuple[str, str, list[tuple[int, int]], bool]]:
     """Yield source, text, places of secrets, and whether nothing else in the text has to go."""
     for row in rows("tuning", 1, copies=COPIES):
-        secret = [(span["start"], span["end"]) for span in row["spans"] if span["type"] in ("SECRET",)]
+        secret = [(span["start"], span["end"]) for span in row["spans"] if span["type"] == "SECRET"]
         other = any(span["type"] != "SECRET" for span in row["spans"])
         yield row["src"], row["text"], secret, not other
     folder = find_folder(None)
@@ -70,17 +71,16 @@ def fit(data: list[Sample]) -> tuple[np.ndarray, float]:
     """Return weights and bias of a logistic regression with a penalty on large weights (Newton's method)."""
     inputs = np.array([[*figures, 1.0] for _, figures, _, _ in data])
     truth = np.array([float(hit) for _, _, hit, _ in data])
-    weight = np.where(truth > 0, 1.0, 1.0)
     penalty = np.full(inputs.shape[1], PENALTY)
     penalty[-1] = 1e-3
     beta = np.zeros(inputs.shape[1])
-    for _ in range(40):
+    for _ in range(STEPS):
         odds = 1 / (1 + np.exp(-np.clip(inputs @ beta, -30, 30)))
-        gradient = inputs.T @ (weight * (odds - truth)) + penalty * beta
-        hessian = (inputs * (weight * odds * (1 - odds))[:, None]).T @ inputs + np.diag(penalty)
+        gradient = inputs.T @ (odds - truth) + penalty * beta
+        hessian = (inputs * (odds * (1 - odds))[:, None]).T @ inputs + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
         beta -= step
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max() < CONVERGED:
             break
     return beta[:-1], float(beta[-1])
 

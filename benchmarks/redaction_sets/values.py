@@ -11,6 +11,8 @@ from string import ascii_lowercase, ascii_uppercase, digits
 
 import phonenumbers
 
+ABROAD = 0.3
+"""Share of telephone numbers that are written with their country."""
 SLOT = re.compile(r"\{\{|\}\}|\{(?P<name>[a-z0-9_]+)(?::(?P<first>[0-9]+))?(?::(?P<last>[0-9]+))?\}")
 """`{name}`, `{name:5}`, `{name:1:9}`, or a brace that is doubled to mean itself."""
 
@@ -167,7 +169,9 @@ def _phone(rng: random.Random, language: str) -> str:
         if phonenumbers.is_valid_number(number):
             break
     form = (
-        phonenumbers.PhoneNumberFormat.INTERNATIONAL if rng.random() < 0.3 else phonenumbers.PhoneNumberFormat.NATIONAL
+        phonenumbers.PhoneNumberFormat.INTERNATIONAL
+        if rng.random() < ABROAD
+        else phonenumbers.PhoneNumberFormat.NATIONAL
     )
     return phonenumbers.format_number(number, form)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -32,6 +32,10 @@ OTHER_WORDS = frozenset(("on", "o", "i", "y", "e", "un", "ein", "sei", "die", "a
 
 
 SEVERAL_HAN_DIGITS = re.compile("[{0}][ .・·-]{{0,2}}[{0}][ .・·-]{{0,2}}[{0}]".format("".join(HAN_DIGITS)))
+
+
+SHORT_FORMS = {"eins": "ein", "uno": "un"}
+"""How a digit is said within a number."""
 
 
 class Spoken(NamedTuple):
@@ -87,28 +91,24 @@ def _bare(word: str) -> str:
     return word.replace(" ", "").replace("-", "")
 
 
-def _numbers(table: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """Yield all words of one language, and words of several, with their digits."""
-    digits = dict(zip(table["digits"], "0123456789", strict=True))
-    yield from digits.items()
-    for each in table.get("also", ()):
-        word, _, digit = each.partition("=")
-        yield word, digit
-    plain = [each for each in table.get("numbers", ()) if "=" not in each]
-    yield from ((word, str(number)) for number, word in enumerate(plain, 10))
-    for each in table.get("numbers", ()):
-        word, _, number = each.partition("=")
-        if number:
-            yield word, number
-    tens = table.get("tens", ())
-    first = 30 if len(plain) > 10 and tens and tens[0] == plain[10] else 20  # noqa: PLR2004 - twenty may be among the numbers
-    for place, ten in enumerate(tens):
-        yield ten, str(20 + 10 * place)
-        for digit, word in list(enumerate(table["digits"]))[1:]:
-            for form in {word, "ein" if word == "eins" else word, "un" if word == "uno" else word}:
-                joined = table["joined"][0].replace("[ -]", "-").replace("(?:en|ën)", "en")
-                if 20 + 10 * place >= first or "{digit}und" in joined:
-                    yield joined.replace("{tens}", ten).replace("{digit}", form), str(20 + 10 * place + digit)
+def _numbers(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Yield all words of one language for numbers below a hundred, with their digits."""
+    yield from zip(table["digits"], "0123456789", strict=True)
+    listed = [each.partition("=") for each in table.get("numbers", ())]
+    yield from ((word, str(number)) for number, word in enumerate((word for word, sign, _ in listed if not sign), 10))
+    also = (each.partition("=") for each in table.get("also", ()))
+    yield from ((word, number) for word, sign, number in (*also, *listed) if sign)
+    for ten, word in enumerate(table.get("tens", ()), 2):
+        yield word, f"{ten}0"
+        yield from _with_ten(table, word, ten)
+
+
+def _with_ten(table: Mapping[str, tuple[str, ...]], word: str, ten: int) -> Iterator[tuple[str, str]]:
+    """Yield the numbers that a word for a ten makes with the digits behind it, or before it as in German."""
+    pattern = table["joined"][0].replace("[ -]", "-").replace("(?:en|ën)", "en")
+    for number, digit in list(enumerate(table["digits"]))[1:]:
+        for form in {digit, SHORT_FORMS.get(digit, digit)}:
+            yield pattern.replace("{tens}", word).replace("{digit}", form), f"{ten}{number}"
 
 
 def with_spoken_digits(view: View) -> View:

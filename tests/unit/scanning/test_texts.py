@@ -48,7 +48,7 @@ def test_placeholders_of_a_thread_are_tagged(texts):
 
 def test_a_value_is_told_by_its_name(texts):
     assert texts.find("Xk93Tq!7", "password").types == ("SECRET",)
-    assert texts.find("Xk93Tq!7", "title") == NOTHING
+    assert texts.find("sunshine42", "title") == NOTHING
     assert texts.redact("Xk93Tq!7", "password") == "<SECRET>"
 
 

@@ -26,7 +26,9 @@ MOST_DIGITS = 7
 
 SECRET_BEFORE = re.compile(
     r"pass|pwd|secret|token|key|credential|auth|bearer|cookie|session(?!_id)|sid\b|otp|pin\b|(?<!status_)code|signature|jwt"
-    r"|\u043f\u0430\u0440\u043e\u043b|\u043a\u043b\u044e\u0447|\u0442\u043e\u043a\u0435\u043d|\u0441\u0435\u043a\u0440\u0435\u0442|m\u1eadt|kh\u00f3a|m\u00e3|\u5bc6|\u53e3\u4ee4|\u4ee4\u724c|\u91d1\u9470|\u6b0a\u6756|\u6743\u6756|\u79c1\u9470|\u79c1\u94a5|\u78bc|\u7801",
+    r"|\u043f\u0430\u0440\u043e\u043b|\u043a\u043b\u044e\u0447|\u0442\u043e\u043a\u0435\u043d"
+    r"|\u0441\u0435\u043a\u0440\u0435\u0442|m\u1eadt|kh\u00f3a|m\u00e3|\u5bc6|\u53e3\u4ee4|\u4ee4\u724c"
+    r"|\u91d1\u9470|\u6b0a\u6756|\u6743\u6756|\u79c1\u9470|\u79c1\u94a5|\u78bc|\u7801",
     re.IGNORECASE,
 )
 """Names of secrets in the four languages: an id anywhere behind one may be the secret itself."""
@@ -34,7 +36,8 @@ LOOKED_AT_BEFORE = 24
 """Characters that a name has, with what follows it."""
 
 AMOUNT_BEFORE = re.compile(
-    r"(?:_(?:ms|us|ns|s|secs?|seconds|bytes|chars|tokens|count|size|length|attempts?)|\b(?:status|status_code|seconds|ms|duration|elapsed|latency|took|attempt|port"
+    r"(?:_(?:ms|us|ns|s|secs?|seconds|bytes|chars|tokens|count|size|length|attempts?)|\b(?:status|status_code"
+    r"|seconds|ms|duration|elapsed|latency|took|attempt|port"
     r"|pid|lineno|size|bytes|length|rows|count))[\"']?[ ]?[=:][ ]?\Z|[0-9]\.[0-9]{1,3}:\Z|localhost:\Z"
 )
 """What stands before an amount, and before the port of an address."""

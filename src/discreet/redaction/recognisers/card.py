@@ -49,7 +49,8 @@ class CardRecogniser:
     """What may be written backwards, if its check digit says so."""
 
     ABOUT_CARDS = re.compile(
-        r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)(?:\. ?(?:the |its |my )?number)?[^0-9.!?。！？]{0,24}\Z",
+        r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)(?:\. ?(?:the "
+        r"|its |my )?number)?[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""

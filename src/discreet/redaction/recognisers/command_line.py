@@ -30,9 +30,11 @@ class CommandLineRecogniser:
     TOOL = re.compile(
         r"(?<![A-Za-z0-9])(?:"
         r"(?P<glued>mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|7za?|7zz|rar|unrar)"
-        r"|(?P<spaced>sshpass|mongo(?:sh|dump|restore|export)?|(?:docker|podman|helm(?: registry)?|oc|az(?: acr)?) login|kinit|bcp|sqlcmd|rabbitmqadmin|mosquitto_(?:pub|sub)|vault|mysql_config_editor)"
+        r"|(?P<spaced>sshpass|mongo(?:sh|dump|restore|export)?|(?:docker|podman|helm(?: registry)?|oc"
+        r"|az(?: acr)?) login|kinit|bcp|sqlcmd|rabbitmqadmin|mosquitto_(?:pub|sub)|vault|mysql_config_editor)"
         r"|(?P<redis>redis-cli)|(?P<upper>unzip|zip)|(?P<openssl>openssl)|(?P<ldap>ldap(?:search|modify|add|whoami)|smbpasswd)"
-        r"|(?P<user>curl|wget|httpie|https?(?= )|xh)|(?P<net>net use)|(?P<htpasswd>htpasswd)|(?P<smb>smbclient|rpcclient|mount)|(?P<java>keytool|jarsigner)"
+        r"|(?P<user>curl|wget|httpie|https?(?= )|xh)|(?P<net>net use)|(?P<htpasswd>htpasswd)|(?P<smb>smbclient"
+        r"|rpcclient|mount)|(?P<java>keytool|jarsigner)"
         r")(?=[ \t])"
     )
     OPTION = re.compile(r"[ \t](?:-[a-zA-Z-]|/user:)")
@@ -53,16 +55,38 @@ class CommandLineRecogniser:
     }
 
     STATEMENTS = (
-        re.compile(r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"), re.IGNORECASE | re.ASCII),
-        re.compile(r"\bIDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)[ \t\r\n]{1,4}(?:VALUES )?(?P<v3>[^\s\"'`;,()<>?%:\0]{3,128})(?=[\s;,)]|\Z)", re.IGNORECASE | re.ASCII),
-        re.compile(r"(?<![A-Za-z])(?:MD5|SHA1|SHA2|CRYPT|ConvertTo-SecureString)(?:\(|[ ]{1,3})[\"'](?P<v3>[^\"'\r\n\0]{4,128})[\"']", re.IGNORECASE),
-        re.compile(r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\(|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")),
-        re.compile(r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?" + _VALUE + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"),
+        re.compile(
+            r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?"
+            r"|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"),
+            re.IGNORECASE | re.ASCII,
+        ),
+        re.compile(
+            r"\bIDENTIFIED (?:WITH \w{1,40} )?(?:BY"
+            r"|AS)[ \t\r\n]{1,4}(?:VALUES )?(?P<v3>[^\s\"'`;,()<>?%:\0]{3,128})(?=[\s;,)]|\Z)",
+            re.IGNORECASE | re.ASCII,
+        ),
+        re.compile(
+            r"(?<![A-Za-z])(?:MD5|SHA1|SHA2|CRYPT|ConvertTo-SecureString)(?:\(|[ ]{1,3})[\"'](?P<v3>[^\"'\r\n\0]{4,128})[\"']",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\("
+            r"|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}"
+            + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")
+        ),
+        re.compile(
+            r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?"
+            + _VALUE
+            + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"
+        ),
         re.compile(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
         re.compile(r"(?<![a-z])login[ ]{1,3}[!-~]{1,80}[\s,]{1,4}pass(?:word|wd)?[ ]{1,3}" + _VALUE),
         re.compile(r"(?<![A-Za-z0-9])(?:xfreerdp|mstsc)[^\r\n\0|;&]{0,100}?/p:" + _VALUE),
-        re.compile(r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk=|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE),
-    )  # fmt: skip
+        re.compile(
+            r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk="
+            r"|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE
+        ),
+    )
 
     STATEMENT_HINTS = (
         Hints("identified ", "password "),

@@ -13,7 +13,9 @@ SCHEME_SHARE = 0.2
 
 
 EXAMPLE = re.compile(
-    r"(?:(?P<same>guest|postgres|root|admin|user|test|app):(?P=same)|user(?:name)?:pass(?:word)?|[\w-]{1,20}:(?:password|passwd|pass|secret|example|changeme))@(?:localhost|127\.0\.0\.1|host|hostname|db|example\.[a-z]{3})(?![\w.-])",
+    r"(?:(?P<same>guest|postgres|root|admin|user|test|app):(?P=same)|user(?:name)?:pass(?:word)?"
+    r"|[\w-]{1,20}:(?:password|passwd|pass|secret|example|changeme))@(?:localhost|127\.0\.0\.1|host|hostname|db"
+    r"|example\.[a-z]{3})(?![\w.-])",
     re.IGNORECASE,
 )
 """What documentation has there."""

@@ -32,11 +32,14 @@ def spaced(text: str) -> str:
 
 
 CORRECTED = re.compile(
-    r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be|read|have been)|is(?: actually)?|must be)[: ]*\Z"
+    r"(?:,? (?:is|was) )?[, ]*(?:wrong(?:ly)?|incorrect(?:ly)?),? (?:(?:it|that|this|which) )?(?:should (?:be"
+    r"|read|have been)|is(?: actually)?|must be)[: ]*\Z"
     r"|[,.;]? (?:the )?(?:correct|right|actual) (?:one|number)(?: is)?[: ]*\Z"
-    r"|,? (?:не(?:верн|правильн)\w{1,3},? )?(?:долж(?:ен|н[оаы]) быть|(?:верн|правильн)(?:ый|ое|ая)(?: номер)?|(?:исправь|поменяй|замени)(?:те)? на)[: ]*\Z"
+    r"|,? (?:не(?:верн|правильн)\w{1,3},? )?(?:долж(?:ен|н[оаы]) быть|(?:верн|правильн)(?:ый|ое|ая)(?: номер)?"
+    r"|(?:исправь|поменяй|замени)(?:те)? на)[: ]*\Z"
     r"|[写寫填输輸]?[错錯]了?[，, ]{1,2}(?:(?:應該|应该|其实|其實)?是|应为|應為)?[: ]?\Z"
-    r"|(?P<kept>(?<![^\W\d_])(?:sửa|đổi|cập nhật|chỉnh|nhầm|sai)(?![^\W\d_])[^.!?\n]{1,40}) (?:thành|lại là|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
+    r"|(?P<kept>(?<![^\W\d_])(?:sửa|đổi|cập nhật|chỉnh|nhầm|sai)(?![^\W\d_])[^.!?\n]{1,40}) (?:thành|lại là"
+    r"|phải là)[: ]*\Z|,? ?(?:應該|应该|应|應|改成|改为|改為|更正为|更正為|修改为|修改為)是?[: ]?\Z",
     re.IGNORECASE,
 )
 """A correction between a word and its value, as in `I typed the passport number wrong, it should be `."""
@@ -130,8 +133,10 @@ class Leads:
 
 
 AMOUNT = re.compile(
-    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]|đ(?![^\W\d_])|(?:usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
-    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб(?:л[а-яё]{1,3})?(?![а-яё])|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
+    r"\.[0-9]{1,2}(?![0-9])|,[0-9]{1,2}(?![0-9,])|[ ]?(?=[$€£¥₫₽%đuevkmdprclntрчлг元円塊块人份本件次萬万億亿])(?:[$€£¥₫₽%]"
+    r"|đ(?![^\W\d_])|(?:usd|eur|vnd|km|kg|mg|kcal|mah)(?![a-z])|đồng|dollars?|pounds"
+    r"|r(?:o)?ubles|people|users|voters|members|citizens|visas|lines|times|руб(?:л[а-яё]{1,3})?(?![а-яё])"
+    r"|человек|людей|россиян|граждан|раз(?![а-я])|lượt|người|lần"
     r"|triệu|tỷ|元(?!旦|宵|月(?:[0-9一二三初中底份]))|円|塊|块|人|份|本(?!人)|件|次|萬|万|億|亿)",
     re.IGNORECASE,
 )

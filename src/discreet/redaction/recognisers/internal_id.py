@@ -33,7 +33,8 @@ LEAST_ACCOUNT_DIGITS = 7
 WORD = re.compile(r"[^\W_]+(?:[/.][^\W_]+)?")
 
 AMOUNTS = re.compile(
-    r"(?<![a-z])(?:loans?|budget|amount|balance|payout|payment|limit|value|total|count)(?![a-z])|số tiền|số dư|giá|tổng|hạn mức|lương|сумм|остат|баланс|лимит"
+    r"(?<![a-z])(?:loans?|budget|amount|balance|payout|payment|limit|value|total|count)(?![a-z])|số tiền|số dư"
+    r"|giá|tổng|hạn mức|lương|сумм|остат|баланс|лимит"
     r"|余额|餘額|金额|金額|预算|預算|人数|人數|总|總"
 )
 """What is not of an id, but of what an organisation counts."""
@@ -76,7 +77,8 @@ class InternalIdRecogniser:
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
     TRANSFER = re.compile(
-        r"(?<![^\W\d_])(?:chuyển(?: khoản| tiền)?|ck)(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua|về) (?:số )?(?:tài khoản |stk |tk )?(?P<value>[0-9]{8,16})(?![0-9])"
+        r"(?<![^\W\d_])(?:chuyển(?: khoản| tiền)?|ck)(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua"
+        r"|về) (?:số )?(?:tài khoản |stk |tk )?(?P<value>[0-9]{8,16})(?![0-9])"
         r"[ ,(-]{1,3}(?:ngân hàng|nh |vietcombank|vcb|techcombank|tcb|mb|bidv|acb|agribank|vietinbank|tpbank|vpbank|sacombank|vib|shb)",
         re.IGNORECASE,
     )

@@ -73,7 +73,8 @@ class IpRecogniser:
     """Without, there is no IPv6 address."""
 
     VERSION = re.compile(
-        r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
+        r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux"
+        r"|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
         r"|(?:(?:up|down)grade|update)[ds]? (?:to|from(?: [0-9.]{7,15} to)?)|section|chapter|clause|figure|table|article|rule|part|item|step|oid)"
         r"|phiên bản|bản cập nhật|bản|nâng cấp lên|trình điều khiển|chương|mục|điều|hình|bảng"
         r"|верси[яюией]{1,2}|драйвер\w{0,2}|релиз\w{0,2}|прошивк[аиуе]|сборк[аиуе]|обнов\w{2,8} до|раздел\w{0,2}|глав[аеы]|пункт\w{0,2}|п\."

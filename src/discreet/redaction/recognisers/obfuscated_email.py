@@ -64,12 +64,13 @@ CUT_SHORT = re.compile(
 """With a provider that everybody knows, and without its domain."""
 COMMAS = re.compile(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
-    rf"(?:(?:{PROVIDERS}) ?[,、; ] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
+    rf"(?:(?:{PROVIDERS}) ?[,、; ] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?"
+    rf"|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
     re.IGNORECASE,
 )
 """A comma, or a space behind a known provider, where the dot should be."""
 COMMA_BEFORE = re.compile(
-    rf"(?<![A-Za-z0-9._+@,-])[A-Za-z]{{2,30}},[A-Za-z]{{2,30}}[0-9]{{0,4}}@[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{2,63}}){{1,3}}(?![\w@])"
+    r"(?<![A-Za-z0-9._+@,-])[A-Za-z]{2,30},[A-Za-z]{2,30}[0-9]{0,4}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,3}(?![\w@])"
 )
 """A comma where the dot of a name should be."""
 NAMED = re.compile(
@@ -78,7 +79,8 @@ NAMED = re.compile(
 )
 """`jsmith at fastmail`, in a text about mail."""
 WITHOUT_AT = re.compile(
-    rf"(?<![{_LETTER}+%&.@-])(?P<local>(?=[a-z0-9._+-]{{0,40}}[0-9._])[a-z][a-z0-9._+-]{{3,40}})(?:,? | @ ?| on | bei | su | en | chez )(?:{UNMISTAKABLE})(?P<top>(?:{_DOT}| )(?:{_TOP}))?(?![\w-])",
+    rf"(?<![{_LETTER}+%&.@-])(?P<local>(?=[a-z0-9._+-]{{0,40}}[0-9._])[a-z][a-z0-9._+-]{{3,40}})(?:,? | @ ?| on "
+    rf"| bei | su | en | chez )(?:{UNMISTAKABLE})(?P<top>(?:{_DOT}| )(?:{_TOP}))?(?![\w-])",
     re.IGNORECASE,
 )
 """The name of a user, and a provider that everybody knows: `ann.lee gmail.com`."""

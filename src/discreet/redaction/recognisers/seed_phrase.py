@@ -38,12 +38,14 @@ class SeedPhraseRecogniser:
 
     RUN = re.compile(r"(?<![A-Za-z'’.,-])[a-z]{3,8}+(?:(?:[ ]{1,2}|,[ ]?)[a-z]{3,8}+(?![A-Za-z'’])){11,32}+")
     TOLD = re.compile(
-        r"(?:seed|mnemonic|recovery|secret|backup|wallet)[ _-]?(?:phrase|words?|key)?|cụm từ (?:khôi phục|bí mật|hạt giống)|(?:сид|seed)-?фраз\w|мнемоник\w|фраз\w восстановления"
+        r"(?:seed|mnemonic|recovery|secret|backup|wallet)[ _-]?(?:phrase|words?|key)?|cụm từ (?:khôi phục|bí mật"
+        r"|hạt giống)|(?:сид|seed)-?фраз\w|мнемоник\w|фраз\w восстановления"
         r"|助記詞|助记词|恢復短語|恢复短语",
         re.IGNORECASE,
     )
     WORDS = re.compile(
-        r"[^\n\0A-Za-z]{0,4}(?:[^A-Za-z\0.]{0,4}(?:is|are|là|это|是|words?)[^A-Za-z\0]{1,4})?(?P<value>(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?:[\s,]{1,3}(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?![A-Za-z])){8,32}+)"
+        r"[^\n\0A-Za-z]{0,4}(?:[^A-Za-z\0.]{0,4}(?:is|are|là|это|是"
+        r"|words?)[^A-Za-z\0]{1,4})?(?P<value>(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?:[\s,]{1,3}(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?![A-Za-z])){8,32}+)"
     )
     COMMON = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(COMMON))})(?![a-z])")
 

@@ -45,7 +45,8 @@ class UrlRecogniser:
     """Without a scheme: what looks like a host, and a path."""
 
     STRONG = re.compile(
-        r"(?:.{0,60}[._-])?(?:tokens?|token_?id|secret|client_?secret|passw(?:or)?d|passwd|passcode|pass|pwd|pw|pin|otp|mfa|totp|jwt|sig|signature|hmac"
+        r"(?:.{0,60}[._-])?(?:tokens?|token_?id|secret|client_?secret|passw(?:or)?d|passwd|passcode|pass|pwd|pw|pin"
+        r"|otp|mfa|totp|jwt|sig|signature|hmac"
         r"|api_?key|apikey|access_?key(?:_?id)?|private_?key|secret_?key|key_?pair_?id|auth_?key|credentials?|auth|authorization|bearer"
         r"|session_?id|sess(?:ion)?_?key|sid|phpsessid|jsessionid|ticket|assertion|samlresponse|invite_?(?:code|token|key)?|ssn|passport)"
         r"|(?:access|id|refresh|auth|reset|login|verification|confirm(?:ation)?|csrf|xsrf|magic|invite|share|session|device|user|api)_?token"
@@ -64,8 +65,10 @@ class UrlRecogniser:
     """Parameters whose value is sensitive if it looks random."""
 
     INVITING = re.compile(
-        r"(?:invite[sd]?|invitations?|join|reset|reset[_-]?password|password[_-]?reset|recover(?:y)?|verify|verification|verify[_-]?email|confirm(?:ation)?"
-        r"|activate|activation|share[ds]?|s|sh|magic|magic[_-]?links?|login|signin|sign-in|auth|token|unsubscribe|onboarding|accept|private|secret|shared|d"
+        r"(?:invite[sd]?|invitations?|join|reset|reset[_-]?password|password[_-]?reset|recover(?:y)?|verify"
+        r"|verification|verify[_-]?email|confirm(?:ation)?"
+        r"|activate|activation|share[ds]?|s|sh|magic|magic[_-]?links?|login|signin|sign-in|auth|token|unsubscribe"
+        r"|onboarding|accept|private|secret|shared|d"
         r"|webhooks?|hooks?|services|claim|redeem|j|calendar|ical|feed|sso|set-password|new-password|validate|f|folders?|file)",
         re.IGNORECASE,
     )

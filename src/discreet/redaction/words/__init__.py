@@ -97,18 +97,22 @@ def whole(entries: Iterable[str]) -> str:
 
     Letters of another script may stand beside them, and beside those of scripts without spaces any may.
     """
-    latin, cyrillic, other = [], [], []
+    by_script: dict[str, list[str]] = {"latin": [], "cyrillic": [], "other": []}
     for entry in entries:
-        first = entry.lstrip("*")[:1]
-        (
-            other
-            if first > "\u052f" and not "\u1e00" <= first <= "\u1eff"
-            else cyrillic
-            if first >= "\u0400" and first <= "\u04ff"
-            else latin
-        ).append(entry)
-    parts = [_edged(latin, LATIN), _edged(cyrillic, CYRILLIC), _glued(any_of(other))]
+        by_script[_script(entry.lstrip("*")[:1])].append(entry)
+    parts = (
+        _edged(by_script["latin"], LATIN),
+        _edged(by_script["cyrillic"], CYRILLIC),
+        _glued(any_of(by_script["other"])),
+    )
     return f"(?:{'|'.join(filter(None, parts))})"
+
+
+def _script(letter: str) -> str:
+    """Return which of the scripts that are told apart a letter is of."""
+    if letter > "\u052f" and not "\u1e00" <= letter <= "\u1eff":
+        return "other"
+    return "cyrillic" if "\u0400" <= letter <= "\u04ff" else "latin"
 
 
 def _edged(entries: list[str], letters: str) -> str:
@@ -122,14 +126,3 @@ def _edged(entries: list[str], letters: str) -> str:
 def _glued(pattern: str) -> str:
     """Return a pattern of `any_of` in which `*` and spaces are what they stand for."""
     return pattern.replace("\\*", _SUFFIX).replace("\\ ", _GAP)
-
-
-def stems(entries: Iterable[str], chars: int = 5) -> tuple[str, ...]:
-    """Return what each of `entries` begins with, cut to so many characters, and to the first word where it has several."""
-    found: list[str] = []
-    for entry in sorted((entry.strip("*").partition("*")[0] for entry in entries), key=len):
-        head = entry.split(" ")[0] if len(entry.split(" ")[0]) > 2 else entry  # noqa: PLR2004 - "tk" is in many words
-        stem = head[: chars if head < "\u0530" else 2]
-        if not any(stem.startswith(known) for known in found):
-            found.append(stem)
-    return tuple(found)

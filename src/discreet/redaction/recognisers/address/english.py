@@ -63,7 +63,8 @@ class EnglishAddressRecogniser(AddressGrammar):
         rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West)\.? )?Broadway)(?! [A-Za-z]{{1,20}}s(?![a-z]))(?!\w)"
     )
     BOX = re.compile(
-        r"(?<!\w)(?:[0-9]{1,6} )?(?:(?:G\.?)?P\.? ?O\.? ?Box|Post Office Box|Locked Bag|Private Bag|Rural Route|R\.?R\.? ?[0-9]{1,3},? Box|HC ?[0-9]{1,3},? Box)"
+        r"(?<!\w)(?:[0-9]{1,6} )?(?:(?:G\.?)?P\.? ?O\.? ?Box|Post Office Box|Locked Bag|Private Bag|Rural Route"
+        r"|R\.?R\.? ?[0-9]{1,3},? Box|HC ?[0-9]{1,3},? Box)"
         r" ?#? ?[A-Z]?[0-9]{1,6}(?![\w-])",
         re.IGNORECASE,
     )
@@ -80,7 +81,8 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
     BEFORE = re.compile(
-        rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
+        rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}"
+        rf"|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
     REACH = 36

@@ -53,13 +53,17 @@ class EuropeanAddressRecogniser(AddressGrammar):
 
     FRENCH = re.compile(
         r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
-        r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée?|rang|montée|place|quai|cours|route|passage|square|faubourg|sentier|villa|cité)) "
+        r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée?|rang|montée|place|quai|cours"
+        r"|route|passage|square|faubourg|sentier|villa|cité)) "
         rf"(?:(?:des|du|de la) [^\W\d_A-Z]{{3,15}}+ )?{_NAME}(?:[ -]{_NAME}){{0,4}}"
     )
 
     LEADING = re.compile(
-        r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.?|R\.|Praceta|Plaza|Pza\.?|Paseo|Pº|Ronda|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|Acceso|Alameda|Callejón|Cañada|Cuesta|Pasadizo|Pasaje|Rambla|Urbanización|Vial|C\.|"
-        r"Jirón|Carrera|Calzada|Rúa|Via|Viale|Piazza|Piazzale|Corso|Vicolo|Largo|Strada|Borgo|Contrada|Incrocio|Rotonda|Stretto|Canale|Lungomare|Rua|rua|Travessa|Praça|Alameda|Estrada|Rodovia|"
+        r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.?|R\.|Praceta|Plaza|Pza\.?|Paseo|Pº|Ronda"
+        r"|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|Acceso|Alameda|Callejón|Cañada|Cuesta|Pasadizo|Pasaje"
+        r"|Rambla|Urbanización|Vial|C\.|"
+        r"Jirón|Carrera|Calzada|Rúa|Via|Viale|Piazza|Piazzale|Corso|Vicolo|Largo|Strada|Borgo|Contrada|Incrocio"
+        r"|Rotonda|Stretto|Canale|Lungomare|Rua|rua|Travessa|Praça|Alameda|Estrada|Rodovia|"
         r"[Uu]l\.|[Uu]lica|[Aa]l\.|[Aa]leja|[Pp]l\.|[Oo]s\.|Osiedle|Rue|rue|Avenue|avenue|Boulevard|boulevard|Chemin|Strada|Str\.|Bulevardul|Bd\.|"
         rf"Am|An der|Auf der|Auf dem|Im|In der|Zum|Zur|Unter den|Λεωφόρος|Οδός) ?)(?P<name>{_NAME}(?: {_NAME}){{0,4}}?),? "
         rf"(?:n[ºo°.]{{0,2}} ?|nr\.? ?|č\. ?|s/n )?(?P<number>{_HOUSE}(?: ?[mM]\.? ?[0-9]{{1,4}})?){_CLOSE}"
@@ -71,7 +75,8 @@ class EuropeanAddressRecogniser(AddressGrammar):
     )
 
     POLISH = re.compile(
-        r"(?<!\w)(?:na|przy|do|z|od|u) (?P<name>[A-ZŁŚŻŹĆÓ][a-ząćęłńóśźż]{2,24}(?:iej|ego|ej|ka|cza|skiego|a|i|y|u|ów)) (?P<number>[0-9]{1,3}[a-z]?(?:/[0-9]{1,4})?)(?=[,.!?)\n]|\Z)"
+        r"(?<!\w)(?:na|przy|do|z|od|u) (?P<name>[A-ZŁŚŻŹĆÓ][a-ząćęłńóśźż]{2,24}(?:iej|ego|ej|ka|cza|skiego|a|i|y|u"
+        r"|ów)) (?P<number>[0-9]{1,3}[a-z]?(?:/[0-9]{1,4})?)(?=[,.!?)\n]|\Z)"
     )
     """A street in the case that a preposition asks for."""
 
@@ -104,7 +109,8 @@ class EuropeanAddressRecogniser(AddressGrammar):
 
     FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
     BEFORE = re.compile(
-        rf"(?<![\w-])(?:(?:[A-Z]{{1,2}}-)?[0-9]{{4,6}}(?: {CITY})?,? (?:{BREAK})?|[0-9]{{1,6}} |(?i:residencia|edificio|résidence|bâtiment|haus) {WORD}, )\Z"
+        rf"(?<![\w-])(?:(?:[A-Z]{{1,2}}-)?[0-9]{{4,6}}(?: {CITY})?,? (?:{BREAK})?|[0-9]{{1,6}} |(?i:residencia"
+        rf"|edificio|résidence|bâtiment|haus) {WORD}, )\Z"
     )
     REACH = 60
 

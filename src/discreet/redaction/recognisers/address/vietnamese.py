@@ -48,8 +48,11 @@ VIETNAMESE = re.compile("[\u1ea0-\u1ef9ăđơưĂĐƠƯ]")
 """Letters that no other language has."""
 UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
 NAMED_AFTER = re.compile(
-    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
-    rf"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên|Cách Mạng|Quang|Hàng|Thổ|Kim|Xuân|Láng|Cầu|Âu|An|Tô|Mai|Lương|Cao|Hùng|Thái|Nam Kỳ|Pasteur|Phùng|Giải|Chùa|Đội|Bạch|Lạc|Tân|Văn|Thanh|Kha|Ông) ?(?:{_NAME})?(?:, {_NAME}){{0,3}})(?!\w)"
+    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19"
+    r"|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
+    r"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên"
+    r"|Cách Mạng|Quang|Hàng|Thổ|Kim|Xuân|Láng|Cầu|Âu|An|Tô|Mai|Lương|Cao|Hùng|Thái|Nam Kỳ|Pasteur|Phùng|Giải"
+    rf"|Chùa|Đội|Bạch|Lạc|Tân|Văn|Thanh|Kha|Ông) ?(?:{_NAME})?(?:, {_NAME}){{0,3}})(?!\w)"
 )
 """A number and the name of a person or a place that streets are named after."""
 
@@ -62,24 +65,30 @@ class VietnameseAddressRecogniser(AddressGrammar):
     WITH_LANE = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
     SMALL = re.compile(
         rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
-        r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
+        r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)"
+        r"|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
         re.IGNORECASE,
     )
     """In small letters, as people type in a hurry."""
 
     FLAT = re.compile(
-        rf"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
-        rf"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?)){{1,4}}+"
+        r"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu"
+        rf"|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
+        r"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị"
+        rf"|kđt) )?(?:[A-Z]{{0,2}}[0-9]{{1,4}}[A-Z]?|{_NAME}(?: [A-Z]?[0-9]{{1,3}})?)){{1,4}}+"
         rf"(?=,|{BREAK}| -|[.!?]|\Z)"
     )
 
     FIRM = re.compile(
-        rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
+        rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q"
+        rf"|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
         rf"|(?i:{_CITIES})(?!\w)(?: City)?)(?:,? [0-9]{{5,6}}(?![\w.,-]))?"
     )
     LOOSE = re.compile(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
     BEFORE = re.compile(
-        rf"(?:(?i:căn hộ|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|phòng|tầng|lầu|block|lô|p\.|ngõ|ngách|hẻm) (?:{_NAME}|[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}})(?: [A-Z]?[0-9]{{1,3}})?,? ){{1,4}}\Z"
+        r"(?:(?i:căn hộ|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|phòng|tầng|lầu|block|lô|p\.|ngõ|ngách"
+        rf"|hẻm) (?:{_NAME}"
+        rf"|[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}})(?: [A-Z]?[0-9]{{1,3}})?,? ){{1,4}}\Z"
     )
     LEADING = re.compile("căn|can|chung|t[òo][àa]|phòng|tầng|lầu|block|lô|p\\.|ng[õá]|hẻm")
     """What all that `BEFORE` finds has somewhere."""

@@ -71,13 +71,16 @@ class WorldwideAddressRecogniser(AddressGrammar):
         rf"(?P<street>(?:[0-9]{{1,6}} ){{1,2}}{_FIRST}(?: {_NAME}){{0,4}}(?: {_HOUSE})?|{WORD}(?: {_NAME}){{0,3}} {_HOUSE})(?![ ]?(?:%|years|people))"
     )
     TOLD_SMALL = re.compile(
-        rf"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?=[,;!?\n]|\.(?![0-9])|\Z)",
+        r"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?"
+        rf"|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?=[,;!?\n]|\.(?![0-9])|\Z)",
         re.IGNORECASE,
     )
     BY_POSTCODE = re.compile(
-        rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? |,?\n){_FIRST}(?: {_NAME}){{0,4}})"
+        rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? "
+        rf"|,?\n){_FIRST}(?: {_NAME}){{0,4}})"
         rf"|(?P<flat>(?i:flat|studio|apartment|apt\.?|unit|suite) ?[0-9]{{1,4}}[A-Za-z]?{SEPARATOR}{CITY})"
-        rf"|(?P<named>{WORD}\.?(?: (?:(?:de|do|da|dos|des|di|del|dei|van|la|le|of|der|den|i|y|e|nad|sv\.) )?{WORD}\.?){{0,4}},? (?:{_HOUSE}(?: [0-9]{{1,4}})?|[Ss]/[Nn])))(?!\w)"
+        rf"|(?P<named>{WORD}\.?(?: (?:(?:de|do|da|dos|des|di|del|dei|van|la|le|of|der|den|i|y|e|nad"
+        rf"|sv\.) )?{WORD}\.?){{0,4}},? (?:{_HOUSE}(?: [0-9]{{1,4}})?|[Ss]/[Nn])))(?!\w)"
     )
     """Street and number that need a postcode with its place or region to be believed."""
 

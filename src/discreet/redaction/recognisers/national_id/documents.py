@@ -41,7 +41,8 @@ class DocumentRecogniser:
 
     FORMS = re.compile(
         r"[A-Z](?<![A-Za-z0-9-].)(?:"
-        r"(?:(?<=N)ID|(?<=D)LN?|(?<=P)(?:PT?|ASSPORT)|(?<=S)SN|(?<=I)TIN|(?<=[TE])IN)[-:][A-Z]{0,2}[0-9]{4,12}(?:-[0-9]{1,4}){0,2}"  # named by a prefix
+        r"(?:(?<=N)ID|(?<=D)LN?|(?<=P)(?:PT?|ASSPORT)|(?<=S)SN|(?<=I)TIN"
+        r"|(?<=[TE])IN)[-:][A-Z]{0,2}[0-9]{4,12}(?:-[0-9]{1,4}){0,2}"  # named by a prefix
         r"|[0-9]{3}-[0-9]{4}-[0-9]{4}"  # driving licences of Illinois, Maryland, Michigan and others
         r"|[0-9]{3}(?:-[0-9]{3}){2,3}(?:-[0-9]{2,3}){0,2}"  # and of Florida, Minnesota
         r"|(?!(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9])[0-9]{8}"  # passports of the United States (since 2021), China, Germany and others

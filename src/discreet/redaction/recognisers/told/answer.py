@@ -28,10 +28,12 @@ BEHIND_ANSWER = re.compile(
     rf"(?: của (?:tôi|mình|em|anh))?(?:[^\r\n\0.]{{0,40}}?(?:(?<![^\W\d_])(?:{_IS})(?![^\W\d_])|{_GLUED}))(?: {_IS})?{_VALUE}"
 )
 BEHIND_QUESTION = re.compile(
-    rf"[^\r\n\0]{{0,{MOST_CHARS_BETWEEN}}}?(?:{whole((*words('answer', 'answer'), *words('answer', 'answered')))})(?: (?:{whole((*words('answer', 'answered'), *words('telling', 'filler')))}))?[ ]?(?:(?:{_IS})(?![^\W\d_])|{_GLUED})?{_VALUE}"
+    rf"[^\r\n\0]{{0,{MOST_CHARS_BETWEEN}}}?(?:{whole((*words('answer', 'answer'), *words('answer', 'answered')))})(?: (?:{whole((*words('answer', 'answered'), *words('telling', 'filler')))}))?[ ]?(?:(?:{_IS})(?![^\W\d_])"
+    rf"|{_GLUED})?{_VALUE}"
 )
 CODE_WORD = re.compile(
-    r"(?<!\w)кодов(?:ое|ым) слово(?:м)?(?: (?:для|по|от) \w{2,12})?(?P<told> ?[:=-]| (?:это|будет))? [\"«]?(?P<value>[\w-]{3,30})[\"»]?(?=[.,;!]?(?:\s{0,3}\Z|\n))"
+    r"(?<!\w)кодов(?:ое|ым) слово(?:м)?(?: (?:для|по|от) \w{2,12})?(?P<told> ?[:=-]| (?:это"
+    r"|будет))? [\"«]?(?P<value>[\w-]{3,30})[\"»]?(?=[.,;!]?(?:\s{0,3}\Z|\n))"
 )
 VERB = re.compile(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)")
 """How Russian words that say something about a word end."""

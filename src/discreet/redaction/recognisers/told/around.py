@@ -28,19 +28,30 @@ _BEFORE = r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»」]{0,2}"
 TYPED = (
     re.compile(rf"{_USE} {_VALUE} {_AS} (?:{_WHOSE} ){{0,2}}{_NAME}"),
     re.compile(rf"(?<![a-z])set (?:it|this|that|them) to {_VALUE} as (?:{_WHOSE} ){{0,2}}{_NAME}"),
-    re.compile(rf"{_TRIED} {_VALUE}[, ]{{1,3}}[^.!?\r\n\0]{{0,30}}?(?:{_WRONG} {_NAME}|{_NAME} (?:\w{{1,12}} ){{0,2}}{_WRONG})"),
-    re.compile(rf"{any_of(words('telling', 'use', spaced=False))}了? ?{_VALUE} ?{any_of(words('telling', 'as', spaced=False))}{any_of(words('telling', 'whose', spaced=False))}?(?:登[录入])?{_NAME}(?![器管本])"),
-    re.compile(rf"{any_of(words('telling', 'tried', spaced=False))}了? ?{_VALUE}[^a-z。\r\n\0]{{0,10}}?{_NAME}{any_of(words('telling', 'wrong', spaced=False))}"),
-)  # fmt: skip
+    re.compile(
+        rf"{_TRIED} {_VALUE}[, ]{{1,3}}[^.!?\r\n\0]{{0,30}}?(?:{_WRONG} {_NAME}|{_NAME} (?:\w{{1,12}} ){{0,2}}{_WRONG})"
+    ),
+    re.compile(
+        rf"{any_of(words('telling', 'use', spaced=False))}了? ?{_VALUE} ?{any_of(words('telling', 'as', spaced=False))}{any_of(words('telling', 'whose', spaced=False))}?(?:登[录入])?{_NAME}(?![器管本])"
+    ),
+    re.compile(
+        rf"{any_of(words('telling', 'tried', spaced=False))}了? ?{_VALUE}[^a-z。\r\n\0]{{0,10}}?{_NAME}{any_of(words('telling', 'wrong', spaced=False))}"
+    ),
+)
 """The value is between a word for typing and one for a password, for text in small letters."""
 
 SAID_FIRST = (
-    re.compile(rf"{_BEFORE}[ ]{{1,2}}(?:{any_of((*words('telling', 'is', spaced=True), 'will be', 'as', '-'))} (?:{_WHOSE} )|(?:- )?(?:это )?(?:мой|твой|ваш|наш) )(?:[\w'-]{{1,20}} ){{0,3}}?{_ANY_NAME}(?! (?:manager|policy))"),
+    re.compile(
+        rf"{_BEFORE}[ ]{{1,2}}(?:{any_of((*words('telling', 'is', spaced=True), 'will be', 'as', '-'))} (?:{_WHOSE} )"
+        rf"|(?:- )?(?:это )?(?:мой|твой|ваш|наш) )(?:[\w'-]{{1,20}} ){{0,3}}?{_ANY_NAME}(?! (?:manager|policy))"
+    ),
     re.compile(rf"{_BEFORE} là (?:{_ANY_NAME}|pass)"),
     re.compile(rf"{_BEFORE}[ ]?是(?:我|你|您|他|她)?們?们?的?\w{{0,8}}?{_ANY_NAME}(?!管理)"),
-    re.compile(rf"{_BEFORE}[ ]?(?:が|は|って|を|이|가|은|는|를|을) ?(?:私の|僕の|うちの|新しい|내 |제 |우리 |새 )?{_ANY_NAME}"),
+    re.compile(
+        rf"{_BEFORE}[ ]?(?:が|は|って|を|이|가|은|는|를|을) ?(?:私の|僕の|うちの|新しい|내 |제 |우리 |새 )?{_ANY_NAME}"
+    ),
     re.compile(rf"{_USE} {_VALUE} for (?:{_WHOSE} )(?:[\w'-]{{1,20}} ){{0,2}}?{_ANY_NAME}"),
-)  # fmt: skip
+)
 """The value is before a word for a password."""
 
 ENGLISH = frozenset(("as", "wrong", "incorrect", "invalid", "bad"))
@@ -52,10 +63,12 @@ OPENS = re.compile(
 )
 """Needs no word for a password, as the next ones."""
 ASKED = re.compile(
-    r"(?<![a-z])what(?:'?s| is) (?:the|your) (?:wi-?fi|wlan|router)(?: (?:password|pw|pass|key|code))?\?[ \r\n]{1,3}(?:[>:-] ?)?(?P<value>[!-~]{6,64})(?=[ ]?(?:[\r\n]|\Z))"
+    r"(?<![a-z])what(?:'?s| is) (?:the|your) (?:wi-?fi|wlan|router)(?: (?:password|pw|pass|key"
+    r"|code))?\?[ \r\n]{1,3}(?:[>:-] ?)?(?P<value>[!-~]{6,64})(?=[ ]?(?:[\r\n]|\Z))"
 )
 EXPLAINED = re.compile(
-    r"(?<![a-z])it(?:'?s| is) (?P<value>[!-~]{6,64}) \((?:the|my|our) (?:wi-?fi|wlan|router|login|netflix|account|zip|laptop|email|portal|vpn)(?: (?:one|password|pw|pass))?\)"
+    r"(?<![a-z])it(?:'?s| is) (?P<value>[!-~]{6,64}) \((?:the|my|our) (?:wi-?fi|wlan|router|login|netflix"
+    r"|account|zip|laptop|email|portal|vpn)(?: (?:one|password|pw|pass))?\)"
 )
 
 

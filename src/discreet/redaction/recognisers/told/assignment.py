@@ -1,7 +1,5 @@
 """Secrets assigned to a name: `password=…`, `"api_key": "…"`, `DB_PASSWORD: …`, `<token>…</token>`."""
 
-# ruff: noqa: PLR0911 - each line rules one kind of text out
-
 from __future__ import annotations
 
 import re
@@ -51,7 +49,8 @@ class AssignmentRecogniser:
     type = "SECRET"
     NAME = re.compile(
         r"(?:"
-        r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|p(?:s)?wd|(?<![a-z])auth_pass(?![a-z])"
+        r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])"
+        r"|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|p(?:s)?wd|(?<![a-z])auth_pass(?![a-z])"
         rf"|{whole(NAMES)})"
         r"|(?P<plain>keys?(?![a-z])|ключ|khóa|(?<![a-z])(?:auth|sig|hash|salt|cookie|cred|dsn)(?![a-z]))"
         r"|secret|token|credentials?|creds|jwt|signature|[cx]srf|(?<![a-z])(?:sid|otp|cvv|pin)(?![a-z])|sess(?:ion)?[ _-]?id|session|(?:php)?sessid"
@@ -70,13 +69,15 @@ class AssignmentRecogniser:
     )
     """What before "key" says that it is no plain one."""
     OTHER_KEY = re.compile(
-        r"(?:public|primary|foreign|partition|sort|cache|host|hot|short|idempotency|idem|row|index|group|map|object|s3|mon|tur|don|i18n|routing|translation)[ _-]?\Z",
+        r"(?:public|primary|foreign|partition|sort|cache|host|hot|short|idempotency|idem|row|index|group|map|object"
+        r"|s3|mon|tur|don|i18n|routing|translation)[ _-]?\Z",
         re.IGNORECASE,
     )
 
     ABOUT = re.compile(
         r"type|field|count|size|name|len|limit|ur[il]|expir|ttl|file|path|polic|reset|format|label|hint|column|min|max|regex|usage"
-        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled|valid|strength|stdin|env|datei|fichier|archivo|файл",
+        r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled"
+        r"|valid|strength|stdin|env|datei|fichier|archivo|файл",
         re.IGNORECASE,
     )
     """Ends of names that make them names of something about a secret."""
@@ -196,33 +197,32 @@ class AssignmentRecogniser:
         """Tell a literal value from prose, a reference, or a number beside the word "token"."""
         start, end, quoted = found
         value = text[start:end]
-        if not names_a_value(value) or (value.isdigit() and self.FAILED.match(text, end)):
+        if not self.is_literal(text, name, found) or (operator["element"] and not self.CLOSING.match(text, end)):
             return False
-        if self.ADDRESS.fullmatch(value) or (value.isdigit() and UNIT.match(small(text[end : end + 24]))):
-            return False
-        if value[:1] == "=" or text.rfind("{{", max(0, name.start() - 80), name.start()) > text.rfind(
-            "}}", max(0, name.start() - 80), name.start()
-        ):
-            return False  # {{ .Values.password | b64enc }}
-        if quoted and is_closing(text[max(0, start - 121) : start - 1].rpartition("\n")[2], text[start - 1]):
-            return False  # read -p "Password: " NAME
         random = looks_random(value)
-        if operator["element"] and not self.CLOSING.match(text, end):
-            return False
         if operator["weak"] and not quoted and not (random and len(value) >= LEAST_KEY_CHARS and DIGIT.search(value)):
             return name["password"] is not None and self.is_cell(text, name, end)
         if operator["strong"] in ("==", "===") and not quoted:
             return False
         if not name["password"]:
-            long = len(value) >= LEAST_PLAIN_KEY_CHARS or (
-                len(value) >= LEAST_KEY_CHARS and len(value) >= self.least(text, name)
-            )
-            return long and " " not in value and self.is_key(value)
+            least = min(LEAST_PLAIN_KEY_CHARS, max(LEAST_KEY_CHARS, self.least(text, name)))
+            return len(value) >= least and " " not in value and self.is_key(value)
         if operator["weak"] and quoted and "(" not in operator["weak"]:
             return random or self.CALLED.search(text, max(0, name.start() - 44), name.start()) is not None
-        if quoted or operator["strong"] != ":":
-            return True
-        return random or self.END.match(text, end) is not None
+        return quoted or operator["strong"] != ":" or random or self.END.match(text, end) is not None
+
+    def is_literal(self, text: str, name: re.Match[str], found: tuple[int, int, bool]) -> bool:
+        """Tell a value from a reference, a count, a comparison or what a template has there."""
+        start, end, quoted = found
+        value = text[start:end]
+        if not names_a_value(value) or value[:1] == "=" or self.ADDRESS.fullmatch(value):
+            return False
+        if value.isdigit() and (self.FAILED.match(text, end) or UNIT.match(small(text[end : end + 24]))):
+            return False
+        before = text[max(0, name.start() - 80) : name.start()]
+        if before.rfind("{{") > before.rfind("}}"):
+            return False  # {{ .Values.password | b64enc }}
+        return not (quoted and is_closing(text[max(0, start - 121) : start - 1].rpartition("\n")[2], text[start - 1]))
 
     def is_cell(self, text: str, name: re.Match[str], end: int) -> bool:
         """Tell whether name and value are a row of a table."""

@@ -47,18 +47,21 @@ class BackupCodeRecogniser:
         r"(?:(?<![a-z])(?:backup|recovery|emergency|scratch|rescue)[ -](?:(?:verification|login|access|2fa|mfa) )?codes?(?![a-z])"
         r"|mã (?:dự phòng|khôi phục)|(?:резервн|запасн)\w{2,3} код\w{0,3}|код\w{0,2} восстановления"
         r"|(?:备用|備用|恢复|恢復|后备|後備|救援)(?:登录|登入)?(?:验证|驗證)?[码碼])"
-        r"(?P<told>[^\r\n\0A-Za-z0-9]{0,3}(?:(?:is|are|là|это|(?:for|from) \w{1,20}|của \w{1,12})(?![a-z])[^\r\n\0A-Za-z0-9]{0,3})?[\r\n]{0,2}|[^\r\n\0.0-9:]{0,30}: ?)",
+        r"(?P<told>[^\r\n\0A-Za-z0-9]{0,3}(?:(?:is|are|là|это|(?:for|from) \w{1,20}"
+        r"|của \w{1,12})(?![a-z])[^\r\n\0A-Za-z0-9]{0,3})?[\r\n]{0,2}|[^\r\n\0.0-9:]{0,30}: ?)",
         re.IGNORECASE,
     )
     CODE = re.compile(
         r"[\s,;|*•.\"'`(\[-]{0,6}(?:[0-9]{1,2}[.)] )?"
-        r"(?P<value>[A-Za-z0-9]{4}(?:-[A-Za-z0-9]{4}){1,3}|[A-Za-z0-9]{5}-[A-Za-z0-9]{5}|[A-Za-z0-9]{6}-[A-Za-z0-9]{6}|[0-9]{4} [0-9]{4}|[A-Za-z0-9]{8,12})(?![A-Za-z0-9-])"
+        r"(?P<value>[A-Za-z0-9]{4}(?:-[A-Za-z0-9]{4}){1,3}|[A-Za-z0-9]{5}-[A-Za-z0-9]{5}"
+        r"|[A-Za-z0-9]{6}-[A-Za-z0-9]{6}|[0-9]{4} [0-9]{4}|[A-Za-z0-9]{8,12})(?![A-Za-z0-9-])"
     )
     RANDOM = re.compile(r"(?=[^0-9]{0,18}[0-9])[^\n]|(?=[^-]{4,6}-)[^\n]{0,9}?[bcdfghjklmnpqrstvwxz]{3}", re.IGNORECASE)
     """With a digit, or in two halves that no word is made of."""
 
     KEY = re.compile(
-        r"(?<![a-z])(?:(?:set-?up|secret|totp|2fa|mfa|otp|authenticator|manual(?: entry)?) (?:(?:setup|secret|entry) )?key|secret|ключ|kh[óo][aá]|密钥|密鑰|金鑰)"
+        r"(?<![a-z])(?:(?:set-?up|secret|totp|2fa|mfa|otp|authenticator|manual(?: entry)?) (?:(?:setup|secret"
+        r"|entry) )?key|secret|ключ|kh[óo][aá]|密钥|密鑰|金鑰)"
         r"[^\r\n\0A-Za-z0-9]{0,4}(?:(?:is|là|это)[ :]{1,2})?[\r\n]?(?P<value>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{1,4})(?![A-Z0-9])",
         re.IGNORECASE,
     )

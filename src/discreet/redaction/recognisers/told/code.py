@@ -70,7 +70,9 @@ IS_BEHIND = re.compile(
     rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:{_IS}) |[\"'`”»」]{{0,2}}[ ]?(?:{any_of(words('telling', 'is', spaced=False))}|\()"
 )
 TO_VERIFY = re.compile(
-    r"(?: (?:to|as|for|als|zum|um|zur|para|como|per|pour|comme|để|для|voor|om|do|için|untuk|as your)) (?:\w{1,16} ){0,3}?(?:verif|log|sign|confirm|conferm|authent|activ|aktiv|reset|unlock|access|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
+    r"(?: (?:to|as|for|als|zum|um|zur|para|como|per|pour|comme|để|для|voor|om|do|için|untuk"
+    r"|as your)) (?:\w{1,16} ){0,3}?(?:verif|log|sign|confirm|conferm|authent|activ|aktiv|reset|unlock|access"
+    r"|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
 )
 USED = re.compile(rf"{whole((*words('telling', 'use'), *words('code', 'sent')))} \Z")
 PRESSED = re.compile(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")

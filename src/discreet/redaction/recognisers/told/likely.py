@@ -22,24 +22,31 @@ from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import words
 
+SENT_DIGITS = 6
+"""Digits of most codes that are sent."""
+MORE_DIGITS = (5, 7, 8)
 MOST_CANDIDATES = 200
 """A text with more of them is a table, or made to take long."""
 
 NUMBER = re.compile(
-    r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9][ )\n])(?<![0-9]\)[ \n])(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
+    r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9][ )\n])(?<![0-9]\)[ \n])(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}"
+    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
     r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
 )
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 YEARS = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 OF_YEAR = re.compile(
-    r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để)[ ]\Z|[年公西元]\Z",
+    r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año"
+    r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để)[ ]\Z|[年公西元]\Z",
     re.IGNORECASE,
 )
 """What stands before a year."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
 TOKEN = re.compile(
-    r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s|[^\x00-\x7f]|\Z))"
+    r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]"
+    r"|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s"
+    r"|[^\x00-\x7f]|\Z))"
 )
 PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
 DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
@@ -136,7 +143,7 @@ def tokens(view: View) -> list[Span]:
     """Return where words stand that have the form of a password; none where there are too many."""
     lowered, text = view.derived(small), view.text
     spans = (match.span(match.lastgroup or 0) for match in TOKEN.finditer(text))
-    shaped = [span for span in islice(filter(lambda span: PASSWORD.fullmatch(text, *span), spans), MOST_CANDIDATES + 1)]
+    shaped = list(islice(filter(lambda span: PASSWORD.fullmatch(text, *span), spans), MOST_CANDIDATES + 1))
     if len(shaped) > MOST_CANDIDATES:
         return []
     return [
@@ -165,14 +172,14 @@ def number_figures(view: View, span: Span, count: int) -> list[float]:
         *together(
             figures,
             [
-                float(digits < 5),
-                float(digits == 6 or halves),
-                float(digits == 5 or digits > 6),
+                float(digits < min(MORE_DIGITS)),
+                float(digits == SENT_DIGITS or halves),
+                float(digits in MORE_DIGITS),
                 float(not value.replace(" ", "").replace("-", "").isdigit()),
             ],
         ),
         *(float(digits == size and not halves) for size in (3, 4, 5, 6)),
-        float(digits > 6 and not halves),  # noqa: PLR2004 - as its name says
+        float(digits > SENT_DIGITS and not halves),
         float(halves),
         float(not value.replace(" ", "").replace("-", "").isdigit()),
         float(value.startswith("0")),

@@ -90,26 +90,26 @@ def password_of_pair(text: str, lowered: str, start: int) -> Span | None:
         return None
     first = pair.start("value")
     value = text[first : pair.end("value")].rstrip(TRAILING)
-    user = pair["user"]
-    if (
-        len(value) < LEAST_CHARS
-        or not names_a_value(value)
-        or user in ("http", "https", *words("telling", "is"))
-        or user.startswith(("password", "pass@", "pwd"))
-        or value.startswith("/")
-        or FIELD.match(value)
-        or BRAND.fullmatch(value)
-    ):
-        return None
-    if pair["by"] and (pair["sign"] or BRAND.fullmatch(user) or not UNUSUAL.search(value)):
+    if not is_pair(pair, value):
         return None
     listed = pair["sign"] == ","
     if listed and not (DETAILS.search(lowered, max(0, start - 12), pair.start("user")) and looks_random(value)):
         return None
     if value.isdigit() and "pass" not in pair[0]:
         told = len(value) in CODE_DIGITS and (pair["by"] or pair["sign"] == "/")
-        return (first, first + len(value)) if told else None
-    named = NO_USER.fullmatch(user) or NO_USER.fullmatch(value)
-    if looks_random(value) or (pair["sign"] and not named and THEN.match(lowered, first + len(value))):
-        return first, first + len(value)
-    return None
+    else:
+        named = NO_USER.fullmatch(pair["user"]) or NO_USER.fullmatch(value)
+        told = looks_random(value) or (pair["sign"] and not named and THEN.match(lowered, first + len(value)))
+    return (first, first + len(value)) if told else None
+
+
+def is_pair(pair: re.Match[str], value: str) -> bool:
+    """Tell a user and a password from an address, a path or the next words of a sentence."""
+    user = pair["user"]
+    if len(value) < LEAST_CHARS or not names_a_value(value) or value.startswith("/"):
+        return False
+    if user in ("http", "https", *words("telling", "is")) or user.startswith(("password", "pass@", "pwd")):
+        return False
+    if FIELD.match(value) or BRAND.fullmatch(value):
+        return False
+    return not (pair["by"] and (pair["sign"] or BRAND.fullmatch(user) or not UNUSUAL.search(value)))

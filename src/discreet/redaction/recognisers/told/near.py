@@ -18,25 +18,37 @@ REACH = 140
 """Characters between a word for a password and what looks like one."""
 
 TOKEN = re.compile(
-    r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])"
+    r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])"
+    r"|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])"
 )
 SIGNS = frozenset("!@#$%^&*?")
 SURE = re.compile(
-    r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
+    r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]"
+    r"|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
 )
 """With capitals, small letters, digits and a sign: nothing else is written so."""
 PASSWORD = re.compile(
     r"[a-z]{3,20}[0-9]{2,8}[!@#$%&*?]{0,2}"  # sunshine42
     r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?])[!-~]{6,48}"  # letters, digits and signs
-    r"|(?=[^0-9]{0,30}[0-9])(?=[^a-z]{0,30}[a-z])(?=[^A-Z]{0,30}[A-Z])(?=(?:[A-Z][a-z]+|[a-z]+|[A-Z]+)[0-9_-]{1,5}[A-Za-z])[A-Za-z0-9_-]{8,48}"  # qT7mZ2k9, castle_Silver68
+    r"|(?=[^0-9]{0,30}[0-9])(?=[^a-z]{0,30}[a-z])(?=[^A-Z]{0,30}[A-Z])(?=(?:[A-Z][a-z]+|[a-z]+"
+    r"|[A-Z]+)[0-9_-]{1,5}[A-Za-z])[A-Za-z0-9_-]{8,48}"  # qT7mZ2k9, castle_Silver68
     r"|(?=[^_]{3,12}_[A-Z])[A-Za-z]{3,12}_[A-Z][a-z]{2,12}[0-9]{1,4}"
     r"|[A-Z][a-z]{2,15}[0-9]{2,6}[!@#$%&*?]{1,2}"  # Summer2024!
-    r"|(?!(?:[a-z]{2,12}-){0,3}(?:and|the|for|with|end|one|two|day|per|non|pre|sub|all|not|was|app|dev)-)[a-z]{4,10}(?:-[a-z]{4,10}){2,5}"  # four-plain-words
+    r"|(?!(?:[a-z]{2,12}-){0,3}(?:and|the|for|with|end|one|two|day|per|non|pre|sub|all|not|was|app"
+    r"|dev)-)[a-z]{4,10}(?:-[a-z]{4,10}){2,5}"  # four-plain-words
 )
 """How people make passwords."""
 OTHERWISE = re.compile(
-    r".*%[0-9a-f]{2}.*|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
-    r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec|s)[_-]?[0-9.]{1,6}[a-z]?"
+    r".*%[0-9a-f]{2}.*|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
+    r"|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?"
+    r"|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
+    r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt"
+    r"|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox"
+    r"|number|num|code|word|name|fact|msg|message|question|answer|task|job|run|case|example|sample|demo|foo|bar|baz|qux|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure"
+    r"|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue"
+    r"|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des"
+    r"|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec"
+    r"|s)[_-]?[0-9.]{1,6}[a-z]?"
     r"|#[0-9a-f]{3,8}|[#@]\w+|\$\{?\w+\}?|%\w+%|.*[(){}\[\]<>=;|\\\"`].*|--?[a-z][a-z0-9-]+|[a-z0-9]+(?:[._-][a-z0-9]+)*-?[0-9]{1,2}\.[0-9.]+",
     re.IGNORECASE,
 )

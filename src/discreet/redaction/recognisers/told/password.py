@@ -68,7 +68,9 @@ FILLER = re.compile(rf"{any_of(words('telling', 'filler'))}[:,]?")
 ABOUT = re.compile(rf"{whole(words('telling', 'about'))}")
 """Words of sentences about passwords."""
 THEN = re.compile(
-    rf"[\"'`»”」』’*_)]{{0,3}}[ ]{{0,3}}(?:[.,;:?!)。，！？|]|[\r\n]|\Z|{any_of(words('telling', 'then', spaced=True))}(?![^\W\d_])|{any_of(words('telling', 'then', spaced=False))})"
+    rf"[\"'`»”」』’*_)]{{0,3}}[ ]{{0,3}}(?:[.,;:?!)。，！？|]|[\r\n]|\Z"
+    rf"|{any_of(words('telling', 'then', spaced=True))}(?![^\W\d_])"
+    rf"|{any_of(words('telling', 'then', spaced=False))})"
 )
 """What follows the last word of a sentence."""
 UNIT = re.compile(rf",? ?fail| ?(?:[a-z%]{{1,3}}(?!\w)|{whole(words('code', 'unit'))})")
@@ -96,7 +98,9 @@ NEXT_LINE = re.compile(
 FILE = re.compile(r"[\w./\\-]{1,100}\.[a-z]{2,5}[0-9]?|[/~.][\w./-]{1,100}", re.IGNORECASE)
 OF_PHRASE = re.compile(r"phrase|фраз|短語|短语|frase|fraza|フレーズ|프레이즈|عبارة|วลี")
 PHRASE = re.compile(
-    r"(?: is| -)?[: =]{1,3}(?P<value>(?!(?:a|an|the|not|too|very|must|should|is|to|use|never)(?![a-z]))[a-z]{3,12}(?:[ -](?!(?:the|and|for|with|must|that|was|is|to|of|you|your)(?![a-z]))[a-z]{3,12}){2,9})(?=[.,;!]?(?:\s*\Z|\n))"
+    r"(?: is| -)?[: =]{1,3}(?P<value>(?!(?:a|an|the|not|too|very|must|should|is|to|use"
+    r"|never)(?![a-z]))[a-z]{3,12}(?:[ -](?!(?:the|and|for|with|must|that|was|is|to|of|you"
+    r"|your)(?![a-z]))[a-z]{3,12}){2,9})(?=[.,;!]?(?:\s*\Z|\n))"
 )
 """Words of a phrase up to the end of the line."""
 WITH_IT = re.compile(r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?fi)(?: tên)?(?: [!-~]{1,20})? \Z")
@@ -176,26 +180,27 @@ class Clause:
             return whole
         if self._text.startswith(NOT_TELLING, self._place):
             return None
-        while piece := PIECE.search(self._text, self._place, self._limit):
-            word, start = piece["word"], piece.start("word")
-            if self._is_over(word, start):
-                return None
-            self._place = piece.end("word")
-            if (mixed := self._mixed(word, start)) or (mixed := self._operator(word, start)):
-                return mixed
-            if self._place < piece.end("word"):
-                continue  # an operator was cut off
-            if self._says(word):
-                if quoted := self._quoted():
-                    return quoted
-                continue
-            value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(TRAILING)
-            end = start + len(value)
-            if self._accepts(value, end):
-                return start, end + (self._text[end : end + 1] in ("!", "?") and looks_random(value))
-            if not self._goes_on(word):
-                return None
-        return None
+        goes_on, found = True, None
+        while goes_on and found is None and (piece := PIECE.search(self._text, self._place, self._limit)):
+            goes_on, found = self._read(piece["word"], piece.start("word"))
+        return found
+
+    def _read(self, word: str, start: int) -> tuple[bool, Span | None]:
+        """Take a word; tell whether the secret may still follow, and return its span if this is it."""
+        if self._is_over(word, start):
+            return False, None
+        self._place = start + len(word)
+        if found := self._mixed(word, start) or self._operator(word, start):
+            return False, found
+        if self._place < start + len(word):  # an operator was cut off
+            return True, None
+        if self._says(word):
+            return True, self._quoted()
+        value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(TRAILING)
+        end = start + len(value)
+        if self._accepts(value, end):
+            return False, (start, end + (self._text[end : end + 1] in ("!", "?") and looks_random(value)))
+        return self._goes_on(word), None
 
     def _whole(self) -> Span | None:
         """Return the span of a phrase, of something in quotes, or of a word on the next line."""
@@ -283,10 +288,9 @@ class Clause:
 
     def _accepts(self, value: str, end: int) -> bool:
         """Tell whether `value` is the secret: by its look, or as the last word of a sentence that tells one."""
-        if len(value) < LEAST_CHARS or not names_a_value(value) or value.startswith("<"):
+        named = not self._said and IS_NEXT.match(self._lowered, end)  # "my password for 1Password is"
+        if len(value) < LEAST_CHARS or named or not names_a_value(value) or value.startswith("<"):
             return False
-        if not self._said and IS_NEXT.match(self._lowered, end):
-            return False  # the name of something: "my password for 1Password is"
         if self._name["key"]:
             return self._is_key(value)
         if value.isdigit():

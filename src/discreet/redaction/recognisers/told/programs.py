@@ -8,8 +8,10 @@ MOST_CHARS = 200
 
 PROGRAM = re.compile(
     r"[{};]\s*$"
-    r"|^\s*(?:def \w+\(|class \w+[:({]|import [\w.]+\s*$|from [\w.]+ import|return\b.*[;()]|(?:const|let|var|final|public|private|static|async|await)\s+\w+|func \w+|if\s*[(!]"
-    r"|if (?:not )?\w+(?:\.\w+)*\s*[=<>!:]|for \w+ in |while\s*\(|export (?:default|const|[A-Z_]+=)|assert |//|#!|\$ |>>> |SELECT |INSERT |UPDATE |CREATE |ALTER )"
+    r"|^\s*(?:def \w+\(|class \w+[:({]|import [\w.]+\s*$|from [\w.]+ import|return\b.*[;()]|(?:const|let|var"
+    r"|final|public|private|static|async|await)\s+\w+|func \w+|if\s*[(!]"
+    r"|if (?:not )?\w+(?:\.\w+)*\s*[=<>!:]|for \w+ in |while\s*\(|export (?:default|const|[A-Z_]+=)|assert |//"
+    r"|#!|\$ |>>> |SELECT |INSERT |UPDATE |CREATE |ALTER )"
     r"|[A-Za-z_]\w*\([^)\s]|\w\.\w+\(|\w\(\)|[=!]=|=>|::|</|\$\{|\{\{|%\(|\[[\"']|[\"']\]|\|\||&&|\$[A-Z_]{3,}"
 )
 LOG = re.compile(

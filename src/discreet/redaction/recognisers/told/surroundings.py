@@ -53,7 +53,9 @@ class Kind:
         return view.once(self, lambda: self._spans(view))
 
     def _spans(self, view: View) -> tuple[list[int], list[int]]:
-        lowered, starts, ends = view.derived(small), [], []
+        lowered = view.derived(small)
+        starts: list[int] = []
+        ends: list[int] = []
         for place in self._names.places(view):
             if (not ends or place >= ends[-1]) and (match := self._pattern.match(lowered, place)):
                 starts.append(place)

@@ -44,7 +44,8 @@ class TableRecogniser:
             yield from self.cells(text)
 
     INSERT = re.compile(
-        r"INSERT INTO [\w.`\"\[\]]{1,80} ?\((?P<columns>[^()\0]{3,400})\)\s{1,4}VALUES\s{0,4}(?P<rows>(?:\((?:[^()'\0]|'[^'\0]{0,200}'){1,600}\)[\s,]{0,4}){1,50})",
+        r"INSERT INTO [\w.`\"\[\]]{1,80} ?\((?P<columns>[^()\0]{3,400})\)\s{1,4}VALUES\s{0,4}(?P<rows>(?:\((?:[^()'\0]"
+        r"|'[^'\0]{0,200}'){1,600}\)[\s,]{0,4}){1,50})",
         re.IGNORECASE,
     )
     ROW = re.compile(r"\((?P<cells>(?:[^()'\0]|'[^'\0]{0,200}'){1,600})\)")

@@ -8,8 +8,11 @@ from functools import cache
 from discreet.redaction.words import words
 
 BRAND = re.compile(
-    r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?-?mail|icloud|apple|win(?:dows)?|netflix|insta(?:gram)?|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
-    r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word|pdf|zip|database|db"
+    r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?-?mail|icloud|apple|win(?:dows)?|netflix|insta(?:gram)?"
+    r"|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
+    r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden"
+    r"|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word"
+    r"|pdf|zip|database|db"
     r"|chrome|firefox|safari|touch|face|login|username|phone)",
     re.IGNORECASE,
 )
@@ -47,11 +50,14 @@ REFERENCE = re.compile(
     r"\$[A-Za-z_]{1,80}|\$\{?(?-i:[A-Z_][A-Z0-9_]{0,80})\}?|\$[({]{1,2}[\w. :?-]{1,80}[)}]{0,2}"  # $TOKEN, ${API_KEY}, ${{ secrets.TOKEN }}
     r"|%[A-Za-z_]{1,80}%|\{\{?[\w .$-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?|<[^<>]{0,80}>?"  # %T%, {{ t }}, [t]
     r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
-    r"|[A-Za-z_][\w.]{1,60}\([a-z_]{2,40}=.{0,80}|%\([\w.]{1,60}\)[sdr]?|[#$@]\{.{0,80}|\$_?[A-Za-z]{2,20}\[.{0,80}"  # Field(min_length=8, %(password)s, #{password}
+    r"|[A-Za-z_][\w.]{1,60}\([a-z_]{2,40}=.{0,80}|%\([\w.]{1,60}\)[sdr]?|[#$@]\{.{0,80}"
+    r"|\$_?[A-Za-z]{2,20}\[.{0,80}"  # Field(min_length=8, %(password)s, #{password}
     r"|password@localhost.{0,60}|[A-Za-z-]{2,40}=[\"'].{0,80}|@[A-Za-z0-9.-]{1,80}(?::[0-9]{1,5})?(?:/.{0,80})?"  # placeholder="…, @localhost:5432/db
     r"|\.[A-Za-z_][\w.]{1,60}(?:\(.{0,200})?|[A-Za-z_$][\w$]{0,40}(?:(?:::|->|\?\.)[A-Za-z_]\w{0,40}){1,6}.{0,200}"  # .stream(), std::env::var(
-    r"|(?=[^()_]*[()_]|.{0,60}(?-i:[a-z][A-Z]))[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){1,5}[)\]};,(]{0,6}|[A-Za-z_][\w.]{1,60}\([$@&*]\w.{0,80}"  # user.passwordHash)
-    r"|[a-z][a-z0-9-]{1,40}:[0-9]{1,4}(?:\.[0-9]{1,5}){1,3}|HTTP/[0-9.]{1,4}|[a-z_]{2,30}=-?[0-9]{1,4}|[a-z_-]{2,20}=[a-z]{1,15}"  # jjwt-api:0.12.3, retry=3
+    r"|(?=[^()_]*[()_]|.{0,60}(?-i:[a-z][A-Z]))[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){1,5}[)\]};,(]{0,6}"
+    r"|[A-Za-z_][\w.]{1,60}\([$@&*]\w.{0,80}"  # user.passwordHash)
+    r"|[a-z][a-z0-9-]{1,40}:[0-9]{1,4}(?:\.[0-9]{1,5}){1,3}|HTTP/[0-9.]{1,4}|[a-z_]{2,30}=-?[0-9]{1,4}"
+    r"|[a-z_-]{2,20}=[a-z]{1,15}"  # jjwt-api:0.12.3, retry=3
     r"|(?:[A-Z]-[A-Z]|[0-9]-[0-9]){2,6}|%[A-Za-z_()]{1,80}%|\[\^?[^\]]{1,40}\][+*?]?.{0,20}"  # A-Za-z0-9, [^&\s]+
     r"|[A-Za-z_.]{4,60}\([a-z_.]{0,40},?"  # HTTPBasicAuth(user,
     r"|[\[{(]{1,3}\\?[\"'][\w$@-]{0,60}"  # {"type"
@@ -69,8 +75,10 @@ NAMED_AFTER = re.compile(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret
 """The name of a variable: `setPassword`."""
 
 NAMED_THING = re.compile(
-    r"(?i:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
-    r"[ -]?[0-9]{1,5}(?:[-/][A-Za-z0-9]{1,6}){0,2}|(?i:wpa[23]?-[a-z]{2,4})|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}"
+    r"(?i:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http"
+    r"|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
+    r"[ -]?[0-9]{1,5}(?:[-/][A-Za-z0-9]{1,6}){0,2}|(?i:wpa[23]?-[a-z]{2,4})|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}"
+    r"|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}"
 )
 """A standard, an algorithm or a model: SHA-256, ISO 27001, CR2032, WR841N. Codes mix letters and digits more."""
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")

@@ -1,0 +1,258 @@
+"""One part of an address: a flat, a floor, an entrance, a building, a house, a street or a district."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
+from discreet.redaction.recognisers.told.names import is_unspaced
+from discreet.redaction.words import LATIN, any_of, languages, whole, words
+
+ENOUGH = 4
+"""Points of the parts together. Each says how likely it is to be of an address, beside another."""
+KINDS = ("street", "flat", "floor", "entrance", "building", "house", "area")
+NUMBERED = {"flat": 3, "floor": 1, "entrance": 2, "building": 1, "house": 2, "street": 3, "area": 2}
+NAMED = {"street": 2, "building": 2, "area": 1, "flat": 0, "floor": 0, "entrance": 0, "house": 0}
+CODE = r"(?:[a-zа-я]{1,3}-?)?[0-9]{1,5}(?: ?[a-zа-я](?![^\W\d_]| ?[0-9]))?(?:[./кс-][a-zа-я]{0,2}[0-9]{1,5}[a-zа-я]?){0,5}|[0-9]{1,3}[a-z]{1,2}"
+_END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]|[ºª²³]|[ ]?[%€$₽₫°])"
+_NO = r"(?:(?:no|nr|nº|n°|n|№|#|số|so|nomor|numéro|número|núm|num|number|नं|नंबर|رقم|เลขที่|дом|д)[.:]? ?)?"
+_NAME = rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|des|du|la|las|los|le|les|l'|d'|van|der|den|von|św\.|im\.|имени|им\.|al|el|of|[0-9]{{1,3}}(?:-?(?:я|й|го|st|nd|rd|th|a|o))?) ?){{0,3}}[{UPPER}][\w'’.-]{{0,30}}"
+NAMES = rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
+CASELESS = r"[\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f][\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f.]{1,24}(?: (?!في|على|من)[\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f][\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f.]{1,24}){0,2}"
+_SMALL = r"(?!(?:is|the|and|was|has|в|и|на|en|y|de|di|của|có|là|yang|dan|ve)(?![^\W\d_]))[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2}?"
+COUNTED = frozenset(
+    word
+    for language in languages()
+    if language.code == "vi"
+    for kind in ("flat", "floor")
+    for word in language.words("address", kind)
+)
+"""Words of Vietnamese, whose number stands behind them: before them it counts."""
+UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+WORD = re.compile("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
+NUMBER_BEHIND = re.compile(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
+NAME_BEHIND = re.compile(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
+SMALL_BEHIND = re.compile(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
+HOUSE_BEHIND = re.compile(rf"[, ]{{1,2}}(?:{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{CODE}){_END}")
+NUMBER_BEFORE = re.compile(
+    r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
+    r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third"
+    r"|fourth|fifth) \Z"
+)
+NAME_BEFORE = re.compile(rf"(?<![\w])(?:{NAMES})[ ]\Z")
+SMALL_BEFORE = re.compile(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
+HAN_BEFORE = re.compile(
+    r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
+)
+AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
+NAME_LAST = frozenset(
+    word
+    for language in languages()
+    if language.code in ("es", "fr", "pt", "it", "id", "pl", "vi", "ru", "ar", "hi", "th")
+    for word in language.words("address", "street")
+)
+"""Words for a street that its name follows."""
+NAME_FIRST = frozenset(
+    word
+    for language in languages()
+    if language.code in ("tr", "en")
+    for kind in ("building", "area")
+    for word in language.words("address", kind)
+)
+"""Words that follow the name of a building or a district."""
+WEAK_STREETS = frozenset(
+    (
+        "way",
+        "court",
+        "place",
+        "square",
+        "close",
+        "weg",
+        "platz",
+        "ring",
+        "damm",
+        "pl",
+        "al",
+        "r",
+        "os",
+        "st",
+        "park",
+        "largo",
+        "corso",
+        "cours",
+        "route",
+        "passage",
+        "via",
+        "row",
+        "hill",
+        "cross",
+        "main",
+        "walk",
+        "path",
+        "circle",
+        "lane",
+        "drive",
+        "raya",
+        "gang",
+        "beco",
+        "c/",
+        "k",
+        "line",
+        "линия",
+        "strada",
+        "borgo",
+    )
+)
+"""Words that begin or end other names as well."""
+FLAT_BEHIND = re.compile(r"[-之 ]?[0-9]{1,4}(?![0-9])")
+
+
+PLAIN = 2
+"""Points of a name, and of a number that may be of something else."""
+AT_HOUSE = re.compile(r"(?:^|(?<!\w)(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z")
+"""A house before a street in small letters."""
+ORDINAL = re.compile(r"(?<![\w.,/])[0-9]{1,4}\.? \Z")
+
+
+class Part(NamedTuple):
+    """A part of an address."""
+
+    start: int
+    end: int
+    kind: str
+    points: int
+
+
+def parts(text: str, lowered: str, places: list[int]) -> Iterator[Part]:
+    """Yield the parts that words at `places` make with what stands beside them, in order."""
+    done = 0
+    for place in places:
+        if place < done or (word := WORD.match(lowered, place)) is None:
+            continue
+        if part := part_of(text, lowered, word):
+            yield part
+            done = part.end
+
+
+def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
+    """Return the part that a word makes with a number or a name beside it; None if there is none."""
+    if is_unspaced(word[0][0]) and word[0][0] > "\u0e7f":
+        return glued(text, word)
+    if word.lastgroup == "street":
+        single = len(word[0]) == 1 and not text.startswith(".", word.end())
+        return None if single else street(text, lowered, word.start(), word.end())
+    number = NUMBER_BEHIND.match(lowered, word.end())
+    if number and not UNIT.match(lowered, number.end()):
+        return numbered(text, lowered, word, number)
+    return counted(lowered, word) or named(text, word)
+
+
+def glued(text: str, word: re.Match[str]) -> Part | None:
+    """Return the part of a word that has its number or name right before it, as in Chinese, Japanese and Korean."""
+    kind = word.lastgroup or ""
+    before = HAN_BEFORE.search(text, max(0, word.start() - 8), word.start())
+    if before is None:
+        return None
+    number = DIGIT.match(before[0]) is not None or (len(before[0].strip()) == 1 and kind != "street")
+    if not number and kind in ("flat", "floor", "entrance", "house"):
+        return None
+    points = NAMED[kind] if not number else PLAIN if kind in ("building", "street") else NUMBERED[kind]
+    behind = FLAT_BEHIND.match(text, word.end()) if kind in ("entrance", "building", "street", "floor") else None
+    if behind:
+        points = ENOUGH if kind == "street" and not number else points + 1
+    return Part(before.start(), behind.end() if behind else word.end(), kind, points)
+
+
+def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]) -> Part | None:
+    """Return the part of a word and the number behind it, unless that is of something else."""
+    kind, start = word.lastgroup or "", word.start()
+    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith("."):
+        return None  # 28 m2, R16
+    if word[0] in COUNTED and lowered.startswith(" ", number.end()):
+        following = WORD.match(lowered, number.end() + 1)
+        if following and following[0] in COUNTED:
+            return None  # căn hộ 2 phòng
+    code = number["code"]
+    digit = DIGIT.search(code) is not None
+    points = NUMBERED[kind] + (kind in ("flat", "building") and digit and not code.isdigit())
+    if kind in ("building", "area") and word[0] in NAME_FIRST:
+        before = NAME_BEFORE.search(text, max(0, start - 40), start)
+        start = before.start() if before else start
+    return Part(start, number.end(), kind, points if digit else max(1, points - 1))
+
+
+def counted(lowered: str, word: re.Match[str]) -> Part | None:
+    """Return the part of a word with a number before it: 3rd floor, 4. Stock."""
+    kind, start = word.lastgroup or "", word.start()
+    if kind not in ("floor", "entrance", "house") or word[0] in COUNTED or len(word[0]) == 1:
+        return None
+    before = NUMBER_BEFORE.search(lowered, max(0, start - 14), start)
+    return Part(before.start(), word.end(), kind, NUMBERED[kind]) if before else None
+
+
+def named(text: str, word: re.Match[str]) -> Part | None:
+    """Return the part of a word with a name behind it, or before it."""
+    kind, start, end = word.lastgroup or "", word.start(), word.end()
+    if kind not in ("building", "area"):
+        return None
+    if name := NAME_BEHIND.match(text, end):
+        return Part(start, name.end(), kind, NAMED[kind])
+    before = NAME_BEFORE.search(text, max(0, start - 40), start)
+    return Part(before.start(), end, kind, NAMED[kind]) if before else None
+
+
+def street(text: str, lowered: str, start: int, end: int) -> Part | None:
+    """Return the part of a street with its name, and with the house's number if it is there."""
+    weak = lowered[start:end] in WEAK_STREETS
+    last = lowered[start:end] in NAME_LAST
+    if last and (part := name_last(text, lowered, start, end, weak=weak)):
+        return part
+    house = house_behind(lowered, end, NUMBER_BEHIND) or house_behind(lowered, end, HOUSE_BEHIND)
+    if before := NAME_BEFORE.search(text, max(0, start - 40), start):
+        points = ENOUGH if house and not weak else PLAIN
+        return Part(before.start(), house.end() if house else end, "street", points)
+    if house and last:
+        return numbered_street(text, lowered, start, house, weak=weak)
+    return None if weak else small_street(lowered, start, end, house)
+
+
+def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """Return the match of a house's number at a place, unless it counts something."""
+    house = pattern.match(lowered, place)
+    return None if house is None or UNIT.match(lowered, house.end()) else house
+
+
+def name_last(text: str, lowered: str, start: int, end: int, *, weak: bool) -> Part | None:
+    """Return the part of a street whose name follows its word: rue de la Paix 5."""
+    name = NAME_BEHIND.match(text, end) or (None if weak else SMALL_BEHIND.match(lowered, end))
+    if name is None or name.end() == end:
+        return None
+    capital = name.re is NAME_BEHIND
+    if house := house_behind(lowered, name.end(), HOUSE_BEHIND):
+        sure = capital or AT_END.match(text, house.end()) is not None
+        return Part(start, house.end(), "street", ENOUGH if sure else NUMBERED["street"])
+    return Part(start, name.end(), "street", PLAIN * capital)
+
+
+def numbered_street(text: str, lowered: str, start: int, number: re.Match[str], *, weak: bool) -> Part | None:
+    """Return the part of a street that has a number for its name: carrera 63 # 21-33, hẻm 215 Lê Văn Sỹ."""
+    if house := HOUSE_BEHIND.match(lowered, number.end()):
+        return Part(start, house.end(), "street", ENOUGH)
+    name = NAME_BEHIND.match(text, number.end())
+    if name and name[0].startswith(" "):
+        return Part(start, name.end(), "street", ENOUGH)
+    return None if weak else Part(start, number.end(), "street", PLAIN)
+
+
+def small_street(lowered: str, start: int, end: int, house: re.Match[str] | None) -> Part | None:
+    """Return the part of a street in small letters, or of one that has a number for its name before its word."""
+    before = None if lowered[start:end] in NAME_LAST else SMALL_BEFORE.search(lowered, max(0, start - 28), start)
+    if house:
+        points = NUMBERED["street"] if before else PLAIN
+        return Part(before.start() if before else start, house.end(), "street", points)
+    if before and AT_HOUSE.search(lowered, max(0, before.start() - 16), before.start()):
+        return Part(before.start(), end, "street", PLAIN)
+    number = ORDINAL.search(lowered, max(0, start - 6), start)
+    return Part(number.start(), end, "street", PLAIN) if number else None
