@@ -26,7 +26,7 @@ COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
-THRESHOLDS = {"numbers": 0.4, "words": 1.0}
+THRESHOLDS = {"numbers": 0.4, "words": 1.0, "foreign": -0.3}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]
@@ -62,7 +62,7 @@ def samples(find: Callable[[View], list[tuple[int, int]]], figures: Callable[...
             start, end = view.source(*span)
             hit = any(start < last and first < end for first, last in secret)
             if hit or plain:
-                given = (view, span, len(spans)) if figures is likely.number_figures else (view, span)
+                given = (view, span) if figures is likely.token_figures else (view, span, len(spans))
                 found.append((source, figures(*given), hit, not secret))
     return found
 
@@ -94,6 +94,7 @@ def main() -> None:
     for kind, find, figures, names in (
         ("numbers", likely.numbers, likely.number_figures, likely.NUMBER_NAMES),
         ("words", likely.tokens, likely.token_figures, likely.TOKEN_NAMES),
+        ("foreign", likely.foreign, likely.foreign_figures, likely.FOREIGN_NAMES),
     ):
         data = samples(find, figures)
         print(kind, len(data), "candidates,", sum(hit for _, _, hit, _ in data), "secrets")

@@ -72,7 +72,7 @@ class AuthorizationRecogniser:
         if "cookie" in lowered:
             for match in self.COOKIE.finditer(text):
                 if any(
-                    len(pair.partition("=")[2]) >= LEAST_SESSION_CHARS and looks_random(pair.partition("=")[2])
+                    len(pair.partition("=")[2]) >= LEAST_SESSION_CHARS and looks_random(pair.partition("=")[2]) and names_a_value(pair.partition("=")[2])
                     for pair in match["value"].split(";")
                 ):
                     yield match.span("value")

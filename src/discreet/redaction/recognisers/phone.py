@@ -26,6 +26,8 @@ CONTEXT_CHARS = 40
 LEAST_NATIONAL_DIGITS = 9
 """Shorter ones need `+` or a word: too many other numbers have eight digits, dates among them."""
 
+COUNTS = frozenset(("2147483647", "2147483648", "4294967295", "4294967296"))
+"""The most that programs count to in 31 and 32 bits."""
 MOST_ZEROS = 0.6
 """Share of them in a number; more are in what a computer counts."""
 MOST_GROUPS = 6
@@ -152,6 +154,8 @@ class PhoneRecogniser:
             return False
         if not self._written.match(window.digits) or window.crowd == "." or _goes_on_to_another(window):
             return False
+        if window.digits in COUNTS:
+            return False
         if window.digits.startswith("00"):
             return self.international([window], skip=2) is not None
         return any(plan.assigns(window) for plan in self._plans)
@@ -231,7 +235,10 @@ class _Search:
             (
                 each
                 for each in windows
-                if not each.lines and door(each) and not self._recogniser.is_money(self._text, each)
+                if not each.lines
+                and (self.is_called or "  " not in self._text[each.start : each.end])
+                and door(each)
+                and not self._recogniser.is_money(self._text, each)
             ),
             None,
         )

@@ -30,7 +30,7 @@ COUNTED = frozenset(
     for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
-UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+UNIT = re.compile(rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м)")
 WORD = re.compile("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
 NUMBER_BEHIND = re.compile(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
 NAME_BEHIND = re.compile(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
@@ -46,6 +46,8 @@ SMALL_BEFORE = re.compile(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 HAN_BEFORE = re.compile(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
+COUNTED_HAN = re.compile(r"(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
+"""A number that no name stands before: 10000通り, 9시."""
 AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
 NAME_LAST = frozenset(
     word
@@ -138,6 +140,8 @@ def parts(text: str, lowered: str, places: list[int]) -> Iterator[Part]:
 
 def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
     """Return the part that a word makes with a number or a name beside it; None if there is none."""
+    if len(word[0]) <= len("so") and lowered[word.start() - 1 : word.start()].isdigit() and word[0].isascii():
+        return None  # H2SO4
     if is_unspaced(word[0][0]) and word[0][0] > "\u0e7f":
         return glued(text, word)
     if word.lastgroup == "street":
@@ -154,6 +158,10 @@ def glued(text: str, word: re.Match[str]) -> Part | None:
     kind = word.lastgroup or ""
     before = HAN_BEFORE.search(text, max(0, word.start() - 8), word.start())
     if before is None:
+        return None
+    if kind in ("street", "area") and COUNTED_HAN.search(text, max(0, word.start() - 8), word.start()):
+        return None
+    if word[0] == "호" and text.startswith(("차", "선", "기", "관"), word.end()):
         return None
     number = DIGIT.match(before[0]) is not None or (len(before[0].strip()) == 1 and kind != "street")
     if not number and kind in ("flat", "floor", "entrance", "house"):
@@ -176,7 +184,9 @@ def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]
             return None  # căn hộ 2 phòng
     code = number["code"]
     digit = DIGIT.search(code) is not None
-    points = NUMBERED[kind] + (kind in ("flat", "building") and digit and not code.isdigit())
+    if len(word[0]) == 1 and code.startswith("0") and not number[0].startswith("."):
+        return None  # P0420
+    points = NUMBERED[kind] + (kind in ("flat", "building") and digit and not code.replace(" ", "0").isdigit() and " " not in code)
     if kind in ("building", "area") and word[0] in NAME_FIRST:
         before = NAME_BEFORE.search(text, max(0, start - 40), start)
         start = before.start() if before else start

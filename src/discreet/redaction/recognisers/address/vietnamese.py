@@ -48,7 +48,7 @@ VIETNAMESE = re.compile("[\u1ea0-\u1ef9ăđơưĂĐƠƯ]")
 """Letters that no other language has."""
 UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
 NAMED_AFTER = re.compile(
-    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:,(]|^|\n) ?(?:số )?(?P<value>(?!(?:19"
+    r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:(]|(?<![0-9]),|^|\n) ?(?:số )?(?P<value>(?!(?:19"
     r"|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
     r"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên"
     r"|Cách Mạng|Quang|Hàng|Thổ|Kim|Xuân|Láng|Cầu|Âu|An|Tô|Mai|Lương|Cao|Hùng|Thái|Nam Kỳ|Pasteur|Phùng|Giải"

@@ -88,7 +88,7 @@ class AssignmentRecogniser:
         r"(?P<value>[\"'\s,;/{(>]{0,12}(?:value|default|val|content)[\"']?\s{0,3}[:=]\s{0,3})"
         r"|(?P<block>[:=][ \t]{0,3}[|>][+-]?[ \t]{0,3}\r?\n[ \t]{1,12})"
         r"|(?P<element>>\s{0,20})"
-        r"|(?P<strong>=>|->|:{1,3}=|[?+.]=|={1,3}|:)[ \t]{0,4}"
+        r"|(?P<strong>=>|->|:{1,3}=|[?+.]=|={1,3}|:(?!:[A-Za-z_]))[ \t]{0,4}"
         r"|(?P<weak>[ \t]{0,3}[,|(][ \t]{0,3}|[ ]{0,3}\t[ \t]{0,3})"
         r"|(?P<space>[ ]{1,3})"
         r")"
@@ -216,6 +216,8 @@ class AssignmentRecogniser:
         start, end, quoted = found
         value = text[start:end]
         if not names_a_value(value) or value[:1] == "=" or self.ADDRESS.fullmatch(value):
+            return False
+        if value[-1] == "=" and text.startswith("<", end):  # a name's place: session=<id>
             return False
         if value.isdigit() and (self.FAILED.match(text, end) or UNIT.match(small(text[end : end + 24]))):
             return False

@@ -15,16 +15,18 @@ from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_password
+from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
-from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING
+from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
-from discreet.redaction.words import words
+from discreet.redaction.words import languages, words
 
 SENT_DIGITS = 6
 """Digits of most codes that are sent."""
 MORE_DIGITS = (5, 7, 8)
+MOST_FOREIGN = 12
 MOST_CANDIDATES = 200
 """A text with more of them is a table, or made to take long."""
 
@@ -37,10 +39,15 @@ YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 YEARS = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 OF_YEAR = re.compile(
     r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año"
-    r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để)[ ]\Z|[年公西元]\Z",
+    r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để|uit|из|sinds|ab|z|par|nga|del año|den|dari|edisi|edición|versão|wersja|dla)[ ]\Z|[年公西元]\Z",
     re.IGNORECASE,
 )
 """What stands before a year."""
+YEAR_BEHIND = re.compile(r"[ ]?(?:год|г\.|yıl|roku|년|年)", re.IGNORECASE)
+EMERGENCY = frozenset(("101", "102", "103", "104", "105", "110", "111", "112", "113", "114", "115", "119", "120", "122", "911", "999"))
+"""Numbers that everybody calls."""
+COUNTED_OUT = re.compile(r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z")
+"""What stands before the result of a sum, or before the number of a standard."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
 TOKEN = re.compile(
@@ -49,6 +56,8 @@ TOKEN = re.compile(
     r"|[^\x00-\x7f]|\Z))"
 )
 PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
+FOREIGN = re.compile(r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[a-z]{4,16})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])")
+LATIN_WORD = re.compile("[A-Za-z]{2,40}")
 DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
 
 
@@ -64,7 +73,7 @@ class Model(NamedTuple):
         return self.bias + sum(weight * figure for weight, figure in zip(self.weights, figures, strict=True))
 
 
-PAIRED = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
+PAIRED = ("password", "login", "user", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
 TELLING = ("password", "login", "opens", "once", "pin", "lock", "context")
 NUMBER_NAMES = (
@@ -94,16 +103,17 @@ TOKEN_NAMES = (
     "long number",
     "long text",
 )
+FOREIGN_NAMES = (*NAMES, *(f"{kind} and foreign" for kind in PAIRED), "quoted", "foreign words", "letters", "long text")
 
 
 @cache
-def models() -> tuple[Model, Model]:
-    """Return the model of numbers and that of words, which `benchmarks/told_model.py` fits."""
+def models() -> tuple[Model, Model, Model]:
+    """Return the models of numbers, of words and of foreign words, which `benchmarks/told_model.py` fits."""
     data = tomllib.loads((files(__package__) / "likely.toml").read_text("utf-8"))
     return tuple(
         Model(tuple(data[kind]["weights"][name] for name in names), data[kind]["bias"], data[kind]["threshold"])
-        for kind, names in (("numbers", NUMBER_NAMES), ("words", TOKEN_NAMES))
-    )  # type: ignore[return-value]  # of two
+        for kind, names in (("numbers", NUMBER_NAMES), ("words", TOKEN_NAMES), ("foreign", FOREIGN_NAMES))
+    )  # type: ignore[return-value]  # of three
 
 
 @cache
@@ -133,10 +143,14 @@ def is_known(view: View, match: re.Match[str]) -> bool:
     number, lowered, end = match[0], view.derived(small), match.end()
     if FAMOUS.fullmatch(number) or NAMED_THING.fullmatch(number) or number in POWERS:
         return True
-    if UNIT.match(lowered, end) or MONEY.match(lowered, end):
+    if number in EMERGENCY or UNIT.match(lowered, end) or MONEY.match(lowered, end):
         return True
-    year = YEARS.fullmatch(number) and OF_YEAR.search(view.text, max(0, match.start() - 10), match.start())
-    return year is not None
+    if COUNTED_OUT.search(view.text, max(0, match.start() - 42), match.start()):
+        return True
+    if not YEARS.fullmatch(number):
+        return False
+    before = OF_YEAR.search(view.text, max(0, match.start() - 10), match.start())
+    return bool(before or YEAR_BEHIND.match(lowered, end))
 
 
 def tokens(view: View) -> list[Span]:
@@ -153,6 +167,27 @@ def tokens(view: View) -> list[Span]:
         and not OF_USER.search(lowered, max(0, start - 40), start)
         and not is_program(text, start, end)
     ]
+
+
+def foreign(view: View) -> list[Span]:
+    """Return where words of plain small letters stand in a text of another script, or with marks; none where there are many."""
+    if view.text.isascii() or not STANDS_OUT.search(view.text):
+        return []
+    spans = (match.span("value") for match in FOREIGN.finditer(view.text))
+    found = list(islice((span for span in spans if is_foreign(view.text[slice(*span)])), MOST_FOREIGN + 1))
+    return [] if len(found) > MOST_FOREIGN else found
+
+
+def is_foreign(word: str) -> bool:
+    """Tell whether a word can be a password, rather than what one is for or a word about it."""
+    return word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
+
+
+@cache
+def plain_words() -> frozenset[str]:
+    """Return the words of plain letters that the languages list."""
+    found = (re.findall("[a-z]+", word) for each in languages() for lists in each.tables.values() for name in lists.values() for word in name)
+    return frozenset(word for each in found for word in each)
 
 
 def together(figures: list[float], shapes: list[float]) -> list[float]:
@@ -208,6 +243,20 @@ def token_figures(view: View, span: Span) -> list[float]:
     ]
 
 
+def foreign_figures(view: View, span: Span, count: int) -> list[float]:
+    """Return all figures of a foreign word, one of `count` in its text."""
+    start, end = span
+    figures = around(view, span)
+    return [
+        *figures,
+        *together(figures, [1.0]),
+        float(view.text[start - 1 : start] in tuple("\"'`«“「『") and start > 0),
+        float(count > 1 or len(LATIN_WORD.findall(view.text)) > 3),  # noqa: PLR2004 - more than names and a password
+        min(1.0, (end - start) / 10),
+        log(1 + len(view.text) / 200),
+    ]
+
+
 class LikelySecretRecogniser:
     """Weighs the words around each number and each word that has the form of a password."""
 
@@ -215,9 +264,16 @@ class LikelySecretRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""
+        of_numbers, of_words, of_foreign = models()
+        found = foreign(view)
+        if found and telling().places(view):
+            yield from (
+                span
+                for span in found
+                if of_foreign.score(foreign_figures(view, span, len(found))) > of_foreign.threshold
+            )
         if not DIGIT_OR_PHRASE.search(view.text):
             return
-        of_numbers, of_words = models()
         found = numbers(view)
         if found and telling().places(view):
             yield from (

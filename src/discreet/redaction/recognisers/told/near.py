@@ -43,9 +43,9 @@ OTHERWISE = re.compile(
     r"|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?"
     r"|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt"
-    r"|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox"
+    r"|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|excel|access|outlook|photoshop|autocad|matlab|revit|unity"
     r"|number|num|code|word|name|fact|msg|message|question|answer|task|job|run|case|example|sample|demo|foo|bar|baz|qux|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure"
-    r"|section|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue"
+    r"|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue"
     r"|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des"
     r"|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec"
     r"|s)[_-]?[0-9.]{1,6}[a-z]?"
@@ -54,7 +54,7 @@ OTHERWISE = re.compile(
 )
 """Names that have the form of a password."""
 OF_USER = re.compile(
-    rf"{whole(words('secret', 'user'))}[ \"'`»”]{{0,2}}(?:{any_of(words('telling', 'is'))})?[ :=\"'`«“-]{{0,4}}\Z"
+    rf"{whole(words('secret', 'user'))}[ \"'`»”]{{0,2}}(?:(?:[^\W\d_]{{1,12}} ){{0,3}}(?:{any_of(words('telling', 'is'))}))?[ :=\"'`«“-]{{0,4}}\Z"
 )
 """What stands before the name of who logs in."""
 
@@ -133,7 +133,7 @@ def is_password(value: str) -> bool:
     return (
         PASSWORD.fullmatch(value) is not None
         and not OTHERWISE.fullmatch(value)
-        and not NAMED_THING.fullmatch(value)
+        and not NAMED_THING.fullmatch(value.rstrip("!?"))
         and not FAMOUS.fullmatch(value.lower())
         and names_a_value(value)
     )

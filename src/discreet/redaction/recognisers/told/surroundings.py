@@ -20,7 +20,8 @@ NEAR, FAR = 10.0, 50.0
 
 CLASSES = {
     "password": (("secret", "password", "weak"),),
-    "login": (("secret", "login", "user"),),
+    "login": (("secret", "login"),),
+    "user": (("secret", "user"),),
     "opens": (("secret", "opens"),),
     "once": (("code", "once"),),
     "pin": (("code", "pin", "card"),),
@@ -98,11 +99,20 @@ def nearness(view: View, kind: Kind, start: int, end: int) -> Nearness:
 
 
 NUMBER = re.compile(r"[0-9]+")
+MODEL = re.compile(r"(?<![A-Za-z])[A-Z]{2,5}[ -]\Z")
+"""Capitals that begin the name of a thing: HP 2775, KTX 117."""
+TECHNICAL = re.compile(r"[{}<>\[\]\\|;`]|[=(][^\s)]|[a-z][A-Z]|\w_\w|::|--")
+"""What programs and their output have more of than sentences."""
 SENTENCE = re.compile(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
 MONEY = re.compile(
     r"[ ]?(?:[$€£¥₫₽%°]|đ(?![^\W\d_])|usd|eur|vnd|руб|zł|kr|元|円|원|kg|km|cm|mm|gb|mb|mhz|ghz|h(?![^\W\d_]))",
     re.IGNORECASE,
 )
+
+
+def technical(text: str) -> float:
+    """Return how much a text looks like that of a program or a log, from 0 to 1; for `View.derived`."""
+    return min(1.0, 12 * len(TECHNICAL.findall(text)) / (len(text) + 40))
 
 
 def around(view: View, span: Span) -> list[float]:
@@ -121,6 +131,8 @@ def around(view: View, span: Span) -> list[float]:
         float(behind[:1] == " " and behind[1:2].isalpha()),
         float(start == 0 or text[start - 1] == "\n"),
         float(SENTENCE.search(text, max(0, start - 40), start) is not None),
+        float(MODEL.search(text, max(0, start - 7), start) is not None),
+        view.derived(technical),
     ]
     return figures
 
@@ -137,6 +149,8 @@ NAMES = (
         "word behind",
         "line begins",
         "sentence begins",
+        "name of a thing",
+        "technical",
     ),
 )
 """What the figures of `around` are."""
