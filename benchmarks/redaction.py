@@ -1,9 +1,10 @@
 """What redaction catches, what it masks without need, and what it costs: `python benchmarks/redaction.py`.
 
 Leaks and wrong masks are shares with Wilson 95 % intervals. A value is caught if at least 80 % of its letters and digits
-are gone from what `redact` returns; the leak rate is 1 - caught. The same rows go to LangChain's PIIMiddleware
-detectors and, where they are installed, to Presidio's pattern recognisers and to Kingfisher. Times are CPU time, medians
-of interleaved runs. At the end stand the targets, and the exit code is 1 if one of them is missed.
+are hidden at the very place where the text has it; the leak rate is 1 - caught. The same rows go to LangChain's
+PIIMiddleware detectors and, where they are installed, to Presidio's pattern recognisers and to Kingfisher. Beside the
+sets stand the phrases of `redaction_sets/phrases`; texts of their held-out part are never printed. Times are CPU time,
+medians of interleaved runs. At the end stand the targets, and the exit code is 1 if one of them is missed.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from redacting import catching, plot, speed
+from redacting import catching, phrasing, plot, speed
 from redacting.engines import Engine, Ours, peers
 from redacting.hunt import hunt
-from redacting.report import Figure, as_json, as_text, share
+from redacting.report import NOTHING_EARLIER, Earlier, Figure, as_json, as_text, read_earlier, share
 from redacting.rows import CORE, FORMAT, Sets, find_folder, generated_rows, joined, read_sets
+from redaction_sets.phrases import PARTS as PHRASES
 
 from discreet.redaction import Redactor
 from discreet.testing import hostile_texts
 
 GIVEN_UP = "<UNKNOWN>"
-PARTS = ("catching", "peers", "speed", "hostile")
+PARTS = ("catching", "phrases", "peers", "speed", "hostile")
 SEED = 20_240
 """Of the generated rows and the hunt; any other will do."""
 DENSE = "multilingual"
@@ -40,7 +42,7 @@ def main() -> int:
     sets = read_sets(folder) if folder else Sets([])
     sets.rows.extend(generated_rows(seed=SEED, per_kind=8 if options.quick else 40))
     figures, notes, extra = measure(sets, options)
-    print((as_json if options.json else as_text)(figures, notes, extra))
+    print((as_json if options.json else as_text)(figures, notes, extra, options.before))
     return int(any(figure.met is False for figure in figures))
 
 
@@ -54,6 +56,9 @@ def parse() -> argparse.Namespace:
         "--sets", type=Path, metavar="FOLDER", help="default: $DISCREET_EVAL_SETS, else a folder eval here or beside"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--before", type=earlier, default=NOTHING_EARLIER, metavar="FILE", help="what --json printed of an earlier run"
+    )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--misses", action="store_true", help="list what values were taken for: types, kinds, counts")
     parser.add_argument("--show-values", action="store_true", help="with the values that leaked, and text around them")
@@ -61,6 +66,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--hunt", type=float, metavar="SECONDS", help="only look for slow texts, for so long")
     parser.add_argument("--seed", type=int, default=SEED, help="of the hunt")
     return parser.parse_args()
+
+
+def earlier(name: str) -> Earlier:
+    """Return the figures of the file `name`."""
+    try:
+        return read_earlier(Path(name))
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error}") from error
 
 
 def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list[str], dict[str, Any]]:
@@ -84,11 +97,11 @@ def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list
             extra["Leaked, or taken for something else"] = catching.confusions(result)
         if options.show_values:
             extra["Values that leaked"] = catching.misses(result)
-        if ours.unaligned:
-            notes.append(
-                f"{ours.unaligned} outputs are not their input with placeholders; their values count as leaked"
-            )
         figures += side_by_side(sets, others, [(engine, result)]) if others else []
+    if {"phrases", "peers"} & set(options.only):
+        figures += of_phrases(engine, others, options, extra)
+    if ours.unaligned:
+        notes.append(f"{ours.unaligned} outputs are not their input with placeholders; their values count as leaked")
     if "speed" in options.only:
         figures += times([engine, *others], sets, quick=options.quick)
     if "hostile" in options.only:
@@ -103,6 +116,33 @@ def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list
         plot.save(options.plot, spent, sizes)
         notes.append(f"plot: {options.plot}")
     return figures, notes, extra
+
+
+def of_phrases(
+    engine: Engine, others: Sequence[Engine], options: argparse.Namespace, extra: dict[str, Any]
+) -> list[Figure]:
+    """Return what becomes of the phrases, and in `extra` the tables that are asked for."""
+    figures: list[Figure] = []
+    rows = {part: phrasing.rows(part, SEED) for part in PHRASES}
+    results: dict[str, catching.Result] = {}
+    for part in PHRASES if "phrases" in options.only else ("held_out",):
+        progress(f"{len(rows[part])} phrases, {part}")
+        results[part] = catching.judge(engine, rows[part])
+    if "phrases" in options.only:
+        for part, result in results.items():
+            figures += phrasing.figures(part, result)
+            if options.misses:
+                extra[f"Phrases, {part}: leaked, or taken for something else"] = catching.confusions(result)
+            if options.show_values and (leaked := catching.misses(result)):
+                extra[f"Phrases, {part}: values that leaked"] = leaked
+        progress(f"{phrasing.STAMPS} time stamps")
+        figures += phrasing.targets(results["held_out"], catching.judge(engine, phrasing.stamps(SEED)))
+    if others:
+        figures += phrasing.side_by_side(engine.name, results["held_out"])
+        for other in others:
+            progress(f"{other.name}, phrases")
+            figures += phrasing.side_by_side(other.name, catching.judge(other, rows["held_out"]))
+    return figures
 
 
 def side_by_side(sets: Sets, others: Sequence[Engine], known: Sequence[tuple[Engine, catching.Result]]) -> list[Figure]:

@@ -22,6 +22,7 @@ def hidden(text: str, output: str, findings: Sequence[Finding]) -> list[Finding]
 
     What is between placeholders has to be found in `text`, in its order. Where that can be done in several ways
     (`1 <X> 1` of `1 2 1 3 1`), it is done such that as much as possible of the `findings` is hidden; they decide nothing else.
+    A placeholder that stands in `text` already, and stays, hides nothing.
 
     Raises:
         UnalignedError: It can't be done at all.
@@ -37,7 +38,9 @@ def hidden(text: str, output: str, findings: Sequence[Finding]) -> list[Finding]
     for number, literal in enumerate(literals[1:], 1):
         last = number == len(literals) - 1
         steps.append(_next_step(text, literals[number - 1], literal, steps[-1], found, last=last))
-    return _trace(steps, literals, types)
+    gaps = _trace(steps, literals, types)
+    written = [match.group() for match in PLACEHOLDER.finditer(output)]
+    return [gap for gap, placeholder in zip(gaps, written, strict=True) if text[gap.start : gap.end] != placeholder]
 
 
 def _next_step(text: str, before: str, literal: str, previous: Step, found: list[int], *, last: bool) -> Step:

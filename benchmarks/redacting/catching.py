@@ -1,4 +1,8 @@
-"""What an engine lets through and what it masks without need."""
+"""What an engine lets through and what it masks without need.
+
+Judged by places alone: which characters of the text an engine hides. Whether a value's letters stand elsewhere too, in the
+text or in the output, makes no difference.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,12 @@ from redacting.rows import CORE, Row, Value
 from redacting.statistics import Share, iban_is_valid, shares
 
 CAUGHT = 0.8
-"""Share of a value's letters and digits that have to be gone."""
+"""Share of a value's letters and digits that have to be hidden where they stand."""
 MAIN_LANGUAGES = ("en", "vi", "ru", "zh")
 STRICT = ("EMAIL", "CARD", "valid IBAN", "vendor token")
 CONTEXT = 40
+HELD_OUT = "held_out"
+"""Sets whose name ends so are counted, and their texts never shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +83,30 @@ def figures(result: Result) -> Iterator[Figure]:
     group = "Leaked, core types (disguises and generated secrets apart)"
     core = result.leak(lambda each: each.value.type in CORE and each.row.evasion is None and each.row.set != "secrets")
     yield share(group, "all sets", core, at_most=3)
-    for name, of in shares(plain, lambda each: each.row.set if each.value.type in CORE else None, bad=_leaked).items():
+    for name, of in shares(
+        plain, lambda each: each.row.set if each.value.type in CORE else None, bad=has_leaked
+    ).items():
         yield share(group, name, of)
 
     group = "Leaked, by type"
     limits = {"PHONE": 3.0, "NATID": 6.0, "ADDRESS": 35.0, "SECRET": 15.0}
-    for name, of in shares(plain, lambda each: each.value.type, bad=_leaked).items():
+    for name, of in shares(plain, lambda each: each.value.type, bad=has_leaked).items():
         yield share(group, name, of, at_most=limits.get(name))
 
     group = "Leaked, by type and language"
     for (name, language), of in shares(
-        plain, lambda each: (strict_type(each) or each.value.type, each.row.language), bad=_leaked
+        plain, lambda each: (strict_type(each) or each.value.type, each.row.language), bad=has_leaked
     ).items():
         strict = name in STRICT and language in MAIN_LANGUAGES
         yield share(group, f"{name} {language}", of, at_most=1.0 if strict else None)
 
     group = "Leaked, by set and type"
-    for (name, kind), of in shares(plain, lambda each: (each.row.set, each.value.type), bad=_leaked).items():
+    for (name, kind), of in shares(plain, lambda each: (each.row.set, each.value.type), bad=has_leaked).items():
         yield share(group, f"{name} {kind}", of)
 
     group = "Leaked, disguised"
     yield share(group, "all disguises", result.leak(lambda each: each.row.evasion is not None), at_most=12)
-    for name, of in shares(result.outcomes, lambda each: each.row.evasion, bad=_leaked).items():
+    for name, of in shares(result.outcomes, lambda each: each.row.evasion, bad=has_leaked).items():
         yield share(group, name, of)
 
 
@@ -161,7 +169,7 @@ def confusions(result: Result) -> list[dict[str, Any]]:
 
 
 def misses(result: Result) -> list[dict[str, Any]]:
-    """Return the values that leaked, with what stands around them."""
+    """Return the values that leaked, with what stands around them; none of a held-out set."""
     return [
         {
             "type": outcome.value.type,
@@ -170,7 +178,7 @@ def misses(result: Result) -> list[dict[str, Any]]:
             "value": outcome.row.text[outcome.value.start : outcome.value.end].__repr__(),
         }
         for outcome in result.outcomes
-        if outcome.leaked
+        if outcome.leaked and not outcome.row.set.endswith(HELD_OUT)
     ]
 
 
@@ -178,5 +186,6 @@ def _same_type(outcome: Outcome) -> bool:
     return outcome.masked_as in (outcome.value.type, {"NATID": "NATIONAL_ID"}.get(outcome.value.type))
 
 
-def _leaked(outcome: Outcome) -> bool:
+def has_leaked(outcome: Outcome) -> bool:
+    """Tell whether a value leaked."""
     return outcome.leaked
