@@ -94,7 +94,7 @@ def joined(view: View) -> View | None:
 
 def _digits(match: re.Match[str]) -> str:
     digits = "".join(filter(str.isdigit, re.sub("<[^>]*>", "", match[0])))
-    least = LEAST_ONES if match.re is ONES else LEAST_DIGITS
+    least = LEAST_ONES if match.re == ONES else LEAST_DIGITS
     return match[0] if USUAL.fullmatch(match["joint"]) or len(digits) < least else digits
 
 

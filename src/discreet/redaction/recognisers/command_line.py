@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import ClassVar
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
@@ -14,7 +15,7 @@ from discreet.redaction.view import Span, View
 MOST_LINE_CHARS = 240
 """How far behind the name of a program its options are looked for."""
 
-LINE_END = re.compile(r"(?<!\\)\r?\n")
+LINE_END = lazy(r"(?<!\\)\r?\n")
 """A backslash before it goes on with the command."""
 
 _VALUE = (
@@ -27,7 +28,7 @@ class CommandLineRecogniser:
     """Finds a program or a statement that takes a password, and the password in what follows on the line."""
 
     type = "SECRET"
-    TOOL = re.compile(
+    TOOL = lazy(
         r"(?<![A-Za-z0-9])(?:"
         r"(?P<glued>mysql(?:dump|admin|import|sh)?|mariadb(?:-dump)?|7za?|7zz|rar|unrar)"
         r"|(?P<spaced>sshpass|mongo(?:sh|dump|restore|export)?|(?:docker|podman|helm(?: registry)?|oc"
@@ -37,52 +38,50 @@ class CommandLineRecogniser:
         r"|rpcclient|mount)|(?P<java>keytool|jarsigner)"
         r")(?=[ \t])"
     )
-    OPTION = re.compile(r"[ \t](?:-[a-zA-Z-]|/user:)")
+    OPTION = lazy(r"[ \t](?:-[a-zA-Z-]|/user:)")
     OPTIONS: ClassVar = {
-        "glued": re.compile(r"[ \t]-p" + _VALUE),
-        "spaced": re.compile(r"[ \t](?:(?:-p|-w|-P)(?:[ \t]{1,3}|=)?|--pass(?:word)?(?:[ \t]{1,3}|=))" + _VALUE),
-        "redis": re.compile(r"[ \t](?:-a|--pass)[ \t]{1,3}" + _VALUE),
-        "upper": re.compile(r"[ \t]-P[ \t]{0,3}" + _VALUE),
-        "openssl": re.compile(r"(?:[ \t]-(?:k|K|pass|passin|passout)[ \t]{1,3}(?:pass:)?)" + _VALUE),
-        "ldap": re.compile(r"[ \t]-w[ \t]{0,3}" + _VALUE),
-        "user": re.compile(r"[ \t](?:-u|-U|-a|--user|--proxy-user|--auth)(?:[ \t]{1,3}|=)?" + _PAIR),
-        "net": re.compile(r"[ \t]/user:[^\s]{1,60}[ \t]{1,3}" + _VALUE),
-        "htpasswd": re.compile(
-            r"[ \t]-[a-zA-Z]{0,5}b[a-zA-Z]{0,5}[ \t]{1,3}\S{1,80}[ \t]{1,3}\S{1,80}[ \t]{1,3}" + _VALUE
-        ),
-        "smb": re.compile(r"[ \t](?:-U[ \t]{0,3}[^\s%]{1,60}%|-o[ \t]\S{0,80}password=)" + _VALUE),
-        "java": re.compile(r"[ \t]-(?:storepass|keypass|srcstorepass|deststorepass)[ \t]{1,3}" + _VALUE),
+        "glued": lazy(r"[ \t]-p" + _VALUE),
+        "spaced": lazy(r"[ \t](?:(?:-p|-w|-P)(?:[ \t]{1,3}|=)?|--pass(?:word)?(?:[ \t]{1,3}|=))" + _VALUE),
+        "redis": lazy(r"[ \t](?:-a|--pass)[ \t]{1,3}" + _VALUE),
+        "upper": lazy(r"[ \t]-P[ \t]{0,3}" + _VALUE),
+        "openssl": lazy(r"(?:[ \t]-(?:k|K|pass|passin|passout)[ \t]{1,3}(?:pass:)?)" + _VALUE),
+        "ldap": lazy(r"[ \t]-w[ \t]{0,3}" + _VALUE),
+        "user": lazy(r"[ \t](?:-u|-U|-a|--user|--proxy-user|--auth)(?:[ \t]{1,3}|=)?" + _PAIR),
+        "net": lazy(r"[ \t]/user:[^\s]{1,60}[ \t]{1,3}" + _VALUE),
+        "htpasswd": lazy(r"[ \t]-[a-zA-Z]{0,5}b[a-zA-Z]{0,5}[ \t]{1,3}\S{1,80}[ \t]{1,3}\S{1,80}[ \t]{1,3}" + _VALUE),
+        "smb": lazy(r"[ \t](?:-U[ \t]{0,3}[^\s%]{1,60}%|-o[ \t]\S{0,80}password=)" + _VALUE),
+        "java": lazy(r"[ \t]-(?:storepass|keypass|srcstorepass|deststorepass)[ \t]{1,3}" + _VALUE),
     }
 
     STATEMENTS = (
-        re.compile(
+        lazy(
             r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?"
             r"|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"),
             re.IGNORECASE | re.ASCII,
         ),
-        re.compile(
+        lazy(
             r"\bIDENTIFIED (?:WITH \w{1,40} )?(?:BY"
             r"|AS)[ \t\r\n]{1,4}(?:VALUES )?(?P<v3>[^\s\"'`;,()<>?%:\0]{3,128})(?=[\s;,)]|\Z)",
             re.IGNORECASE | re.ASCII,
         ),
-        re.compile(
+        lazy(
             r"(?<![A-Za-z])(?:MD5|SHA1|SHA2|CRYPT|ConvertTo-SecureString)(?:\(|[ ]{1,3})[\"'](?P<v3>[^\"'\r\n\0]{4,128})[\"']",
             re.IGNORECASE,
         ),
-        re.compile(
+        lazy(
             r"(?<![A-Za-z])(?:auth|login|authenticate|connect|HTTPBasicAuth|basic_auth|credentials)(?:=\(|\("
             r"|=HTTPBasicAuth\()[ ]{0,2}[\"'][^\"'\r\n\0]{1,80}[\"'],[ ]{0,3}"
             + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)")
         ),
-        re.compile(
+        lazy(
             r"(?<![A-Za-z])echo[ ]{1,3}(?:-n |-e )?"
             + _VALUE
             + r"[ ]{0,3}\|[ ]{0,3}(?:sudo[ ]{1,3}-S|su |passwd --stdin|docker login|gh auth)"
         ),
-        re.compile(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
-        re.compile(r"(?<![a-z])login[ ]{1,3}[!-~]{1,80}[\s,]{1,4}pass(?:word|wd)?[ ]{1,3}" + _VALUE),
-        re.compile(r"(?<![A-Za-z0-9])(?:xfreerdp|mstsc)[^\r\n\0|;&]{0,100}?/p:" + _VALUE),
-        re.compile(
+        lazy(r"(?<![A-Za-z])echo[ ]{1,3}" + _PAIR + r"[\"']?[ ]{0,3}\|[ ]{0,3}(?:sudo )?chpasswd"),
+        lazy(r"(?<![a-z])login[ ]{1,3}[!-~]{1,80}[\s,]{1,4}pass(?:word|wd)?[ ]{1,3}" + _VALUE),
+        lazy(r"(?<![A-Za-z0-9])(?:xfreerdp|mstsc)[^\r\n\0|;&]{0,100}?/p:" + _VALUE),
+        lazy(
             r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk="
             r"|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
 
@@ -12,7 +13,7 @@ SCHEME_SHARE = 0.2
 """Most of a string that may stay readable: a secret is gone when four fifths of its letters and digits are."""
 
 
-EXAMPLE = re.compile(
+EXAMPLE = lazy(
     r"(?:(?P<same>guest|postgres|root|admin|user|test|app):(?P=same)|user(?:name)?:pass(?:word)?"
     r"|[\w-]{1,20}:(?:password|passwd|pass|secret|example|changeme))@(?:localhost|127\.0\.0\.1|host|hostname|db"
     r"|example\.[a-z]{3})(?![\w.-])",
@@ -29,7 +30,7 @@ class ConnectionStringRecogniser:
 
     type = "SECRET"
 
-    URL = re.compile(
+    URL = lazy(
         r"(?<![A-Za-z0-9])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{1,30}://)"
         r"(?P<rest>[^\s/:@\"'`<>\0]{0,128}:(?![0-9]{1,5}[/?#])(?P<password>[^\s@\"'`<>\0]{1,256})@(?=[\w\[.-])"
         r"[!#-&(-;=?-_a-~]{1,1000}+)"
@@ -37,17 +38,17 @@ class ConnectionStringRecogniser:
     TRAILING = ".,;:!?)]}*_~|\\"
     """What ends a sentence or the markup around a URL rather than the URL."""
 
-    ORACLE = re.compile(
+    ORACLE = lazy(
         r"(?:thin:|sqlplus )[A-Za-z0-9_]{1,64}/(?P<rest>(?P<password>[^\s@/\"'<>\0]{1,128})@[!#-&(-;=?-_a-~]{1,300}+)"
     )
 
-    PAIRS = re.compile(
+    PAIRS = lazy(
         r"(?<![A-Za-z])(?:[A-Za-z]{2,30}(?: (?:id|source|catalog|security|timeout|info|name|address))? ?= ?"
         r"(?:\{[^{}\r\n\0]{0,200}\}|[^;\s\"'<>\0]{0,400}+) ?; ?){1,30}+"
         r"(?:[A-Za-z]{2,30}(?: (?:id|source|catalog|security|timeout|info|name|address))? ?= ?[^;\s\"'<>\0]{1,400}+)?",
         re.IGNORECASE,
     )
-    SECRET_PAIR = re.compile(
+    SECRET_PAIR = lazy(
         r"(?:password|pwd|accountkey|sharedaccesskey|sharedaccesssignature|accesskey) ?= ?(?P<password>[^;\s\"'<>\0]{1,400})",
         re.IGNORECASE,
     )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.runs import long_runs
 from discreet.redaction.view import Span, View
 
@@ -37,9 +38,9 @@ class EntropyRecogniser:
 
     type = "SECRET"
 
-    RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,4000}+={0,2}")
+    RUN = lazy(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,4000}+={0,2}")
 
-    NAMED = re.compile(
+    NAMED = lazy(
         r"(?:sha[0-9]{0,3}[-:= ]{1,2}|md5[-:= ]{1,2}|h1:|base64,|digest\W{1,4}|integrity\W{1,4}|etag\W{1,4}|checksum\W{1,4}"
         r"|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp[0-9]{3} |(?:begin|end) [a-z ]{3,30}-{5}\s{1,3})\Z",
         re.IGNORECASE,
@@ -48,15 +49,15 @@ class EntropyRecogniser:
 
     NAMED_HINTS = ("sha", "md5", "h1:", "64,", "digest", "integrity", "etag", "checksum", "ssh-", "begin ", "end ")
 
-    DIGEST = re.compile(r"sha[0-9]{1,3}[-=]|md5[-=]", re.IGNORECASE)
+    DIGEST = lazy(r"sha[0-9]{1,3}[-=]|md5[-=]", re.IGNORECASE)
     """A digest that bears its own name, as in `integrity` of a lock file."""
 
-    HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-f-]{1,4000}|[0-9A-F-]{1,4000}")
-    PARTS = re.compile(r"[A-Za-z0-9]{1,4000}+")
+    HEXADECIMAL = lazy(r"(?:0x)?[0-9a-f-]{1,4000}|[0-9A-F-]{1,4000}")
+    PARTS = lazy(r"[A-Za-z0-9]{1,4000}+")
     KIND = str.maketrans(ascii_lowercase + ascii_uppercase + digits, "a" * 26 + "A" * 26 + "0" * 10)
     """To one letter a kind."""
     CHANGES = ("aA", "a0", "Aa", "A0", "0a", "0A")
-    LONG_WORD = re.compile(r"[a-z]{8}|[A-Z]{9}|[0-9]{9}")
+    LONG_WORD = lazy(r"[a-z]{8}|[A-Z]{9}|[0-9]{9}")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of random strings."""

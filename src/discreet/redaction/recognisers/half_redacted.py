@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import BLANK, Span, View
 
 LEAST_CHARS = 8
@@ -12,14 +13,14 @@ LEAST_CHARS = 8
 LEAST_DIGITS = 5
 LEAST_SIGNS = 2
 
-NUMBER = re.compile(
+NUMBER = lazy(
     r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2}"
     r"|\+)?[0-9](?:[0-9 ().-]{0,3}[0-9]){0,12}[ .-]{0,2}(?:[*•xX█]{2,12}[ .-]{0,2}){1,4}[0-9](?:[ .-]{0,2}[0-9]){1,11}(?![0-9A-Za-z_*•])"
 )
 """Digits on both sides of signs that stand for digits."""
-DIGITS = re.compile("[0-9]+")
-BETWEEN = re.compile(rf"[0-9]{{2,8}} ?{BLANK} ?[0-9]{{2,8}}")
-GLUED = re.compile(
+DIGITS = lazy("[0-9]+")
+BETWEEN = lazy(rf"[0-9]{{2,8}} ?{BLANK} ?[0-9]{{2,8}}")
+GLUED = lazy(
     rf"(?:card|карт\w{{0,2}}|thẻ|卡|phone|tel|тел\w{{0,6}}|acc(?:oun)?t|iban|ssn|sđt|số|call|call me|号"
     rf"|號)[^\n]{{0,16}}?(?:[0-9]{{3,8}}{BLANK}|{BLANK}[0-9]{{3,8}})",
     re.IGNORECASE,
@@ -31,12 +32,12 @@ _MASK = (
     r"|<(?:[A-Z][A-Z_]{2,19}|redacted|masked|hidden|removed)>"
     r"|\((?:redacted|masked|hidden|removed|скрыто|ẩn|已隐藏|已隱藏)\)|#{3,8}|_{3,8}|█{2,12}|…|[?]{3,8})"
 )
-BESIDE = re.compile(
+BESIDE = lazy(
     rf"(?<![\w.,])[0-9](?:[ -]?[0-9]){{2,11}}[ -]?{_MASK}(?:[ -]?[0-9](?:[ -]?[0-9]){{1,11}})?(?![0-9A-Za-z])"
     rf"|(?<![\w.,])(?<!^){_MASK}[ -]?[0-9](?:[ -]?[0-9]){{3,11}}(?![0-9A-Za-z.,]|\.[0-9])"
 )
 """Digits, and a word or signs for the others."""
-AT_END = re.compile(
+AT_END = lazy(
     r"(?<![\w*•#])\+?[0-9](?:[ ().-]{0,2}[0-9]){6,14}[ .-]{0,2}[*•xX█]{2,6}(?![0-9A-Za-z_*•])"
     r"|(?<![0-9A-Za-z])[0-9]{3}-[0-9]{2}-[xX*•]{4}(?![0-9A-Za-z*•])"
 )

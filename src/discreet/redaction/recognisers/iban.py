@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterator
 from itertools import islice
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import NOWHERE, Lead, Leads, Words
 from discreet.redaction.recognisers.identifiers import digits_are_close, shape
 from discreet.redaction.view import Span, View
@@ -27,7 +28,7 @@ _CLASSES = {"a": "[A-Z]", "n": "[0-9]", "c": "[A-Z0-9]"}
 
 
 def _structure(form: str) -> re.Pattern[str]:
-    return re.compile(re.sub("([0-9]+)([anc])", lambda part: f"{_CLASSES[part[2]]}{{{part[1]}}}", form))
+    return lazy(re.sub("([0-9]+)([anc])", lambda part: f"{_CLASSES[part[2]]}{{{part[1]}}}", form))
 
 
 STRUCTURES = {entry[:2]: _structure(entry[3:]) for entry in re.findall("[A-Z]{2}:[0-9anc]{1,20}", _REGISTRY)}
@@ -42,9 +43,9 @@ LENGTHS = {
 VALUES = str.maketrans({letter: str(int(letter, 36)) for letter in string.ascii_uppercase})
 """What letters count as."""
 
-NO_CODE = re.compile("[^A-Za-z0-9]++")
+NO_CODE = lazy("[^A-Za-z0-9]++")
 
-EDGE = re.compile("[A-Za-z0-9]")
+EDGE = lazy("[A-Za-z0-9]")
 """What may not follow."""
 
 
@@ -60,16 +61,14 @@ class IbanRecogniser:
 
     SEPARATOR = r"(?:[ .\n\t_-]|\r\n)?"
 
-    HEAD = re.compile(
+    HEAD = lazy(
         rf"[A-Za-z](?:(?<![A-Za-z0-9].)|(?<=[Ii][Bb][Aa][Nn].)){SEPARATOR}[A-Za-z]{SEPARATOR}[0-9]{SEPARATOR}[0-9](?={SEPARATOR}[A-Za-z0-9])"
     )
     """Country and check digits."""
 
-    BODY = re.compile(rf"(?:{SEPARATOR}[A-Za-z0-9]){{11,34}}+")
+    BODY = lazy(rf"(?:{SEPARATOR}[A-Za-z0-9]){{11,34}}+")
 
-    GROUPED = re.compile(
-        r"[A-Z]{2}[0-9]{2}(?P<separator>[ -])(?:[A-Z0-9]{4}(?P=separator)){2,7}[A-Z0-9]{1,4}", re.IGNORECASE
-    )
+    GROUPED = lazy(r"[A-Z]{2}[0-9]{2}(?P<separator>[ -])(?:[A-Z0-9]{4}(?P=separator)){2,7}[A-Z0-9]{1,4}", re.IGNORECASE)
 
     NAMED = Words("", "iban", gap=24, elsewhere=NOWHERE)
     """The word after which even a wrong length counts."""
@@ -81,7 +80,7 @@ class IbanRecogniser:
         elsewhere=NOWHERE,
     )
 
-    LOOSE = re.compile(
+    LOOSE = lazy(
         r"[A-Za-z]{2}[0-9]{2}(?:[A-Za-z0-9]{11,30}|(?: [A-Za-z0-9]{4}){2,7}(?: [A-Za-z0-9]{1,3}(?![A-Za-z0-9]))?)"
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.errors import ConfigurationError, MissingDependencyError
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import Leads
 from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.recognisers.internal_id_words import (
@@ -30,16 +31,16 @@ MOST_CHARS = 40
 LEAST_ACCOUNT_DIGITS = 7
 """Shorter numbers after `account` alone are as likely amounts."""
 
-WORD = re.compile(r"[^\W_]+(?:[/.][^\W_]+)?")
+WORD = lazy(r"[^\W_]+(?:[/.][^\W_]+)?")
 
-AMOUNTS = re.compile(
+AMOUNTS = lazy(
     r"(?<![a-z])(?:loans?|budget|amount|balance|payout|payment|limit|value|total|count)(?![a-z])|số tiền|số dư"
     r"|giá|tổng|hạn mức|lương|сумм|остат|баланс|лимит"
     r"|余额|餘額|金额|金額|预算|預算|人数|人數|总|總"
 )
 """What is not of an id, but of what an organisation counts."""
 
-PARTICLES = re.compile("[吧呢啊哦呀喔哈嘛啦唷呦喲哟]{1,2}\\Z")
+PARTICLES = lazy("[吧呢啊哦呀喔哈嘛啦唷呦喲哟]{1,2}\\Z")
 """What may end a Chinese sentence."""
 
 MOST_PATTERN_MEMORY = 8 << 20
@@ -64,7 +65,7 @@ class InternalIdRecogniser:
 
     type = "INTERNAL_ID"
 
-    PREFIXED = re.compile(
+    PREFIXED = lazy(
         r"(?<![A-Za-z0-9-])(?:"
         r"(?:MRN|EMP|EMPL|STAFF|INS|POL|POLICY|CUST|CUS|CLIENT|CLM|CLAIM|PAT|PT|PID|MEM|MBR|MEMBER|ACC|ACCT|STU|STD|SID|CASE|TKT"
         r"|TICKET|INC|RITM|CHG|NH|NV|KH|BN|BA|SV|HS|HD|HĐ|BHYT|GD|TK|EID|CID|UID|CNT|CTR|MED|HIC|SUB|GRP)"
@@ -76,7 +77,7 @@ class InternalIdRecogniser:
     )
     """Prefixes that say whose number it is (ServiceNow's INC among them)."""
 
-    TRANSFER = re.compile(
+    TRANSFER = lazy(
         r"(?<![^\W\d_])(?:chuyển(?: khoản| tiền)?|ck)(?: giúp| cho)?(?: em| anh| chị| mình)? (?:vào|đến|tới|qua"
         r"|về) (?:số )?(?:tài khoản |stk |tk )?(?P<value>[0-9]{8,16})(?![0-9])"
         r"[ ,(-]{1,3}(?:ngân hàng|nh |vietcombank|vcb|techcombank|tcb|mb|bidv|acb|agribank|vietinbank|tpbank|vpbank|sacombank|vib|shb)",
@@ -84,13 +85,13 @@ class InternalIdRecogniser:
     )
     """Vietnamese accounts to which one is asked to transfer: the bank stands behind."""
 
-    INITIAL = re.compile("[A-ZА-ЯЁ](?<![A-Za-z0-9-].)(?=[A-ZА-ЯЁĐ]{1,5}[ :#№_-]{0,3}[0-9]{4})")
+    INITIAL = lazy("[A-ZА-ЯЁ](?<![A-Za-z0-9-].)(?=[A-ZА-ЯЁĐ]{1,5}[ :#№_-]{0,3}[0-9]{4})")
     """Where a prefix may begin."""
 
     SHAPES = (b"A9999", b"#9999", b":9999", b"?9999")
     """One is in the `shape` of each of them; other letters than those of ASCII are `?`."""
 
-    LETTERED = re.compile("[A-ZА-ЯЁĐ]{1,5}[-_#]?[0-9]")
+    LETTERED = lazy("[A-ZА-ЯЁĐ]{1,5}[-_#]?[0-9]")
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
         self._patterns = tuple(_compile(number, pattern) for number, pattern in enumerate(patterns, start=1))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.identifiers import digits_are_close
 from discreet.redaction.view import Span, View
 
@@ -20,13 +21,13 @@ MOST_OCTET = 255
 LEAST_COLONS = 6
 """Colons of a whole IPv6 address, the last part of which is written as IPv4."""
 
-OCTET = re.compile("[0-9]+")
+OCTET = lazy("[0-9]+")
 
-WORDS = re.compile(r"[^\W\d_]|[@/§]")
+WORDS = lazy(r"[^\W\d_]|[@/§]")
 """What words before an address have; rows of addresses have none."""
 
 
-STAMP = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}-\Z")
+STAMP = lazy(r"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}-\Z")
 """A date before an hour with dots, as DB2 writes it."""
 NETWORKS = frozenset(
     (
@@ -56,12 +57,12 @@ class IpRecogniser:
 
     type = "IP"
 
-    V4 = re.compile(
+    V4 = lazy(
         r"[0-9](?<![0-9.][0-9])[0-9]{0,2}(?:(?:\.|\[\.\]|\(\.\)| \. )[0-9]{1,3}){3}(?![0-9]|\.[0-9])"
         r"(?P<suffix>:[0-9]{1,5}(?![0-9])|/[0-9]{1,2}(?![0-9]))?"
     )
 
-    V6 = re.compile(
+    V6 = lazy(
         r"(?:(?<![0-9A-Za-z:.])|(?<=[^\W0-9A-Fa-f_]:)(?=[0-9A-Fa-f]))(?!:[^:])"
         r"(?P<bracket>\[)?(?P<address>(?:[0-9A-Fa-f]{0,4}:){2,7}(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|[0-9A-Fa-f]{1,4})?)(?![0-9A-Za-z])"
         r"(?:%[A-Za-z0-9_.-]{1,32})?(?(bracket)\](?::[0-9]{1,5})?|(?:/[0-9]{1,3}|(?::[0-9]{1,5})(?![0-9A-Za-z:]))?)"
@@ -69,10 +70,10 @@ class IpRecogniser:
     )
     """RFC 4291, section 2.2; zones RFC 4007; ports after brackets RFC 3986, and without them as people write."""
 
-    COLONS = re.compile(":(?::|(?:[0-9A-Fa-f]{1,4}:){5}[0-9A-Fa-f])")
+    COLONS = lazy(":(?::|(?:[0-9A-Fa-f]{1,4}:){5}[0-9A-Fa-f])")
     """Without, there is no IPv6 address."""
 
-    VERSION = re.compile(
+    VERSION = lazy(
         r"(?:(?<![a-z])(?:v|ver|version|versions|driver|drivers|release|rev|kernel|windows|ios|android|macos|linux"
         r"|chrome|firefox|nginx|python|java|score|date|revision|firmware|build|update|patch|package|app|software"
         r"|(?:(?:up|down)grade|update)[ds]? (?:to|from(?: [0-9.]{7,15} to)?)|section|chapter|clause|figure|table|article|rule|part|item|step|oid)"
@@ -86,14 +87,14 @@ class IpRecogniser:
     )
     """Words right before four numbers that are no address; the last one is `product/1.2.3.4`."""
 
-    ADDRESS = re.compile(
+    ADDRESS = lazy(
         r"(?:(?<![a-z])(?:ip|ipv4|addr|address|host|server|ping|ssh|dns|gateway|subnet|proxy|router)(?![a-z])"
         r"|địa chỉ|máy chủ|адрес|сервер|хост|шлюз|地址|位址|伺服器|服务器|主機|主机)[^.!?\n]{0,20}\Z|@\Z|//\Z",
         re.IGNORECASE,
     )
     """Words after which even `1.2.3.4` is an address."""
 
-    NOBODY = re.compile(r"127\.0\.|0\.0\.0\.0\Z|255\.(?:0|128|19[2]|224|240|248|25[245])\.[0-9.]{3,7}\Z")
+    NOBODY = lazy(r"127\.0\.|0\.0\.0\.0\Z|255\.(?:0|128|19[2]|224|240|248|25[245])\.[0-9.]{3,7}\Z")
     """Loopback, unspecified, netmasks."""
 
     def spans(self, view: View) -> Iterator[Span]:

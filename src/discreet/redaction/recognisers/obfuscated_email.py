@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import any_of, words
@@ -49,36 +50,36 @@ CONNECTORS = frozenset(
 )
 """The words of both, for who reads a text that is not finished."""
 
-SPELLED = re.compile(
+SPELLED = lazy(
     rf"(?<![{_LETTER}+%&-]){_WORD}(?:{_JOIN}{_WORD}){{0,3}}(?P<at>{_AT})"
     rf"(?P<domain>{_LABEL}(?:{_JOIN}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
-BACKWARDS = re.compile(
+BACKWARDS = lazy(
     rf"(?<![A-Za-z0-9])(?:{'|'.join(top[::-1] for top in _TOP.split('|'))})(?:\.[A-Za-z0-9-]{{1,63}}){{1,4}}@[A-Za-z0-9._+-]{{1,64}}",
     re.IGNORECASE,
 )
-CUT_SHORT = re.compile(
+CUT_SHORT = lazy(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9._+-]{{2,64}}@(?:{UNMISTAKABLE}|yahoo|qq|126|proton)(?![\w@-])", re.IGNORECASE
 )
 """With a provider that everybody knows, and without its domain."""
-COMMAS = re.compile(
+COMMAS = lazy(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
     rf"(?:(?:{PROVIDERS}) ?[,、; ] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?"
     rf"|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
     re.IGNORECASE,
 )
 """A comma, or a space behind a known provider, where the dot should be."""
-COMMA_BEFORE = re.compile(
+COMMA_BEFORE = lazy(
     r"(?<![A-Za-z0-9._+@,-])[A-Za-z]{2,30},[A-Za-z]{2,30}[0-9]{0,4}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,3}(?![\w@])"
 )
 """A comma where the dot of a name should be."""
-NAMED = re.compile(
+NAMED = lazy(
     rf"(?<![{_LETTER}+%&.-])(?P<local>[a-z0-9_+-]{{3,64}}(?:{_JOIN}[a-z0-9_+-]{{1,64}}){{0,3}}) {{1,2}}(?:{_at_spaced}) {{1,2}}(?:{UNMISTAKABLE})(?![\w-])",
     re.IGNORECASE,
 )
 """`jsmith at fastmail`, in a text about mail."""
-WITHOUT_AT = re.compile(
+WITHOUT_AT = lazy(
     rf"(?<![{_LETTER}+%&.@-])(?P<local>(?=[a-z0-9._+-]{{0,40}}[0-9._])[a-z][a-z0-9._+-]{{3,40}})(?:,? | @ ?| on "
     rf"| bei | su | en | chez )(?:{UNMISTAKABLE})(?P<top>(?:{_DOT}| )(?:{_TOP}))?(?![\w-])",
     re.IGNORECASE,

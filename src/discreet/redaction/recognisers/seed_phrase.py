@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
@@ -36,18 +37,18 @@ class SeedPhraseRecogniser:
 
     type = "SECRET"
 
-    RUN = re.compile(r"(?<![A-Za-z'’.,-])[a-z]{3,8}+(?:(?:[ ]{1,2}|,[ ]?)[a-z]{3,8}+(?![A-Za-z'’])){11,32}+")
-    TOLD = re.compile(
+    RUN = lazy(r"(?<![A-Za-z'’.,-])[a-z]{3,8}+(?:(?:[ ]{1,2}|,[ ]?)[a-z]{3,8}+(?![A-Za-z'’])){11,32}+")
+    TOLD = lazy(
         r"(?:seed|mnemonic|recovery|secret|backup|wallet)[ _-]?(?:phrase|words?|key)?|cụm từ (?:khôi phục|bí mật"
         r"|hạt giống)|(?:сид|seed)-?фраз\w|мнемоник\w|фраз\w восстановления"
         r"|助記詞|助记词|恢復短語|恢复短语",
         re.IGNORECASE,
     )
-    WORDS = re.compile(
+    WORDS = lazy(
         r"[^\n\0A-Za-z]{0,4}(?:[^A-Za-z\0.]{0,4}(?:is|are|là|это|是"
         r"|words?)[^A-Za-z\0]{1,4})?(?P<value>(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?:[\s,]{1,3}(?:[0-9]{1,2}[.):] ?)?[a-z]{3,8}(?![A-Za-z])){8,32}+)"
     )
-    COMMON = re.compile(rf"(?<![a-z])(?:{'|'.join(sorted(COMMON))})(?![a-z])")
+    COMMON = lazy(rf"(?<![a-z])(?:{'|'.join(sorted(COMMON))})(?![a-z])")
 
     HINTS = Hints("seed", "mnemonic", "phrase", "wallet", "cụm từ", "фраз", "мнемон", "助", "短")
 

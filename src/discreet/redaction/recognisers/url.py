@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from urllib.parse import unquote
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.view import Span, View
 
@@ -31,20 +32,20 @@ class UrlRecogniser:
 
     type = "URL"
 
-    LINK = re.compile(
+    LINK = lazy(
         r"(?P<scheme>[A-Za-z](?<![A-Za-z0-9+.-].)[A-Za-z0-9+.-]{1,20}://|//(?<![A-Za-z0-9:/]..))"
         r"(?P<host>[^\s/?#\"'<>\\^`{|}()\uff08\uff09\u300a-\u3011\uff0c\u3001\u3002\uff1b\uff1a\uff01\uff1f\0]{1,300})"
         r"(?P<rest>[/?#](?:[!#-&(-;=?-\[\]_a-z~'%]|(?:(?![\uff00-\uffef\u3000-\u303f])[^\x00-\x7f\s]){1,32}(?=[/?&=#%][A-Za-z0-9%?&=#])){0,4000})?"
     )
     """RFC 3986; other scripts stand in host names, and in a path only where it goes on in ASCII."""
 
-    SHORT = re.compile(
+    SHORT = lazy(
         r"[A-Za-z0-9](?<![A-Za-z0-9@./_:-].)(?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}(?::[0-9]{1,5})?"
         r"(?P<rest>/[!#-&(-;=?-\[\]_a-z~%]{0,4000})"
     )
     """Without a scheme: what looks like a host, and a path."""
 
-    STRONG = re.compile(
+    STRONG = lazy(
         r"(?:.{0,60}[._-])?(?:tokens?|token_?id|secret|client_?secret|passw(?:or)?d|passwd|passcode|pass|pwd|pw|pin"
         r"|otp|mfa|totp|jwt|sig|signature|hmac"
         r"|api_?key|apikey|access_?key(?:_?id)?|private_?key|secret_?key|key_?pair_?id|auth_?key|credentials?|auth|authorization|bearer"
@@ -57,14 +58,14 @@ class UrlRecogniser:
     )
     """Parameters whose value is sensitive whatever it looks like."""
 
-    WEAK = re.compile(
+    WEAK = lazy(
         r"(?:.{0,60}[._-])?(?:code|state|session|key|hash|nonce|login|username|user|u|k|t|s|h|id|hmac|invitation|invite|share|link|resourcekey|rlkey"
         r"|verify|verification|confirm|confirmation|activation|unsubscribe|tk|st|cid|uid|tok|ref_?code|data|payload|ctx|request|d|e|authuser)",
         re.IGNORECASE,
     )
     """Parameters whose value is sensitive if it looks random."""
 
-    INVITING = re.compile(
+    INVITING = lazy(
         r"(?:invite[sd]?|invitations?|join|reset|reset[_-]?password|password[_-]?reset|recover(?:y)?|verify"
         r"|verification|verify[_-]?email|confirm(?:ation)?"
         r"|activate|activation|share[ds]?|s|sh|magic|magic[_-]?links?|login|signin|sign-in|auth|token|unsubscribe"
@@ -74,10 +75,10 @@ class UrlRecogniser:
     )
     """Path segments after which tokens come."""
 
-    BOT = re.compile(r"(?:bot|file/bot)?[0-9]{6,12}:[A-Za-z0-9_-]{20,64}")
+    BOT = lazy(r"(?:bot|file/bot)?[0-9]{6,12}:[A-Za-z0-9_-]{20,64}")
     """Telegram's bot API: https://core.telegram.org/bots/api#making-requests"""
 
-    OPEN_IDS = re.compile(
+    OPEN_IDS = lazy(
         r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{7,64}|[0-9]{1,40}"  # UUID, digest, number
     )
     """Long segments that are names, not keys, unless something such as `invite` stands before them."""

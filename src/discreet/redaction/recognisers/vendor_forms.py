@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from discreet.redaction.lazy_pattern import lazy
+
 TAIL = r"(?=[A-Za-z0-9_.+/=%%-]{%d})[A-Za-z0-9_-]{1,4000}+(?:[.+/~%%=|]{1,3}+[A-Za-z0-9_-]{1,4000}+){0,40}+={0,3}"
 """Base64url characters, at least so many, and whatever goes on in base64 or behind dots."""
 
@@ -254,10 +256,10 @@ def _tails(prefixes: list[str]) -> str:
     return "|".join(re.escape(prefix[1:]) + TAIL % LEAST.get(prefix, USUAL) for prefix in ordered)
 
 
-PREFIXED = re.compile(rf"(?<![A-Za-z0-9])(?=[A-Za-z0-9])(?:{_prefixed()})")
+PREFIXED = lazy(rf"(?<![A-Za-z0-9])(?=[A-Za-z0-9])(?:{_prefixed()})")
 """A prefix and a tail that has to look random."""
 
-FIXED = re.compile(
+FIXED = lazy(
     r"(?<![A-Za-z0-9])(?=[A-Za-z0-9$_.~{-])(?:"
     r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|A3T[A-Z0-9])[A-Z0-9]{12,16}(?![A-Za-z0-9])"  # AWS, unique ids
     r"|AIza[A-Za-z0-9_-]{30,35}"  # Google
@@ -290,7 +292,7 @@ FIXED = re.compile(
 )
 """Forms that are telling by themselves."""
 
-ADDRESSES = re.compile(
+ADDRESSES = lazy(
     r"https?://(?:"
     r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<slack>[A-Za-z0-9/_-]{20,200})"
     r"|(?:(?:ptb|canary)\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/(?P<discord>[0-9]{15,22}/[A-Za-z0-9_-]{30,100})"
@@ -302,7 +304,7 @@ ADDRESSES = re.compile(
 )
 """Addresses that let anybody in who knows them."""
 
-SIGNED = re.compile(
+SIGNED = lazy(
     r"(?<![A-Za-z0-9])(?:sig|[Ss]ignature|X-Amz-Signature|X-Goog-Signature|X-Amz-Security-Token)=[A-Za-z0-9%+/_-]{16,4000}+={0,3}"
 )
 """Signatures of shared addresses (Azure, AWS, Google Cloud storage)."""

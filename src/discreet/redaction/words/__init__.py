@@ -79,7 +79,7 @@ def any_of(names: str | Iterable[str], *, caseless: bool = False) -> str:
         for char in name:
             node = node.setdefault(char, {})
         node[""] = {}
-    return _written(tree, caseless=caseless)
+    return f"(?:{_written(tree, caseless=caseless)})" if tree else ""
 
 
 def _written(tree: dict[str, Any], *, caseless: bool) -> str:
@@ -89,6 +89,11 @@ def _written(tree: dict[str, Any], *, caseless: bool) -> str:
         for char, rest in tree.items()
         if char
     ]
+    if len(options) == 1 and "" not in tree:
+        return options[0]
+    single = [option for option in options if len(option) == 1]
+    if len(single) > 1:
+        options = [f"[{''.join(single)}]", *(option for option in options if len(option) > 1)]
     return f"(?:{'|'.join(options)}){'?' if '' in tree else ''}" if options else ""
 
 

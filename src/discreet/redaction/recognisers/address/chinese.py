@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import AddressGrammar, any_of, words
+from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.grammar import AddressGrammar, words
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import any_of
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"
 _NAME = (
@@ -34,19 +36,19 @@ class ChineseAddressRecogniser(AddressGrammar):
 
     NEEDS_DIGIT = False  # numbers may be in Han characters
 
-    HOUSE = re.compile(
+    HOUSE = lazy(
         rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}"
         rf"|(?<=段)[一二三四五六七八九十百零〇○]{{1,6}})[甲乙丙A-Z]?(?:[-之]{_NUMBER})?(?:號|号)(?!線|线|出口|公|車|车|月|選|球|高速|國道"
         rf"|国道)(?:之{_NUMBER})?"
     )
-    BUILDING = re.compile(
+    BUILDING = lazy(
         rf"(?:[0-9]{{1,4}}|[A-Z]|[一二三四五六七八九十]{{1,3}})(?:栋|幢|棟|座|号楼|號樓|期){_GAP}(?:{_NUMBER}(?:单元|單元|門"
         rf"|门))?{_GAP}(?:{_NUMBER}(?:樓|楼|层|層|F))?{_GAP}(?:[A-Z]?{_NUMBER}(?:室|房|户|戶|号|號))?"
     )
 
-    BLOCK = re.compile(r"[A-Za-z]座(?:[ ,]?[0-9]{6}(?![0-9]))?")
-    BEFORE = re.compile(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
-    BEFORE_BUILDING = re.compile(
+    BLOCK = lazy(r"[A-Za-z]座(?:[ ,]?[0-9]{6}(?![0-9]))?")
+    BEFORE = lazy(rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,5}}){_ROAD}{_GAP}\Z")
+    BEFORE_BUILDING = lazy(
         rf"(?:[0-9]{{3,6}}[ ,]{{0,2}})?{_COUNTRY}(?P<area>{_AREA}{{0,4}})(?>{_ROAD}(?:{_NUMBER}(?:號|号))?)?{_GAP}{_COMPOUND}{_GAP}\Z"
     )
     COMPOUNDS = _COMPOUNDS
@@ -56,13 +58,13 @@ class ChineseAddressRecogniser(AddressGrammar):
     AMBIGUOUS = ("里", "村", "道", "坊", "圍", "围")
     """Ends of other words as well, so that a city or district has to stand before them."""
 
-    FIRM = re.compile(
+    FIRM = lazy(
         rf"{_GAP}(?:(?:地下|B)?{_NUMBER}(?:樓|楼|层|層|F|f|室|房|戶|户|座|栋|幢|棟|号楼|號樓|单元|單元|号|號|門|门)(?:[-之]{_NUMBER})?(?![A-Za-z])"
         rf"|(?:{_NAME}){{2,10}}(?:大廈|大厦|大樓|大楼|廣場|广场|花園|花园|小區|小区|公寓|中心|家园|苑){_GAP}(?=[A-Z0-9一二三四五六七八九十,.\n]|\Z)"
         r"|之[0-9一二三四五六七八九十]{1,3}|-[0-9]{1,3}(?![0-9])|[A-Z]?[0-9]{3,4}(?![\w.,/:-])|[A-D]座|\([^()\n]{2,20}\))"
     )
 
-    ROMANISED = re.compile(
+    ROMANISED = lazy(
         r"(?<!\w)(?:[0-9]{1,3}F\.?(?:-[0-9]{1,2})?,? )?No\.? ?[0-9]{1,5}(?:-[0-9]{1,3})?, ?(?:(?:Aly\.?|Alley|Ln\.?"
         r"|Lane|Sec\.?|Section) ?[0-9]{1,4}, ?){0,3}"
         r"(?:[A-Z][\w'.-]{1,20} ){1,4}(?:Rd|Road|St|Street|Blvd|Ave|Avenue|Boulevard)\.?(?:,? ?(?:Sec\.?"
@@ -70,7 +72,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         r"(?:Dist\.?|District|City|County|Township|[A-Z][\w'-]{2,20})){0,4}(?:,? ?[0-9]{3,6}(?![\w-]))?(?:, ?(?:Taiwan|China)(?: \(R\.O\.C\.\))?)?"
     )
 
-    ROMAN_NUMBER = re.compile(r"no\.? ?[0-9]")
+    ROMAN_NUMBER = lazy(r"no\.? ?[0-9]")
 
     HINTS = ("號", "号", "栋", "幢", "棟", "座", "期")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
 from discreet.redaction.view import Span, View
 
@@ -26,25 +26,25 @@ class EastAsianAddressRecogniser(AddressGrammar):
 
     NEEDS_DIGIT = False  # numbers may be in Han characters
 
-    JAPANESE = re.compile(
+    JAPANESE = lazy(
         rf"(?:〒?[0-9]{{3}}-[0-9]{{4}}[ \n,]{{0,2}})?(?:{_PREFECTURES})[ ]?(?:(?!から|まで|です|には)(?:{_KANA}|[ ])){{1,24}}?[ ]?(?:{_BLOCK})"
     )
-    JAPANESE_CITY = re.compile(
+    JAPANESE_CITY = lazy(
         r"(?:〒?[0-9]{3}-[0-9]{4}[ \n]{0,2})?(?<![\u3400-\u9fff])[\u3400-\u9fff]{1,4}[市区][\u3400-\u9fff\u3041-\u3096\u30a1-\u30fa\u30fc\u3005]{1,10}[ ]?"
         rf"(?:[0-9]{{1,3}}-[0-9]{{1,3}}-[0-9]{{1,4}}|{_DIGITS}丁目[0-9]{{1,4}}(?:番|-)[0-9]{{1,4}}号?)"
     )
-    BLOCK_NUMBER = re.compile("[0-9]-[0-9]|丁目|番|(?<=[0-9])号")
+    BLOCK_NUMBER = lazy("[0-9]-[0-9]|丁目|番|(?<=[0-9])号")
     """In all of them."""
-    JAPANESE_BLOCK = re.compile(
+    JAPANESE_BLOCK = lazy(
         r"(?:[\u3400-\u9fff]{2,4}[市区町村])?[\u3400-\u9fff\u30a1-\u30fa\u30fc]{1,6}(?:町|丁目|村|台|ヶ丘|が丘|通|本町|条"
         r"|番町)[ ]?[0-9]{1,2}-[0-9]{1,3}(?:-[0-9]{1,4}){0,2}(?![0-9-])"
     )
-    JAPANESE_TAIL = re.compile(
+    JAPANESE_TAIL = lazy(
         r"(?:-[0-9]{1,4})?(?:[ ](?:[\u3400-\u9fff\u30a1-\u30fa\u30fc\u3041-\u3096A-Za-z]{2,20}[ ]?){1,2}(?:[0-9]{1,4}(?:号室"
         r"|号|階|F)?)|[ ]?[0-9]{1,4}(?:号室|階))?(?![0-9-])"
     )
 
-    KOREAN = re.compile(
+    KOREAN = lazy(
         rf"(?:\(?[0-9]{{5}}\)? )?(?:대한민국 )?(?<![가-힣])(?:(?:{_CITIES})(?:특별시|광역시|특별자치시|특별자치도|시|도)?|[가-힣]{{1,4}}(?:시|구|군))[ ,]"
         r"(?:[가-힣]{1,6}(?:시|군|구)[ ,]{1,2}){0,3}(?:[가-힣0-9]{1,8}(?:읍|면|동|가|리)[ ,]{1,2}){0,2}"
         r"(?:[가-힣0-9·]{1,12}(?:대로|로|길|거리|가)(?:[0-9]{1,4}번?길)?(?: ?[0-9]{1,4}(?:번|번가"
@@ -52,7 +52,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"|(?<=[동리가] )[0-9]{1,4}번지)"
         r"(?![0-9]|시|분|명|개|년|월|일|원|번 |번째|km)"
     )
-    KOREAN_TAIL = re.compile(
+    KOREAN_TAIL = lazy(
         r"(?:[, ]{0,2}(?:[가-힣A-Za-z]{2,12}(?:아파트|빌딩|타워|오피스텔|빌라|하우스|맨션)|\([가-힣0-9, ]{2,24}\)|(?:지하 ?|지층 ?)?[0-9A-Z]{1,5}(?:동|호|층)(?![가-힣]{2}))){1,5}"
     )
 

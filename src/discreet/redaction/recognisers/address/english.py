@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -49,58 +50,56 @@ class EnglishAddressRecogniser(AddressGrammar):
     or a number of three digits.
     """
 
-    STREET = re.compile(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
-    SMALL = re.compile(
+    STREET = lazy(rf"{_NUMBER}(?P<words>(?:,? {_PART}){{2,7}})")
+    SMALL = lazy(
         rf"{_NUMBER}(?P<words>(?: (?!{NO_NAMES}[ ])(?:[^\W\d_][\w'.\u2019-]{{0,19}}+|[0-9]{{1,3}}(?:st|nd|rd|th))){{1,4}}? {SMALL_TYPES})"
         r"(?![\w-])\.?",
         re.IGNORECASE,
     )
-    NUMBERED = re.compile(
+    NUMBERED = lazy(
         rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West|US|U\.S\.|State|County|Old) ){{0,2}}"
         r"(?:Highway|Hwy|Route|Rte|Road|FM|CR|SR|Rural Route|Avenue|Ave) (?:[0-9]{1,4}|[A-Z])(?:[NSEW]|[ ][NSEW])?)(?![\w-])"
     )
-    BROADWAY = re.compile(
+    BROADWAY = lazy(
         rf"{_NUMBER}(?P<words> (?:(?:[NSEW]|North|South|East|West)\.? )?Broadway)(?! [A-Za-z]{{1,20}}s(?![a-z]))(?!\w)"
     )
-    BOX = re.compile(
+    BOX = lazy(
         r"(?<!\w)(?:[0-9]{1,6} )?(?:(?:G\.?)?P\.? ?O\.? ?Box|Post Office Box|Locked Bag|Private Bag|Rural Route"
         r"|R\.?R\.? ?[0-9]{1,3},? Box|HC ?[0-9]{1,3},? Box)"
         r" ?#? ?[A-Z]?[0-9]{1,6}(?![\w-])",
         re.IGNORECASE,
     )
-    MILITARY = re.compile(
+    MILITARY = lazy(
         rf"(?<!\w)(?:(?:PSC|Unit|CMR) ?[0-9]{{1,5}}[, ]{{1,2}}Box [0-9]{{1,5}}|(?:USNS|USNV|USS|USCGC) {WORD}(?: {WORD})?)"
         r"[, ]{0,2}(?:\r?\n[ >?]{0,8})?[, ]{0,2}(?:[AFD]PO) (?:A[AEP],? )?[0-9]{5}(?:-[0-9]{4})?(?!\w)",
         re.IGNORECASE,
     )
-    PLACE = re.compile(
-        rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])"
-    )
+    PLACE = lazy(rf"(?<![\w-]){CITY}(?:, ?{STATE},? {ZIP}|,? [A-Z]{{1,2}}[0-9][0-9A-Z]? [0-9][A-Z]{{2}})(?![\w-])")
     """City, state and ZIP code without a street, as where lines were cut."""
-    POSTCODE = re.compile("[0-9]{5}|[0-9][A-Z]{2}")
+    POSTCODE = lazy("[0-9]{5}|[0-9][A-Z]{2}")
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
-    BEFORE = re.compile(
+    BEFORE = lazy(
         rf"(?<![\w-])(?:(?:{UNIT}|(?i:unit|flat|apt\.?|no\.?|lot|shop|villa)|(?<![\w.,#])[0-9]{{1,6}}"
         rf"|{WORD}(?: {WORD}){{0,2}} (?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),)"
         rf"(?:,? |,?{BREAK}|, ?)){{1,2}}\Z"
     )
     REACH = 36
-    LEADING = re.compile(
+    LEADING = lazy(
         r"[0-9#<>\\?*|]|(?<![^,])[A-Za-z][,.]?\Z|(?i:unit|flat|apt|no|lot|shop|villa|floor|fl)[.,]{0,2}\Z"
         r"|(?:House|Court|Building|Tower|Apartments|Lodge|Cottage|Hall),\Z|étage"
     )
     """In the last word of all that `BEFORE` finds."""
 
-    LINE = re.compile(r"(?:\A|[\n|>]) {0,3}\Z")
+    LINE = lazy(r"(?:\A|[\n|>]) {0,3}\Z")
 
-    OTHERWISE = re.compile(
+    OTHERWISE = lazy(
         r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
         r"|the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)\Z"
     )
     """Words after which the number is a date, a year or an amount."""
 
-    AFTERWARDS = re.compile(
+    AFTERWARDS = lazy(
         r"(?: (?!(?:and|or|in|is|was|for|by|near|since|with|because|but|to|on|at|last|please|from|until|if|so|where|when|which|as|"
         r"it|this|that|next|the|before|after|around|tomorrow|today|tonight|yesterday|street|apt|suite|unit|ok|thanks|then|are|a|"
         r"should|will|has|had|can|who|not|now|just|right|over|between|across|behind|off|via|instead|every|while|would|there|"
@@ -108,9 +107,9 @@ class EnglishAddressRecogniser(AddressGrammar):
     )
     """A noun that the name belongs to: "10 Wall Street firms"."""
 
-    NAME_BEFORE = re.compile(rf"{WORD} \Z")
-    ANOTHER_NAME = re.compile(rf" (?!I ){WORD}")
-    MONTH = re.compile(
+    NAME_BEFORE = lazy(rf"{WORD} \Z")
+    ANOTHER_NAME = lazy(rf" (?!I ){WORD}")
+    MONTH = lazy(
         "(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
     )
 
@@ -167,7 +166,7 @@ class EnglishAddressRecogniser(AddressGrammar):
     def judge(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of the whole address, or None where number and name are something else."""
         text, start = match.string, match.start()
-        end = self.street_end(match) if match.re is self.STREET else match.end()
+        end = self.street_end(match) if match.re == self.STREET else match.end()
         if end is None or self.no_street(text[match.start("words") : end]):
             return None
         closing, firm = self.closing(text, end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -45,20 +46,20 @@ class EuropeanAddressRecogniser(AddressGrammar):
     The order of street, number and postcode is that of the Universal Postal Union's addressing sheets.
     """
 
-    ENDED = re.compile(
+    ENDED = lazy(
         rf"(?<![\w.@/-])(?P<name>{WORD}\.?(?: {WORD}\.?| (?:der|den|dem|des|van|de|von|u\.|utca|út|tér|rkp\.|krt\.)){{0,3}}),? ?"
         rf"(?<=[ .,])(?P<number>{_HOUSE}){_CLOSE}"
     )
     """Name and number; the name's last word decides."""
 
-    FRENCH = re.compile(
+    FRENCH = lazy(
         r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
         r"(?P<kind>(?i:rue|avenue|av\.?|bd\.?|boulevard|chemin|ch\.|impasse|allée?|rang|montée|place|quai|cours"
         r"|route|passage|square|faubourg|sentier|villa|cité)) "
         rf"(?:(?:des|du|de la) [^\W\d_A-Z]{{3,15}}+ )?{_NAME}(?:[ -]{_NAME}){{0,4}}"
     )
 
-    LEADING = re.compile(
+    LEADING = lazy(
         r"(?<!\w)(?:(?:Calle|CALLE|calle|C/|Avenida|avenida|Avda\.?|Av\.?|R\.|Praceta|Plaza|Pza\.?|Paseo|Pº|Ronda"
         r"|Camino|Carrer|Carretera|Ctra\.?|Travesía|Glorieta|Acceso|Alameda|Callejón|Cañada|Cuesta|Pasadizo|Pasaje"
         r"|Rambla|Urbanización|Vial|C\.|"
@@ -69,12 +70,12 @@ class EuropeanAddressRecogniser(AddressGrammar):
         rf"(?:n[ºo°.]{{0,2}} ?|nr\.? ?|č\. ?|s/n )?(?P<number>{_HOUSE}(?: ?[mM]\.? ?[0-9]{{1,4}})?){_CLOSE}"
     )
 
-    TURKISH = re.compile(
+    TURKISH = lazy(
         rf"(?<!\w)(?:{WORD} ){{1,3}}(?:(?:Mahallesi|Mah\.|Mh\.),? (?:{WORD} ){{1,3}})?(?:Caddesi|Cad\.|Cd\.|Sokak|Sokağı|Sok\.|Sk\.|Bulvarı|Blv\.),? "
         r"(?:No ?[:.]? ?)?[0-9]{1,4}(?:/[0-9A-Z]{1,4})?(?:,? D(?:aire)? ?[:.]? ?[0-9]{1,4})?(?!\w)"
     )
 
-    POLISH = re.compile(
+    POLISH = lazy(
         r"(?<!\w)(?:na|przy|do|z|od|u) (?P<name>[A-ZŁŚŻŹĆÓ][a-ząćęłńóśźż]{2,24}(?:iej|ego|ej|ka|cza|skiego|a|i|y|u"
         r"|ów)) (?P<number>[0-9]{1,3}[a-z]?(?:/[0-9]{1,4})?)(?=[,.!?)\n]|\Z)"
     )
@@ -108,7 +109,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
     """Words that begin a sentence as well; and English ones."""
 
     FIRM, LOOSE, AFTER_LAST = FIRM, LOOSE, AFTER_LAST
-    BEFORE = re.compile(
+    BEFORE = lazy(
         rf"(?<![\w-])(?:(?:[A-Z]{{1,2}}-)?[0-9]{{4,6}}(?: {CITY})?,? (?:{BREAK})?|[0-9]{{1,6}} |(?i:residencia"
         rf"|edificio|résidence|bâtiment|haus) {WORD}, )\Z"
     )
@@ -117,15 +118,13 @@ class EuropeanAddressRecogniser(AddressGrammar):
     ALSO_WORDS = frozenset(("place", "cours", "route", "passage", "square", "villa", "cité", "sentier", "ch."))
     """Words of other meanings, and English ones."""
 
-    ARTICLE = re.compile(
-        "(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE
-    )
-    NOUN = re.compile(
+    ARTICLE = lazy("(?:Der|Die|Das|Den|Dem|Ein|Alle|Jede|Auf|Het|De|Mein|Dein|Unser|Top|Kapitel|The) ", re.IGNORECASE)
+    NOUN = lazy(
         r" (?!(?:in|im|bei|und|y|en|a|e|et|à|o|i|w|we|and|is|at|on|for|by|to|bitte|por|please|svp|street|st|st\.|road)(?!\w))[^\W\d_A-Z]{2,20}"
     )
 
-    NUMBERED = re.compile("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ")
-    YEAR = re.compile("(?:19|20)[0-9]{2}")
+    NUMBERED = lazy("(?!(?:19|20)[0-9]{2} )[0-9]{1,6} ")
+    YEAR = lazy("(?:19|20)[0-9]{2}")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span
 
 UPPER = "".join(
@@ -16,11 +17,11 @@ UPPER = "".join(
 )
 """Capital letters of the Latin, Greek and Cyrillic scripts; Python's `re` has no name for them."""
 
-DIGIT = re.compile("[0-9]")
+DIGIT = lazy("[0-9]")
 
-IDEOGRAPHS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff]")
+IDEOGRAPHS = lazy("[\u2e80-\ud7ff\uf900-\ufaff]")
 
-WITH_NUMBER = re.compile("[^\\W\\d_]{3}[^\u3002\n]{0,60}[0-9]|[0-9][^\u3002\n]{0,60}[^\\W\\d_]{3}")
+WITH_NUMBER = lazy("[^\\W\\d_]{3}[^\u3002\n]{0,60}[0-9]|[0-9][^\u3002\n]{0,60}[^\\W\\d_]{3}")
 """A letter and a number between two ideographs."""
 
 Core = tuple[re.Pattern[str], Callable[[re.Match[str], int], Span | None]]
@@ -58,30 +59,6 @@ def word_before(text: str, start: int) -> str:
     """Return the word in small letters that is one space before `start`, or nothing."""
     before = text[max(0, start - 16) : start].lower().split() if text[start - 1 : start] == " " else None
     return before[-1].lstrip("\"'([{") if before else ""
-
-
-def any_of(names: str, *, caseless: bool = False) -> str:
-    """Return a pattern for any of the `names` between bars, the longest if several fit.
-
-    It compares each character once: Python's `re` tries the names of an alternation one after another.
-    """
-    tree: dict[str, Any] = {}
-    for name in names.split("|"):
-        node = tree
-        for char in name:
-            node = node.setdefault(char, {})
-        node[""] = {}
-    return _written(tree, caseless=caseless)
-
-
-def _written(tree: dict[str, Any], *, caseless: bool) -> str:
-    options = [
-        (f"[{char.lower()}{char.upper()}]" if caseless and char.isalpha() else re.escape(char))
-        + _written(rest, caseless=caseless)
-        for char, rest in tree.items()
-        if char
-    ]
-    return f"(?:{'|'.join(options)}){'?' if '' in tree else ''}" if options else ""
 
 
 class AddressGrammar:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
 from discreet.redaction.recognisers.told.names import is_unspaced
 from discreet.redaction.words import LATIN, any_of, languages, whole, words
@@ -30,25 +31,25 @@ COUNTED = frozenset(
     for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
-UNIT = re.compile(rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м)")
-WORD = re.compile("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
-NUMBER_BEHIND = re.compile(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
-NAME_BEHIND = re.compile(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
-SMALL_BEHIND = re.compile(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
-HOUSE_BEHIND = re.compile(rf"[, ]{{1,2}}(?:{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{CODE}){_END}")
-NUMBER_BEFORE = re.compile(
+UNIT = lazy(rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м)")
+WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
+NUMBER_BEHIND = lazy(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
+NAME_BEHIND = lazy(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
+SMALL_BEHIND = lazy(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
+HOUSE_BEHIND = lazy(rf"[, ]{{1,2}}(?:{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{CODE}){_END}")
+NUMBER_BEFORE = lazy(
     r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
     r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third"
     r"|fourth|fifth) \Z"
 )
-NAME_BEFORE = re.compile(rf"(?<![\w])(?:{NAMES})[ ]\Z")
-SMALL_BEFORE = re.compile(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
-HAN_BEFORE = re.compile(
+NAME_BEFORE = lazy(rf"(?<![\w])(?:{NAMES})[ ]\Z")
+SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
+HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
-COUNTED_HAN = re.compile(r"(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
+COUNTED_HAN = lazy(r"(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
 """A number that no name stands before: 10000通り, 9시."""
-AT_END = re.compile(r"[ ]?(?:[,.;!?\n)]|\Z)")
+AT_END = lazy(r"[ ]?(?:[,.;!?\n)]|\Z)")
 NAME_LAST = frozenset(
     word
     for language in languages()
@@ -108,14 +109,14 @@ WEAK_STREETS = frozenset(
     )
 )
 """Words that begin or end other names as well."""
-FLAT_BEHIND = re.compile(r"[-之 ]?[0-9]{1,4}(?![0-9])")
+FLAT_BEHIND = lazy(r"[-之 ]?[0-9]{1,4}(?![0-9])")
 
 
 PLAIN = 2
 """Points of a name, and of a number that may be of something else."""
-AT_HOUSE = re.compile(r"(?:^|(?<!\w)(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z")
+AT_HOUSE = lazy(r"(?:^|(?<!\w)(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z")
 """A house before a street in small letters."""
-ORDINAL = re.compile(r"(?<![\w.,/])[0-9]{1,4}\.? \Z")
+ORDINAL = lazy(r"(?<![\w.,/])[0-9]{1,4}\.? \Z")
 
 
 class Part(NamedTuple):
@@ -186,7 +187,9 @@ def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]
     digit = DIGIT.search(code) is not None
     if len(word[0]) == 1 and code.startswith("0") and not number[0].startswith("."):
         return None  # P0420
-    points = NUMBERED[kind] + (kind in ("flat", "building") and digit and not code.replace(" ", "0").isdigit() and " " not in code)
+    points = NUMBERED[kind] + (
+        kind in ("flat", "building") and digit and not code.replace(" ", "0").isdigit() and " " not in code
+    )
     if kind in ("building", "area") and word[0] in NAME_FIRST:
         before = NAME_BEFORE.search(text, max(0, start - 40), start)
         start = before.start() if before else start
@@ -239,7 +242,7 @@ def name_last(text: str, lowered: str, start: int, end: int, *, weak: bool) -> P
     name = NAME_BEHIND.match(text, end) or (None if weak else SMALL_BEHIND.match(lowered, end))
     if name is None or name.end() == end:
         return None
-    capital = name.re is NAME_BEHIND
+    capital = name.re == NAME_BEHIND
     if house := house_behind(lowered, name.end(), HOUSE_BEHIND):
         sure = capital or AT_END.match(text, house.end()) is not None
         return Part(start, house.end(), "street", ENOUGH if sure else NUMBERED["street"])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT
 from discreet.redaction.recognisers.address.part import CASELESS, CODE, ENOUGH, KINDS, NAMES, Part, parts
 from discreet.redaction.recognisers.told.names import Names
@@ -18,25 +19,25 @@ MOST_BEHIND = 5
 MOST_GAP = 48
 REACH = 40
 HOME = frozenset(("street", "flat", "building", "house"))
-GAP = re.compile(
+GAP = lazy(
     rf"[\s,،;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy"
     rf"|tại|od|van|में|في|से|の|ที่|ve|di|en|y|el|la|il|rumah|nhà)[ ])?(?:(?:{NAMES}|{CASELESS}"
     rf"|[\u3400-\u9fff가-힣]{{1,8}}|{CODE.replace('[a-zа-я]', '[A-Za-zА-Яа-я]')})[\s,،;/|.·、，()–-]{{1,4}}){{0,2}}"
 )
 """What may stand between two parts: a sign, a small word, names and numbers that no word explains."""
-LEFT = re.compile(
+LEFT = lazy(
     rf"(?:(?P<home>(?<![\w.])(?:{NAMES},? [0-9]{{1,4}}[A-Za-zА-Яа-я]?(?:[/к-][0-9]{{1,4}}[а-я]?)?"
     rf"|[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}}[A-Za-z]?){{0,3}},? {NAMES}|#[0-9]{{1,4}}"
     rf"|[A-Z]{{1,3}}-?[0-9]{{1,4}}(?:/[0-9]{{1,4}})?))"
     r"|(?P<number>(?<![0-9A-Za-z.,:/$€£-])[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?){0,3})"
     r"|(?P<name>(?<![가-힣])[가-힣]{2,10}|[\u4e00-\u9fff]{2,8}|[\u30a0-\u30ff]{2,12}))[\s,]{0,3}\Z"
 )
-LEFT_SMALL = re.compile(
+LEFT_SMALL = lazy(
     r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z"
 )
 """What may stand before the first part: a street or a flat that no word explains, a number, the name of a building."""
 _POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
-RIGHT = re.compile(
+RIGHT = lazy(
     rf"[, ]{{1,2}}(?:gauche|droite|links|rechts|mitte|sx|dx|izq|izquierda|derecha|dcha|esq|esquerdo|direito"
     rf"|налево|направо|слева|справа|left|right|rear|fundos|sol|sağ)(?![^\W\d_])|[ ]?[,–-][ ]{{0,2}}(?:(?:c\.?p\.?"
     rf"|col\.?) ?)?(?:{NAMES})(?:/(?:{NAMES}))?(?!\w| ?:)|[ ](?:{NAMES})/(?:{NAMES})"
@@ -45,19 +46,19 @@ RIGHT = re.compile(
     rf"|(?<=[^\x00-\x7f])[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}(?![0-9])"
     rf"|(?<=[号號棟栋幢座院])[\u3400-\u9fff]{{2,8}}[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}[\u3400-\u9fff]{{0,2}}"
 )
-NAME_RIGHT = re.compile(rf"[ ](?:{NAMES})(?=[,.!?\n]|\Z| [^\W\d_])")
+NAME_RIGHT = lazy(rf"[ ](?:{NAMES})(?=[,.!?\n]|\Z| [^\W\d_])")
 """The name of a building right behind its number."""
-STREET_BEHIND = re.compile(
+STREET_BEHIND = lazy(
     rf"[, ]{{1,2}}(?:{NAMES}),? [0-9]{{1,4}}[a-zа-я]?(?:[/-][0-9]{{1,4}})?(?![0-9A-Za-zА-Яа-я]|[.,:][0-9])"
 )
-SLAVIC_BEFORE = re.compile(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
+SLAVIC_BEFORE = lazy(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
 """A street in small letters, as it stands before its house."""
-LABEL = re.compile(
+LABEL = lazy(
     rf"(?:^|(?<=\n))[^\n:：\0]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：\0]{{0,20}}?(?:[:：]"
     rf"| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]{{0,170}}[0-9])[^\n]{{6,170}})"
 )
 """A line of a form, for text in small letters."""
-NO_HOME = re.compile(
+NO_HOME = lazy(
     r"(?:e-?mail|mail|ip|mac|family|space|book|range|type|bar|resolution|web|url|site|wallet|btc|eth|http|почт|邮箱|郵箱|邮件|メール|메일|@|://)"
 )
 
@@ -74,7 +75,7 @@ class PartsAddressRecogniser:
 
     @cached_property
     def _told(self) -> re.Pattern[str]:
-        return re.compile(rf"{whole(words('address', 'told'))}[^.!?\n]{{0,{REACH}}}\Z")
+        return lazy(rf"{whole(words('address', 'told'))}[^.!?\n]{{0,{REACH}}}\Z")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
@@ -102,11 +103,11 @@ class PartsAddressRecogniser:
         """Yield the span of an address with what stands around its parts, if they are enough."""
         start, end = run[0].start, max(part.end for part in run)
         left = before_first(text, run[0])
-        home = any(part.kind in HOME for part in run) or (left is not None and left.re is LEFT and left["home"])
+        home = any(part.kind in HOME for part in run) or (left is not None and left.re == LEFT and left["home"])
         if not home or not DIGIT.search(text, start, end):
             return
         points = sum(part.points for part in run)
-        if left and left.re is not SLAVIC_BEFORE and not left["name"]:
+        if left and left.re != SLAVIC_BEFORE and not left["name"]:
             points += 2
         if points < ENOUGH and (more := STREET_BEHIND.match(text, end)):
             points, end = points + 2, more.end()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, any_of, without_ideographs, words
+from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, without_ideographs, words
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import any_of
 
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
 _TYPE = any_of(
@@ -39,31 +41,31 @@ class RussianAddressRecogniser(AddressGrammar):
     Abbreviations: order 171н of the Ministry of Finance (05.11.2015), on elements of addresses.
     """
 
-    TYPE_FIRST = re.compile(rf"(?<!\w){_TYPE} ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})")
-    NAME_FIRST = re.compile(
+    TYPE_FIRST = lazy(rf"(?<!\w){_TYPE} ?(?P<name>{_NAME}),? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})")
+    NAME_FIRST = lazy(
         rf"(?<!\w)(?P<name>(?:[0-9]{{1,2}}-?(?:я|й) )?{_WORD}(?: {_WORD}){{0,2}}),? {_TYPE},? ?(?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
-    SMALL = re.compile(
+    SMALL = lazy(
         rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})",
         re.IGNORECASE,
     )
-    UNTYPED = re.compile(
+    UNTYPED = lazy(
         rf"(?<!\w)(?P<name>{_NAME}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE}),? ?(?i:корп(?:ус|\.)?|к\."
         rf"|стр\.|кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?(?:м|руб|тыс|%))"
     )
-    HOUSE_AND_FLAT = re.compile(
+    HOUSE_AND_FLAT = lazy(
         rf"(?<!\w)(?P<name>)(?P<mark>д\.?|дом) ?(?P<house>{_HOUSE}),? ?(?:(?:корп(?:ус|\.)?|к\."
         rf"|стр\.) ?[0-9]{{1,3}},? ?)?(?:кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?м)",
         re.IGNORECASE,
     )
-    MARKED = re.compile(rf"(?<!\w)(?P<name>{_NAME}), (?P<mark>(?i:д\.|дом|буд\.)) ?(?P<house>{_HOUSE})")
-    TOLD = re.compile(
+    MARKED = lazy(rf"(?<!\w)(?P<name>{_NAME}), (?P<mark>(?i:д\.|дом|буд\.)) ?(?P<house>{_HOUSE})")
+    TOLD = lazy(
         r"(?i:адрес(?: доставки| проживания| регистрации)?|прописан[аы]?(?: по)?|доставьте на|жив[уёе]т?м? на"
         rf"|прожива[юе]т? (?:на|по))(?: ?[:-])? ?(?:(?:{_PLACE}|{_WORD}), ?)?"
         rf"(?P<name>{_WORD}(?: {_WORD}){{0,2}}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE})"
     )
 
-    ON_STREET = re.compile(
+    ON_STREET = lazy(
         r"(?<!\w)(?i:на|по|возле|около|у|с|от|до"
         r"|напротив) (?P<name>(?:[А-ЯЁ][а-яё-]{2,24} )?(?:[А-ЯЁ][а-яё-]{2,24}(?:ой|ого|ая|ую|ом|ем|ей|ова|ева|ина|ра"
         r"|на|ца|ки|ды|ов|зе|ы|и)|[а-яё]{4,24}(?:ской|ского|ная|ной|ина|ова|ева)(?=,? [0-9]{1,3}(?:[а-я](?!\w)"
@@ -73,20 +75,18 @@ class RussianAddressRecogniser(AddressGrammar):
         r"|за|до|в|под|третий|второй|первый|четвёртый|квартира|кв|же)(?!\w))"
     )
     """A street in the case that a preposition asks for, and its house at the end of a clause."""
-    FIRM = re.compile(
+    FIRM = lazy(
         rf"[ \t]{{0,2}},?[ \t]{{0,2}}(?:\r?\n[ \t>|]{{0,8}})?(?:(?i:{_PART}) ?№? ?(?:[0-9]{{1,5}}[а-яА-Яa-zA-Z]?(?:[/-][0-9]{{1,4}})?"
         rf"|[А-ЯA-Z])(?!\w|[.,]?[0-9])|[0-9]{{1,3}}(?:-?(?:й|м|ый))? (?i:этаж[е]?|подъезд[е]?|корпус)(?!\w)"
         rf"|(?i:{_PART})(?=\s?[0-9])[0-9 ]{{1,5}}|(?<=[, \n])(?:{_PLACE})(?!\w)|(?<=[,\n ])[0-9]{{6}}(?![\w-]))"
     )
-    LOOSE = re.compile(
-        rf"[ \t]?,[ \t]{{0,2}}(?P<name>(?!Я |Мы |Он |Она |Они |Это |Тел|Моб){_WORD}(?: {_WORD})?)(?!\w| ?:)"
-    )
-    BEFORE = re.compile(
+    LOOSE = lazy(rf"[ \t]?,[ \t]{{0,2}}(?P<name>(?!Я |Мы |Он |Она |Они |Это |Тел|Моб){_WORD}(?: {_WORD})?)(?!\w| ?:)")
+    BEFORE = lazy(
         rf"(?<!\w)(?:(?:(?:[0-9]{{6}}|{_PLACE}|(?!Да,|Нет,|Привет,){_WORD}(?: {_WORD})?)(?:,? ?\n|, ?)|[0-9]{{6}} |г\. ?{_WORD} ){{1,5}})\Z"
     )
     REACH = 110
 
-    FOLLOWED = re.compile(
+    FOLLOWED = lazy(
         r" (?!(?:в|во|на|с|со|и|к|ко|у|по|до|от|за|из|что|где|а|но|или|если|когда|пожалуйста|кв|корп|под|подъезд|этаж|офис|оф|стр|рядом|возле|"
         r"около|напротив|есть|завтра|сегодня|после|мне|нам|это|вот|живу|тел)(?!\w))[а-яё]{2,20}"
     )

@@ -1,6 +1,7 @@
 """What streets are called in English."""
 
-from discreet.redaction.recognisers.address.grammar import any_of, words
+from discreet.redaction.recognisers.address.grammar import words
+from discreet.redaction.words import any_of
 
 PLAIN_TYPES = words(
     "street st str avenue ave av road rd boulevard blvd lane ln drive dr court ct terrace ter place pl circle cir way highway"

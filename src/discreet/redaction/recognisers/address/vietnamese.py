@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -12,14 +13,13 @@ from discreet.redaction.recognisers.address.grammar import (
     UPPER,
     AddressGrammar,
     Core,
-    any_of,
     without_ideographs,
     word_before,
     words,
 )
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import word_set
-from discreet.redaction.words import whole
+from discreet.redaction.words import any_of, whole
 from discreet.redaction.words import words as words_of
 
 _LETTERS = r"[^\W\d_]"
@@ -44,10 +44,10 @@ _AREA = (
 )
 
 
-VIETNAMESE = re.compile("[\u1ea0-\u1ef9ăđơưĂĐƠƯ]")
+VIETNAMESE = lazy("[\u1ea0-\u1ef9ăđơưĂĐƠƯ]")
 """Letters that no other language has."""
-UNIT = re.compile(rf" ?{whole(words_of('code', 'unit'))}")
-NAMED_AFTER = re.compile(
+UNIT = lazy(rf" ?{whole(words_of('code', 'unit'))}")
+NAMED_AFTER = lazy(
     r"(?:(?<!\w)(?i:ở|tại|về|tới|đến|ngay|qua|nhà|chỗ|ghé|đường)|[:(]|(?<![0-9]),|^|\n) ?(?:số )?(?P<value>(?!(?:19"
     r"|20)[0-9]{2} )[0-9]{1,4}[A-Za-z]?(?:/[0-9]{1,4}[A-Z]?){0,4} (?:(?:ngõ|hẻm|kiệt|ngách) )?"
     r"(?:Nguyễn|Trần|Lê|Phạm|Bùi|Lý|Phan|Võ|Vũ|Đinh|Hoàng|Huỳnh|Trương|Tôn|Đặng|Hồ|Ngô|Dương|Đỗ|Hai Bà|Điện Biên"
@@ -60,10 +60,10 @@ NAMED_AFTER = re.compile(
 class VietnameseAddressRecogniser(AddressGrammar):
     """Finds a house number with a lane, a street or, after the name alone, a ward, district or city."""
 
-    WITH_STREET = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? {_STREET} ?(?:{_NAME}|{_DATED}(?![\w/]))")
-    WITH_NAME = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? (?P<name>{_NAME}|3/2|30/4)(?!\w)")
-    WITH_LANE = re.compile(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
-    SMALL = re.compile(
+    WITH_STREET = lazy(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? {_STREET} ?(?:{_NAME}|{_DATED}(?![\w/]))")
+    WITH_NAME = lazy(rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),? (?P<name>{_NAME}|3/2|30/4)(?!\w)")
+    WITH_LANE = lazy(rf"{_NUMBERED}(?P<lanes>{_LANES}{{1,4}})(?!\w)")
+    SMALL = lazy(
         rf"{_NUMBERED}(?P<lanes>{_LANES}{{0,4}}+),?(?: (?P<street>đường|phố|duong|pho))?(?: (?!và |là |ở |có |cho )[^\W\d_]{{1,7}}){{1,5}}?,? "
         r"(?:(?:phường|phuong|quận|quan|huyện|huyen|xã|tp)[. ]{1,2}(?:[0-9]{1,2}(?!\w)"
         r"|[^\W\d_]{1,7}(?: [^\W\d_]{1,7})?)|[pq][. ]{0,2}[0-9]{1,2}(?!\w))",
@@ -71,7 +71,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
     )
     """In small letters, as people type in a hurry."""
 
-    FLAT = re.compile(
+    FLAT = lazy(
         r"(?<!\w)(?i:căn hộ|căn|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|toà|phòng|tầng|lầu"
         rf"|p\.) ?(?:số )?(?:[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}}|{_NAME})"
         r"(?:,? (?:(?i:căn hộ|chung cư|tòa nhà|tòa|toà|block|tầng|lầu|khu đô thị"
@@ -79,23 +79,23 @@ class VietnameseAddressRecogniser(AddressGrammar):
         rf"(?=,|{BREAK}| -|[.!?]|\Z)"
     )
 
-    FIRM = re.compile(
+    FIRM = lazy(
         rf"{SEPARATOR}(?:- )?(?:(?i:{_AREA}) ?(?:[0-9]{{1,3}}(?!\w)|[A-Z]?[0-9]{{1,4}}[A-Z]?(?!\w)|{_NAME})|(?i:p|q"
         rf"|tp|kp)\.? ?(?:[0-9]{{1,2}}(?!\w)|(?i:hcm|hn)(?!\w))"
         rf"|(?i:{_CITIES})(?!\w)(?: City)?)(?:,? [0-9]{{5,6}}(?![\w.,-]))?"
     )
-    LOOSE = re.compile(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
-    BEFORE = re.compile(
+    LOOSE = lazy(rf"{SEPARATOR}(?:- )?(?P<name>{_NAME})(?!\w|[ ]?:)")
+    BEFORE = lazy(
         r"(?:(?i:căn hộ|can ho|chung cư|chung cu|tòa nhà|toà nhà|tòa|phòng|tầng|lầu|block|lô|p\.|ngõ|ngách"
         rf"|hẻm) (?:{_NAME}"
         rf"|[A-Z]{{0,2}}-?[0-9]{{1,4}}[A-Z]?(?:[.-][A-Z]?[0-9]{{1,4}}){{0,2}})(?: [A-Z]?[0-9]{{1,3}})?,? ){{1,4}}\Z"
     )
-    LEADING = re.compile("căn|can|chung|t[òo][àa]|phòng|tầng|lầu|block|lô|p\\.|ng[õá]|hẻm")
+    LEADING = lazy("căn|can|chung|t[òo][àa]|phòng|tầng|lầu|block|lô|p\\.|ng[õá]|hẻm")
     """What all that `BEFORE` finds has somewhere."""
-    INTRODUCED = re.compile(
+    INTRODUCED = lazy(
         r"(?:địa chỉ|đ/c|dia chi|(?<!\w)(?:ở|tại|đến|tới|giao|gửi|nhà|sống|sinh sống|ship|về|o|tai|den|nha)(?!\w))[^0-9.!?\n]{0,20}\Z"
     )
-    NEARBY = re.compile(r"[^0-9.!?\n]{0,38}+")
+    NEARBY = lazy(r"[^0-9.!?\n]{0,38}+")
     """Read backwards: what stands before an address in its sentence."""
 
     WORDS = frozenset(re.findall(r"[a-z]+", f"{_AREA} {_CITIES} {_LANE} duong pho d nha so sn hcm hn p q tp kp")) - {
@@ -113,11 +113,11 @@ class VietnameseAddressRecogniser(AddressGrammar):
     OTHERWISE = words("ngày ngay mùng lễ top lớp năm tháng thứ lúc hạng bài chương khóa tuổi xe tuyến cúp giải vòng")
     """Words after which the number is a date, a rank or the like."""
 
-    RURAL = re.compile(
+    RURAL = lazy(
         rf"(?<!\w)(?i:thôn|thon|ấp|ap|xóm|xom|tổ|to|khu phố|bản|buôn|đội|khóm) (?:[0-9]{{1,3}}[A-Z]?|{_NAME})(?=,)"
     )
 
-    NOT_STREETS = re.compile(r"Việt Nam|Viet Nam|Vietnam|Tháng|Thế Giới|Châu|Asia|Hà Nội|Sài Gòn|Đông Nam")
+    NOT_STREETS = lazy(r"Việt Nam|Viet Nam|Vietnam|Tháng|Thế Giới|Châu|Asia|Hà Nội|Sài Gòn|Đông Nam")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
@@ -180,9 +180,9 @@ class VietnameseAddressRecogniser(AddressGrammar):
     def holds(self, match: re.Match[str], end: int, *, firm: bool) -> bool:
         """Tell an address from an amount, a rank or a player's number."""
         text = match.string
-        if match.re is self.WITH_STREET:
+        if match.re == self.WITH_STREET:
             return True
-        if match.re is self.WITH_LANE:
+        if match.re == self.WITH_LANE:
             return bool(match["so"]) or firm or self.introduced(text, match.start())
         if self.NOT_STREETS.match(match["name"]):
             return False

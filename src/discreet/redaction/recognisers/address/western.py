@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
-from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER, any_of
+from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.grammar import SEPARATOR, UPPER
+from discreet.redaction.words import any_of
 
 WORD = rf"[{UPPER}][\w'\u2019-]{{0,30}}+"
 """A word with a capital letter."""
@@ -90,7 +90,7 @@ _REGION_ZIP = (
 _COMING = r"(?=[^0-9]{1,120}+(?:[0-9]{4}|(?<=[A-Z])[0-9][0-9A-Z]{0,2} ?[0-9A-Z]))"
 """What every region with its postcode has: letters, then four digits or a digit glued to a letter."""
 
-FIRM = re.compile(
+FIRM = lazy(
     rf"(?:\.(?=[,\r\n]|[ ]{{1,3}}(?i:apt|suite)))?{SEPARATOR}(?:{UNIT}"
     rf"|(?P<last>(?P<strong>{_COMING}(?:(?:{CITY}[ ]{{0,2}}(?:{SEPARATOR}){{0,2}})?{_REGION_ZIP}{END}"
     rf"|[{UPPER}][A-Za-z ]{{1,30}}[-][0-9]{{6}}{END})|(?=[0-9]|[A-Z]{{1,2}}-[0-9]){_ZIP_CITY})"
@@ -99,17 +99,17 @@ FIRM = re.compile(
     rf"|(?=[{UPPER}])(?:{CITY} )?(?:{STATE}|{COUNTRIES})(?![\w']))"
 )
 
-LOOSE = re.compile(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
+LOOSE = lazy(rf"{SEPARATOR}(?P<name>{CITY}(?: [0-9]{{1,2}}(?![\w/:.%-]))?)(?!\w|[ ]?:)")
 
-SMALL_PLACES = re.compile(
+SMALL_PLACES = lazy(
     r"(?:[, \n]{1,3}[^\W\d_]{2,20}+){1,5}[, ]{1,2}[0-9]{4,6}(?![\w-])"
     r"|(?:, [^\W\d_]{1,20}+(?: [^\W\d_]{1,20}+)?){1,2}(?=[.!?\n]|\Z)"
 )
 """City, state and postcode in small letters, as people type in a hurry."""
 
-AFTER_LAST = re.compile(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
+AFTER_LAST = lazy(rf"{SEPARATOR}(?:{COUNTRIES})(?![\w'])|{SEPARATOR}\([A-Z]{{2}}\)")
 
-_CONTEXT = re.compile(
+_CONTEXT = lazy(
     any_of(
         "address|addresses|addressed|live|lives|lived|living|reside|resides|resided|residing|located|location|situated|stay|"
         "stays|stayed|staying|moved|office|home|house|restaurant|store|shop|station|meet|arrive|arrived|arrives|drop you off|"
@@ -121,7 +121,7 @@ _CONTEXT = re.compile(
 )
 """Words after which a street is somebody's address rather than a place talked about."""
 
-_NEARBY = re.compile(r"(?:[ \t>?]{0,8}\n)?[^0-9\n.!?]{0,40}+")
+_NEARBY = lazy(r"(?:[ \t>?]{0,8}\n)?[^0-9\n.!?]{0,40}+")
 """Read backwards: what stands before an address in its sentence, or at the end of the line before."""
 
 

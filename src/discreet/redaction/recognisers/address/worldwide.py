@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     SEPARATOR,
     AddressGrammar,
     Core,
-    any_of,
     without_ideographs,
     words,
 )
@@ -25,6 +25,7 @@ from discreet.redaction.recognisers.address.western import (
     introduced,
 )
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import any_of
 
 _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|der|den)\.?)"
 _HOUSE = r"[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?)?\.?(?!\w|[.,:/-][0-9])"
@@ -52,30 +53,28 @@ class WorldwideAddressRecogniser(AddressGrammar):
     a postcode or an introducing word is there, too.
     """
 
-    LONG_NUMBER = re.compile(r"[0-9][0-9 -]{2}[0-9]|[0-9][A-Z]{2}|[0-9] ?[A-Z][0-9]")
+    LONG_NUMBER = lazy(r"[0-9][0-9 -]{2}[0-9]|[0-9][A-Z]{2}|[0-9] ?[A-Z][0-9]")
     """In every postcode."""
-    WITH_UNIT = re.compile(r"(?:apt|apartment|suite|ste|unit|flat)\.? ?#?[0-9]")
+    WITH_UNIT = lazy(r"(?:apt|apartment|suite|ste|unit|flat)\.? ?#?[0-9]")
 
-    UNIT_AFTER = re.compile(rf"(?<![\w.$€£%+/#-])(?P<street>{_STREET}){SEPARATOR}{_STRONG_UNIT}")
-    UNIT_BEFORE = re.compile(rf"(?<!\w){_STRONG_UNIT},? (?P<street>[0-9]{{1,6}} {_STREET})")
-    SMALL = re.compile(
+    UNIT_AFTER = lazy(rf"(?<![\w.$€£%+/#-])(?P<street>{_STREET}){SEPARATOR}{_STRONG_UNIT}")
+    UNIT_BEFORE = lazy(rf"(?<!\w){_STRONG_UNIT},? (?P<street>[0-9]{{1,6}} {_STREET})")
+    SMALL = lazy(
         rf"(?<![\w.$€£%+/#-])(?P<street>{_ANY_CASE})(?:[0-9]{{1,5}}\.?)?(?:(?<= )|{SEPARATOR}){_STRONG_UNIT}",
         re.IGNORECASE,
     )
 
-    BOTH_SIDES = re.compile(
-        rf"(?<![\w.$€£%+/#:-])(?P<street>[0-9]{{1,6}} (?P<name>{_FIRST}(?: {_NAME}){{0,4}}) {_HOUSE})"
-    )
-    EITHER_SIDE = re.compile(
+    BOTH_SIDES = lazy(rf"(?<![\w.$€£%+/#:-])(?P<street>[0-9]{{1,6}} (?P<name>{_FIRST}(?: {_NAME}){{0,4}}) {_HOUSE})")
+    EITHER_SIDE = lazy(
         rf"(?:(?i:address)(?:(?i:es| is| to| of [^\n:]{{2,40}} is))?:?|(?i:lives|living|resides?|residing) (?i:at|on|in))[ \n]{{1,8}}"
         rf"(?P<street>(?:[0-9]{{1,6}} ){{1,2}}{_FIRST}(?: {_NAME}){{0,4}}(?: {_HOUSE})?|{WORD}(?: {_NAME}){{0,3}} {_HOUSE})(?![ ]?(?:%|years|people))"
     )
-    TOLD_SMALL = re.compile(
+    TOLD_SMALL = lazy(
         r"(?:(?<!e-mail )(?<!email )(?<!ip )address(?:es| is| to)?:?|(?:lives|living|live|resides?"
         rf"|residing) at)[ \n]{{1,8}}(?P<street>{_ANY_CASE}[0-9]{{1,5}})(?=[,;!?\n]|\.(?![0-9])|\Z)",
         re.IGNORECASE,
     )
-    BY_POSTCODE = re.compile(
+    BY_POSTCODE = lazy(
         rf"(?<![\w.$€£%+/#-])(?<![0-9],)(?:(?:{UNIT}{SEPARATOR})?(?P<street>[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}})?(?:,? "
         rf"|,?\n){_FIRST}(?: {_NAME}){{0,4}})"
         rf"|(?P<flat>(?i:flat|studio|apartment|apt\.?|unit|suite) ?[0-9]{{1,4}}[A-Za-z]?{SEPARATOR}{CITY})"
@@ -84,25 +83,25 @@ class WorldwideAddressRecogniser(AddressGrammar):
     )
     """Street and number that need a postcode with its place or region to be believed."""
 
-    NOUN = re.compile(
+    NOUN = lazy(
         r" (?!(?:[Ss]t|[Ss]treet|in|and|is|on|at|near|with|or|but|for|to|last|this|next|please|by|until|nan)(?!\w))[^\W\d_]"
     )
     """A word that the number before it counts, or that goes on with the name."""
 
-    NAME_BEFORE = re.compile(rf"{WORD} \Z")
-    CORNER = re.compile(
+    NAME_BEFORE = lazy(rf"{WORD} \Z")
+    CORNER = lazy(
         rf"(?:[Tt]he )?[Cc]orner of (?=[^\n]{{0,80}}[0-9])(?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,4}}(?: {_HOUSE})?\.?(?: St\.)?"
         rf" (?:and|&) (?:[0-9]{{1,6}} )?{_NAME}(?: {_NAME}){{0,3}}(?: {_HOUSE})?"
     )
 
-    NO_NAME = re.compile(
+    NO_NAME = lazy(
         rf"(?:[0-9 ]{{1,14}})?(?:{any_of(_NO_NAMES)}[ .]){{1,3}}(?![^ ]{{3}})"
         r"|(?:[0-9 ]{1,14})?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} [0-9]{1,4}"
     )
 
     FIRM, LOOSE, AFTER_LAST, SMALL_PLACES = FIRM, LOOSE, AFTER_LAST, SMALL_PLACES
-    END_OF_LINE = re.compile(rf"[ ]{CITY}(?: nan)?(?=[.?!,\n]|\Z)")
-    BEFORE = re.compile(rf"(?<!\w){UNIT} \Z")
+    END_OF_LINE = lazy(rf"[ ]{CITY}(?: nan)?(?=[.?!,\n]|\Z)")
+    BEFORE = lazy(rf"(?<!\w){UNIT} \Z")
     REACH = 14
 
     def spans(self, view: View) -> Iterator[Span]:

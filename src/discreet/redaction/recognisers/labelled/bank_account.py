@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
@@ -13,7 +13,7 @@ DIGITS = range(6, 21)
 SURELY_ACCOUNT = 9
 LEAST_AFTER_ACCOUNT = 7
 """Digits after a bare "account": shorter numbers are amounts as well."""
-NUMBERED = re.compile(r"n[ro.º°]|num|núm|№|號|号|番|번호|nomor|नंबर|संख्या|เลข|رقم|[:#=-]")
+NUMBERED = lazy(r"n[ro.º°]|num|núm|№|號|号|番|번호|nomor|नंबर|संख्या|เลข|رقم|[:#=-]")
 """What makes a number of an account of it."""
 
 
@@ -21,7 +21,7 @@ class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
     type = "BANK_ACCOUNT"
-    VALUE = re.compile(
+    VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))"
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import AMOUNT
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
@@ -17,12 +18,12 @@ MOST_GAP = 44
 """Characters between a word and what it names."""
 MOST_WORDS = 7
 
-GAP = re.compile(
+GAP = lazy(
     r"(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
 )
 """What may stand there: words of the same sentence, and a line break behind a colon."""
-UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
-DIGIT = re.compile("[0-9]")
+UNIT = lazy(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+DIGIT = lazy("[0-9]")
 
 
 class Labelled(NamedTuple):
@@ -64,7 +65,7 @@ class LabelledRecogniser:
 
     @cached_property
     def _name(self) -> re.Pattern[str]:
-        return re.compile(whole(self.names()))
+        return lazy(whole(self.names()))
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""

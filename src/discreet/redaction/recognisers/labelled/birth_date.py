@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
 from discreet.redaction.view import Span, View
 from discreet.redaction.words import words
@@ -24,7 +24,7 @@ class BirthDateRecogniser(LabelledRecogniser):
     """Finds a day with its year behind "born", "date of birth", "ngày sinh", "дата рождения", "生日" and the like."""
 
     type = "BIRTH_DATE"
-    VALUE = re.compile(
+    VALUE = lazy(
         rf"(?<![0-9A-Za-z_./-])(?:{_YEAR}[-/.]\s?[0-9]{{1,2}}[-/.]\s?[0-9]{{1,2}}"
         rf"|[0-9]{{1,2}}\s?[-/.]\s?[0-9]{{1,2}}\s?[-/.]\s?{_SHORT}|(?:{_YEAR}"
         rf"|[0-9]{{2}}) ?[年년]\s?[0-9]{{1,2}} ?[月월]\s?[0-9]{{1,2}} ?[日号號일]?"
@@ -35,7 +35,7 @@ class BirthDateRecogniser(LabelledRecogniser):
         r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))(?![0-9]|[./-][0-9])"
     )
 
-    BORN_BEHIND = re.compile(
+    BORN_BEHIND = lazy(
         r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu|geboren"
         r"|geb\.|hat (?:sie|er) Geburtstag|born|nato|nata|né|née|urodzony|urodzona)(?![^\W\d_]))"
     )

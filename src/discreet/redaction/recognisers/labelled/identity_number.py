@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
@@ -20,7 +20,7 @@ class IdentityNumberRecogniser(LabelledRecogniser):
     """
 
     type = "NATIONAL_ID"
-    VALUE = re.compile(
+    VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?=[A-Z0-9 ./-]{0,24}[0-9])(?:[A-Z]{1,4}[ -]?)?[0-9](?:[ ./-]{0,2}[0-9]"
         r"|[A-Z](?=[0-9-]|[A-Z]{0,3}(?![a-zA-Z]))){3,22}[A-Z]{0,2}(?![0-9A-Za-z_]|[.,:/][0-9])"
         r"|(?<![0-9A-Za-z_.,/:+-])[A-Z]{4,6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z](?!\w)"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.card import has_check_digit
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
 NEAR = 48
 IMEI_DIGITS = 15
-WORDS = re.compile("imei|имей|имеи|имэй|串号|串號|số máy")
-SURE = re.compile(r"[0-9]{2}-[0-9]{6}-[0-9]{6}-[0-9]")
+WORDS = lazy("imei|имей|имеи|имэй|串号|串號|số máy")
+SURE = lazy(r"[0-9]{2}-[0-9]{6}-[0-9]{6}-[0-9]")
 """As 3GPP TS 23.003 groups it, which hardly anything else is."""
 
 
@@ -21,7 +21,7 @@ class ImeiRecogniser:
 
     type = "IMEI"
     NEEDS_DIGIT = True
-    FORM = re.compile(r"(?<![0-9A-Za-z_.-])[0-9](?:[ /-]{0,2}[0-9]){13,15}(?![0-9A-Za-z_]|[.-][0-9])")
+    FORM = lazy(r"(?<![0-9A-Za-z_.-])[0-9](?:[ /-]{0,2}[0-9]){13,15}(?![0-9A-Za-z_]|[.-][0-9])")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such numbers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.base import PatternRecogniser
 from discreet.redaction.view import Span, View
 
@@ -14,8 +15,8 @@ class MacRecogniser(PatternRecogniser):
 
     type = "MAC"
     PATTERNS = (
-        re.compile(r"(?<![0-9A-Fa-f:.-])[0-9A-Fa-f]{2}(?P<sign>[:-])(?:[0-9A-Fa-f]{2}(?P=sign)){4}[0-9A-Fa-f]{2}(?![0-9A-Fa-f]|[:.-][0-9A-Fa-f])"),
-        re.compile(r"(?<![0-9A-Fa-f:.-])[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?![0-9A-Fa-f]|[:.-][0-9A-Fa-f])"),
+        lazy(r"(?<![0-9A-Fa-f:.-])[0-9A-Fa-f]{2}(?P<sign>[:-])(?:[0-9A-Fa-f]{2}(?P=sign)){4}[0-9A-Fa-f]{2}(?![0-9A-Fa-f]|[:.-][0-9A-Fa-f])"),
+        lazy(r"(?<![0-9A-Fa-f:.-])[0-9A-Fa-f]{4}(?:\.[0-9A-Fa-f]{4}){2}(?![0-9A-Fa-f]|[:.-][0-9A-Fa-f])"),
     )  # fmt: skip
     HINTS = (":", "-", ".")
     LEAST_SIGNS = 5

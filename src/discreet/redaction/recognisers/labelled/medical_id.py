@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
 MOST_WORDS = 4
-YEAR = re.compile("(?:19|20)[0-9]{2}")
+YEAR = lazy("(?:19|20)[0-9]{2}")
 DIGITS = range(4, 19)
 
 
@@ -17,7 +17,7 @@ class MedicalIdRecogniser(LabelledRecogniser):
     """Finds what stands behind "MRN", "patient number", "mã bệnh nhân", "номер медкарты", "病历号" and the like."""
 
     type = "MEDICAL_ID"
-    VALUE = re.compile(
+    VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])"
     )
 

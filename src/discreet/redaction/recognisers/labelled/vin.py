@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span, View
 
 LETTERS = dict(
@@ -23,10 +24,10 @@ class VinRecogniser:
 
     type = "VIN"
     NEEDS_DIGIT = True
-    FORM = re.compile(
+    FORM = lazy(
         r"(?<![A-Za-z0-9])[A-HJ-NPR-Za-hj-npr-z0-9]{3}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{6}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{8}(?![A-Za-z0-9])"
     )
-    WORDS = re.compile(
+    WORDS = lazy(
         r"(?<![a-z])(?:vin|chassis|fahrgestell\w*|fin|bastidor|châssis|telaio)(?![a-z])|вин|кузов|шасси|số khung|so khung|车架|車架|車身|车身|車台|차대",
         re.IGNORECASE,
     )

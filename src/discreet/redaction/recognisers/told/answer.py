@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.recognisers.windows import Windows
@@ -23,19 +23,19 @@ _VALUE = rf"[ \"'“«「『]{{0,3}}(?P<value>(?:{_WORD}|[!.?](?=\w)){{2,30}}(?:
 
 ANSWER = whole(words("answer", "name"))
 QUESTION = whole(words("answer", "question"))
-NAME = re.compile(rf"(?P<answer>{ANSWER})|(?P<question>{QUESTION})")
-BEHIND_ANSWER = re.compile(
+NAME = lazy(rf"(?P<answer>{ANSWER})|(?P<question>{QUESTION})")
+BEHIND_ANSWER = lazy(
     rf"(?: của (?:tôi|mình|em|anh))?(?:[^\r\n\0.]{{0,40}}?(?:(?<![^\W\d_])(?:{_IS})(?![^\W\d_])|{_GLUED}))(?: {_IS})?{_VALUE}"
 )
-BEHIND_QUESTION = re.compile(
+BEHIND_QUESTION = lazy(
     rf"[^\r\n\0]{{0,{MOST_CHARS_BETWEEN}}}?(?:{whole((*words('answer', 'answer'), *words('answer', 'answered')))})(?: (?:{whole((*words('answer', 'answered'), *words('telling', 'filler')))}))?[ ]?(?:(?:{_IS})(?![^\W\d_])"
     rf"|{_GLUED})?{_VALUE}"
 )
-CODE_WORD = re.compile(
+CODE_WORD = lazy(
     r"(?<!\w)кодов(?:ое|ым) слово(?:м)?(?: (?:для|по|от) \w{2,12})?(?P<told> ?[:=-]| (?:это"
     r"|будет))? [\"«]?(?P<value>[\w-]{3,30})[\"»]?(?=[.,;!]?(?:\s{0,3}\Z|\n))"
 )
-VERB = re.compile(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)")
+VERB = lazy(r"\w{0,30}(?:л|ла|ло|ли|ть|ет|ит|ят|ют|но|на|ое|ым|ный|ся|сь|шь|жу|ю)")
 """How Russian words that say something about a word end."""
 
 NO_ANSWERS = frozenset(

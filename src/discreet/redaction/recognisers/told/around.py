@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
+from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import any_of, whole, words
@@ -14,59 +17,61 @@ from discreet.redaction.words import any_of, whole, words
 LEAST_CHARS = 4
 MOST_SPACES = 64
 """More between a sentence and the next begin a text. A bound, as looking back to the beginning each time isn't linear."""
+REACH = 220
+"""Characters before a word for a password in which the password may stand: it has 128 at most."""
+LOOKED_AT_BEHIND = 80
 
-_NAME = whole(words("secret", "password", "weak"))
-_ANY_NAME = whole((*words("secret", "password", "weak", "key"), "access token", "secret token"))
 _WHOSE = any_of(words("telling", "whose", spaced=True))
 _USE = whole(words("telling", "use", spaced=True))
 _AS = any_of(words("telling", "as", spaced=True))
 _TRIED = whole(words("telling", "tried", spaced=True))
 _WRONG = whole(words("telling", "wrong", spaced=True))
+_USE_GLUED, _AS_GLUED, _WHOSE_GLUED, _TRIED_GLUED, _WRONG_GLUED = (
+    any_of(words("telling", name, spaced=False)) for name in ("use", "as", "whose", "tried", "wrong")
+)
 _VALUE = r"[\"'`“«「]?(?P<value>[!-~]{4,64})[\"'`”»」]?"
 _BEFORE = r"(?<![!-~])(?P<value>[!-~]{4,128})[\"'`”»」]{0,2}"
 
+SET = lazy(rf"(?<![a-z])set (?:it|this|that|them) to {_VALUE} as (?:{_WHOSE} ){{0,2}}\Z")
 TYPED = (
-    re.compile(rf"{_USE} {_VALUE} {_AS} (?:{_WHOSE} ){{0,2}}{_NAME}"),
-    re.compile(rf"(?<![a-z])set (?:it|this|that|them) to {_VALUE} as (?:{_WHOSE} ){{0,2}}{_NAME}"),
-    re.compile(
-        rf"{_TRIED} {_VALUE}[, ]{{1,3}}[^.!?\r\n\0]{{0,30}}?(?:{_WRONG} {_NAME}|{_NAME} (?:\w{{1,12}} ){{0,2}}{_WRONG})"
-    ),
-    re.compile(
-        rf"{any_of(words('telling', 'use', spaced=False))}了? ?{_VALUE} ?{any_of(words('telling', 'as', spaced=False))}{any_of(words('telling', 'whose', spaced=False))}?(?:登[录入])?{_NAME}(?![器管本])"
-    ),
-    re.compile(
-        rf"{any_of(words('telling', 'tried', spaced=False))}了? ?{_VALUE}[^a-z。\r\n\0]{{0,10}}?{_NAME}{any_of(words('telling', 'wrong', spaced=False))}"
-    ),
+    lazy(rf"{_USE} {_VALUE} {_AS} (?:{_WHOSE} ){{0,2}}\Z"),
+    SET,
+    lazy(rf"{_TRIED} {_VALUE}[, ]{{1,3}}[^.!?\r\n\0]{{0,30}}?(?P<wrong>{_WRONG} )?\Z"),
+    lazy(rf"(?:{_USE_GLUED})了? ?{_VALUE} ?(?:{_AS_GLUED})(?:{_WHOSE_GLUED})?(?:登[录入])?\Z"),
+    lazy(rf"(?:{_TRIED_GLUED})了? ?{_VALUE}(?P<wrong>)?[^a-z。\r\n\0]{{0,10}}?\Z"),
 )
-"""The value is between a word for typing and one for a password, for text in small letters."""
+"""The value is between a word for typing and one for a password, which it ends at, for text in small letters."""
+STILL_WRONG = (TYPED[2], TYPED[4])
+"""Those that say that it wasn't accepted: before the word for a password or behind it."""
+WRONG_BEHIND = lazy(rf" (?:\w{{1,12}} ){{0,2}}{_WRONG}|(?:{_WRONG_GLUED})")
 
 SAID_FIRST = (
-    re.compile(
+    lazy(
         rf"{_BEFORE}[ ]{{1,2}}(?:{any_of((*words('telling', 'is', spaced=True), 'will be', 'as', '-'))} (?:{_WHOSE} )"
-        rf"|(?:- )?(?:это )?(?:мой|твой|ваш|наш) )(?:[\w'-]{{1,20}} ){{0,3}}?{_ANY_NAME}(?! (?:manager|policy))"
+        rf"|(?:- )?(?:это )?(?:мой|твой|ваш|наш) )(?:[\w'-]{{1,20}} ){{0,3}}?\Z"
     ),
-    re.compile(rf"{_BEFORE} là (?:{_ANY_NAME}|pass)"),
-    re.compile(rf"{_BEFORE}[ ]?是(?:我|你|您|他|她)?們?们?的?\w{{0,8}}?{_ANY_NAME}(?!管理)"),
-    re.compile(
-        rf"{_BEFORE}[ ]?(?:が|は|って|を|이|가|은|는|를|을) ?(?:私の|僕の|うちの|新しい|내 |제 |우리 |새 )?{_ANY_NAME}"
-    ),
-    re.compile(rf"{_USE} {_VALUE} for (?:{_WHOSE} )(?:[\w'-]{{1,20}} ){{0,2}}?{_ANY_NAME}"),
+    lazy(rf"{_BEFORE} là \Z"),
+    lazy(rf"{_BEFORE}[ ]?是(?:我|你|您|他|她)?們?们?的?\w{{0,8}}?\Z"),
+    lazy(rf"{_BEFORE}[ ]?[がはっをい이가은는를을]て? ?(?:私の|僕の|うちの|新しい|내 |제 |우리 |새 )?\Z"),
+    lazy(rf"{_USE} {_VALUE} for (?:{_WHOSE} )(?:[\w'-]{{1,20}} ){{0,2}}?\Z"),
 )
 """The value is before a word for a password."""
+OTHERWISE = lazy(r" (?:manager|policy)|管理|[器管本]")
+"""What makes something else of the word."""
 
 ENGLISH = frozenset(("as", "wrong", "incorrect", "invalid", "bad"))
 NETWORKS = frozenset(("wifi", "wi", "wlan", "router"))
 OPENING = frozenset(("log", "sign", "unlock", "access", "connect", "authenticate", "decrypt"))
 TYPING = frozenset(("use", "with", "enter", "type"))
-OPENS = re.compile(
+OPENS = lazy(
     r"(?<![a-z])(?:use|with|enter|type) [\"'`“]?(?P<value>[!-~]{6,128})[\"'`”]? to (?:log|sign|unlock|access|connect|authenticate|decrypt)"
 )
 """Needs no word for a password, as the next ones."""
-ASKED = re.compile(
+ASKED = lazy(
     r"(?<![a-z])what(?:'?s| is) (?:the|your) (?:wi-?fi|wlan|router)(?: (?:password|pw|pass|key"
     r"|code))?\?[ \r\n]{1,3}(?:[>:-] ?)?(?P<value>[!-~]{6,64})(?=[ ]?(?:[\r\n]|\Z))"
 )
-EXPLAINED = re.compile(
+EXPLAINED = lazy(
     r"(?<![a-z])it(?:'?s| is) (?P<value>[!-~]{6,64}) \((?:the|my|our) (?:wi-?fi|wlan|router|login|netflix"
     r"|account|zip|laptop|email|portal|vpn)(?: (?:one|password|pw|pass))?\)"
 )
@@ -90,33 +95,53 @@ class AroundRecogniser:
             yield from self._typed(view, ASKED)
         if " (" in lowered and ("it's" in lowered or "it is" in lowered):
             yield from self._typed(view, EXPLAINED)
-        if not secrets().places(view):
-            return
-        for pattern in TYPED:
-            yield from self._typed(view, pattern)
-        for pattern in SAID_FIRST:
-            yield from self._first(view, pattern)
+        around = Windows(view.text, lambda text, spot: look(text, lowered, spot), before=REACH, behind=LOOKED_AT_BEHIND)
+        for spot in secrets().places(view):
+            yield from ((spot + start, spot + end) for start, end in around.at(spot))
 
     def _typed(self, view: View, pattern: re.Pattern[str]) -> Iterator[Span]:
         for match in pattern.finditer(view.derived(small)):
-            start = match.start("value")
-            value = view.text[start : match.end("value")].rstrip(TRAILING)
-            around = match[0].replace(match["value"], "")
-            if is_typed(
-                value,
-                foreign=pattern is TYPED[1]
-                or not around.isascii()
-                or not any(word in ENGLISH for word in around.split()),
-            ):
-                yield start, start + len(value)
+            if found := typed(view.text, match, foreign=not match[0].replace(match["value"], "").isascii()):
+                yield found
 
     def _first(self, view: View, pattern: re.Pattern[str]) -> Iterator[Span]:
         for match in pattern.finditer(view.derived(small)):
-            whole = view.text[slice(*match.span("value"))]
-            value = whole.strip(TRAILING)
-            start = match.start("value") + whole.find(value)
-            if stands_before(view.text, start, value):
-                yield start, start + len(value)
+            if found := said_first(view.text, match):
+                yield found
+
+
+def look(text: str, lowered: str, spot: int) -> list[Span]:
+    """Return where passwords stand before the word for one at `spot`, from there on."""
+    name = NAME.match(lowered, spot)
+    if name is None or name["login"] or OTHERWISE.match(lowered, name.end()):
+        return []
+    found: list[Span | None] = []
+    first = max(0, spot - REACH)
+    for pattern in TYPED if not name["key"] else ():
+        if match := pattern.search(lowered, first, spot):
+            told = pattern not in STILL_WRONG or match["wrong"] or WRONG_BEHIND.match(lowered, name.end())
+            rest = (lowered[match.start() : match.start("value")] + lowered[match.end("value") : name.end()]).split()
+            foreign = pattern == SET or not all(map(str.isascii, rest)) or ENGLISH.isdisjoint(rest)
+            found.append(typed(text, match, foreign=foreign) if told else None)
+    for pattern in SAID_FIRST:
+        if match := pattern.search(lowered, first, spot):
+            found.append(said_first(text, match))
+    return [(start - spot, end - spot) for start, end in filter(None, found)]
+
+
+def typed(text: str, match: re.Match[str], *, foreign: bool) -> Span | None:
+    """Return the span of the value of a match, if it is one that is typed."""
+    start = match.start("value")
+    value = text[start : match.end("value")].rstrip(TRAILING)
+    return (start, start + len(value)) if is_typed(value, foreign=foreign) else None
+
+
+def said_first(text: str, match: re.Match[str]) -> Span | None:
+    """Return the span of the value of a match, if it is one that a word for it follows."""
+    told = text[slice(*match.span("value"))]
+    value = told.strip(TRAILING)
+    start = match.start("value") + told.find(value)
+    return (start, start + len(value)) if stands_before(text, start, value) else None
 
 
 def is_typed(value: str, *, foreign: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.password import UNIT
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
@@ -26,7 +27,7 @@ ASSIGNED = Names(
     ),
 )
 """How the names of secrets begin."""
-DIGIT = re.compile("[0-9]")
+DIGIT = lazy("[0-9]")
 LEAST_KEY_CHARS = 8
 """No key or token is shorter; values that are, such as `token: 42`, are something else."""
 LEAST_PLAIN_KEY_CHARS = 16
@@ -47,7 +48,7 @@ class AssignmentRecogniser:
     """
 
     type = "SECRET"
-    NAME = re.compile(
+    NAME = lazy(
         r"(?:"
         r"(?P<password>pass(?:word|wort|wd|phrase|code)s?|(?<![a-z])(?:pass|passw|psw|pw|mk)(?![a-z])"
         r"|(?-i:(?<=[a-z])P(?:ass|w)(?![a-z]))|p(?:s)?wd|(?<![a-z])auth_pass(?![a-z])"
@@ -68,13 +69,13 @@ class AssignmentRecogniser:
         )
     )
     """What before "key" says that it is no plain one."""
-    OTHER_KEY = re.compile(
+    OTHER_KEY = lazy(
         r"(?:public|primary|foreign|partition|sort|cache|host|hot|short|idempotency|idem|row|index|group|map|object"
         r"|s3|mon|tur|don|i18n|routing|translation)[ _-]?\Z",
         re.IGNORECASE,
     )
 
-    ABOUT = re.compile(
+    ABOUT = lazy(
         r"type|field|count|size|name|len|limit|ur[il]|expir|ttl|file|path|polic|reset|format|label|hint|column|min|max|regex|usage"
         r"|placeholder|input|form|url|algorithm|alg|version|rotation|prefix|length|manager|budget|required|enabled"
         r"|valid|strength|stdin|env|datei|fichier|archivo|файл",
@@ -82,7 +83,7 @@ class AssignmentRecogniser:
     )
     """Ends of names that make them names of something about a secret."""
 
-    OPERATOR = re.compile(
+    OPERATOR = lazy(
         r"(?P<closed>[\\\"'`\])*_]{0,4})(?:(?::[ ]?|[ ])(?:str|string|String|SecretStr|char\*?|text|final|const)(?=[ ]?[=:]))?[ \t]{0,4}"
         r"(?:"
         r"(?P<value>[\"'\s,;/{(>]{0,12}(?:value|default|val|content)[\"']?\s{0,3}[:=]\s{0,3})"
@@ -95,33 +96,31 @@ class AssignmentRecogniser:
     )
     FOLLOWS = frozenset(":=|,(>?+.<-;/{vdcsStfC\n\r\t")
     """What can begin an operator, or a word between it and the name."""
-    OPTION = re.compile(
+    OPTION = lazy(
         r"(?:(?<![\w-])--?[a-z0-9-]{0,30}|(?<!\w)(?:env|arg|setx?|export|config set) [a-z0-9_.-]{0,30})\Z",
         re.IGNORECASE,
     )
     """What makes a space after the name an assignment: `--password x`, `ENV TOKEN x`."""
 
-    QUOTED = re.compile(
-        r"\\?(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\0\\]|\\(?!(?P=quote))[^\r\n\0]?){1,16000}+)"
-    )
-    TYPOGRAPHIC = re.compile(r"[“”«„「『‘](?P<value>[^“”»「」『』’\r\n\0]{1,200})[“”»」』’]")
-    BARE = re.compile(r"(?P<value>[^\s\"'`<>\0\u2000-\u206f\u3000-\u303f\u3400-\u9fff\uff00-\uffef]{1,16000}+)")
-    FIELD = re.compile(r"[^,|]{1,200}")
-    NEXT_PAIR = re.compile(r"&(?=[\w.-]{1,40}=)|[;,](?=[\w. -]{0,40}=|[\"']|\Z)|&amp;|[;,]\Z|\\[nrt]")
+    QUOTED = lazy(r"\\?(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\0\\]|\\(?!(?P=quote))[^\r\n\0]?){1,16000}+)")
+    TYPOGRAPHIC = lazy(r"[“”«„「『‘](?P<value>[^“”»「」『』’\r\n\0]{1,200})[“”»」』’]")
+    BARE = lazy(r"(?P<value>[^\s\"'`<>\0\u2000-\u206f\u3000-\u303f\u3400-\u9fff\uff00-\uffef]{1,16000}+)")
+    FIELD = lazy(r"[^,|]{1,200}")
+    NEXT_PAIR = lazy(r"&(?=[\w.-]{1,40}=)|[;,](?=[\w. -]{0,40}=|[\"']|\Z)|&amp;|[;,]\Z|\\[nrt]")
     """Where a value without quotes ends, because another name follows."""
-    END = re.compile(r"[ \t]{0,8}(?:[\r\n,;&<|]|\Z)")
+    END = lazy(r"[ \t]{0,8}(?:[\r\n,;&<|]|\Z)")
     """What follows a value that is the only word: "Password: hunter", not "Password: must be long"."""
-    CELL = re.compile(r"[ \t]{0,8}(?:[|,](?:[ \t]{0,8}(?:[\r\n]|\Z))?|[\r\n]|\Z)")
-    ROW = re.compile(r"(?:^|[\r\n])(?:[|][ \t*]{0,8})?[\w.-]{0,30}\Z")
+    CELL = lazy(r"[ \t]{0,8}(?:[|,](?:[ \t]{0,8}(?:[\r\n]|\Z))?|[\r\n]|\Z)")
+    ROW = lazy(r"(?:^|[\r\n])(?:[|][ \t*]{0,8})?[\w.-]{0,30}\Z")
     """Nothing but a name before a comma, a tab or a bar: a row of a table."""
-    CLOSING = re.compile(r"\s{0,20}</")
-    CALLED = re.compile(r"\(\s{0,3}[\"'][\w.]{0,40}\Z")
+    CLOSING = lazy(r"\s{0,20}</")
+    CALLED = lazy(r"\(\s{0,3}[\"'][\w.]{0,40}\Z")
     """A name as first argument: `define('DB_PASS', …)`, unlike one in a list of names."""
-    NAME_ITSELF = re.compile(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20}){0,6}[0-9]{0,2}")
+    NAME_ITSELF = lazy(r"[A-Za-z]{1,20}(?:[_.-][A-Za-z]{1,20}){0,6}[0-9]{0,2}")
 
-    ADDRESS = re.compile(r"(?:user(?:name)?|login|e?mail|account)=[^\s@]{1,64}@[^\s@]{1,80}", re.IGNORECASE)
+    ADDRESS = lazy(r"(?:user(?:name)?|login|e?mail|account)=[^\s@]{1,64}@[^\s@]{1,80}", re.IGNORECASE)
     """A field that others look at: `credentials: user=ann@x.org`."""
-    FAILED = re.compile(r"[ ,;|/\t]{1,3}fail", re.IGNORECASE)
+    FAILED = lazy(r"[ ,;|/\t]{1,3}fail", re.IGNORECASE)
     """What follows the number of tests that pass."""
 
     def spans(self, view: View) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.view import Span, View
 
@@ -43,7 +44,7 @@ class BackupCodeRecogniser:
         "金鑰",
     )
 
-    NAME = re.compile(
+    NAME = lazy(
         r"(?:(?<![a-z])(?:backup|recovery|emergency|scratch|rescue)[ -](?:(?:verification|login|access|2fa|mfa) )?codes?(?![a-z])"
         r"|mã (?:dự phòng|khôi phục)|(?:резервн|запасн)\w{2,3} код\w{0,3}|код\w{0,2} восстановления"
         r"|(?:备用|備用|恢复|恢復|后备|後備|救援)(?:登录|登入)?(?:验证|驗證)?[码碼])"
@@ -51,15 +52,15 @@ class BackupCodeRecogniser:
         r"|của \w{1,12})(?![a-z])[^\r\n\0A-Za-z0-9]{0,3})?[\r\n]{0,2}|[^\r\n\0.0-9:]{0,30}: ?)",
         re.IGNORECASE,
     )
-    CODE = re.compile(
+    CODE = lazy(
         r"[\s,;|*•.\"'`(\[-]{0,6}(?:[0-9]{1,2}[.)] )?"
         r"(?P<value>[A-Za-z0-9]{4}(?:-[A-Za-z0-9]{4}){1,3}|[A-Za-z0-9]{5}-[A-Za-z0-9]{5}"
         r"|[A-Za-z0-9]{6}-[A-Za-z0-9]{6}|[0-9]{4} [0-9]{4}|[A-Za-z0-9]{8,12})(?![A-Za-z0-9-])"
     )
-    RANDOM = re.compile(r"(?=[^0-9]{0,18}[0-9])[^\n]|(?=[^-]{4,6}-)[^\n]{0,9}?[bcdfghjklmnpqrstvwxz]{3}", re.IGNORECASE)
+    RANDOM = lazy(r"(?=[^0-9]{0,18}[0-9])[^\n]|(?=[^-]{4,6}-)[^\n]{0,9}?[bcdfghjklmnpqrstvwxz]{3}", re.IGNORECASE)
     """With a digit, or in two halves that no word is made of."""
 
-    KEY = re.compile(
+    KEY = lazy(
         r"(?<![a-z])(?:(?:set-?up|secret|totp|2fa|mfa|otp|authenticator|manual(?: entry)?) (?:(?:setup|secret"
         r"|entry) )?key|secret|ключ|kh[óo][aá]|密钥|密鑰|金鑰)"
         r"[^\r\n\0A-Za-z0-9]{0,4}(?:(?:is|là|это)[ :]{1,2})?[\r\n]?(?P<value>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{1,4})(?![A-Z0-9])",

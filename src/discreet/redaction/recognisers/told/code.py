@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from discreet.redaction.recognisers.told.names import Names, codes
+from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.told.names import Names, codes, is_unspaced, secrets
+from discreet.redaction.recognisers.told.password import NAME as PASSWORD
 from discreet.redaction.recognisers.told.values import NAMED_THING, YEAR
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
@@ -27,59 +30,57 @@ LOOKED_AT_BEHIND = 220
 MOST_CHARS_OF_LOCK = 64
 """So far from what it opens a code stands: "the alarm panel is by the door, punch in 1390"."""
 
-THREE_DIGITS = re.compile("[0-9][ -]?[0-9]")
+THREE_DIGITS = lazy("[0-9][ -]?[0-9]")
 
-NAME = re.compile("|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain")))
+NAME = lazy("|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain")))
 """For text in small letters. `plain` ones name much else."""
 
 _VALUE = (
     r"(?:[A-Z]{1,3}-)?(?P<value>[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3,10}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,5}"
     r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9](?: - |[ -])){3,7}[0-9])"
 )
-DIGITS = re.compile(
+DIGITS = lazy(
     rf"(?<![A-Za-z0-9/#$€£¥₫+])(?<![0-9][.,:-])(?<!-){_VALUE}"
     r"(?![A-Za-z0-9]|[.:/-][0-9]|,[0-9]{3}(?![0-9])|[ ]?(?:%|°|\$|€|₫|đ(?!\w)))"
 )
-UNIT = re.compile(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
+UNIT = lazy(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 OTHER = whole(words("code", "other"))
-OTHER_BEFORE = re.compile(rf"{OTHER}[ -]?\Z")
-OTHER_BEHIND = re.compile(rf" ?(?:d[eiu]l? |d'|do |da |का |の)?{OTHER}")
+OTHER_BEFORE = lazy(rf"{OTHER}[ -]?\Z")
+OTHER_BEHIND = lazy(rf" ?(?:d[eiu]l? |d'|do |da |का |の)?{OTHER}")
 """Words that make something else of "code", before it or behind it: error code, código postal."""
-NEXT_SENTENCE = re.compile(r"[。!?！？\r\n]|\.(?= [^\W\d])")
-ABOUT = re.compile(rf"{whole(words('code', 'about'))}|(?<!mã )(?<![^\W\d_])có (?!mã|hiệu)")
+NEXT_SENTENCE = lazy(r"[。!?！？\r\n]|\.(?= [^\W\d])")
+ABOUT = lazy(rf"{whole(words('code', 'about'))}|(?<!mã )(?<![^\W\d_])có (?!mã|hiệu)")
 _IS = any_of((*words("telling", "is", spaced=True), "to", "as", "-"))
 _WHOSE = any_of(words("telling", "whose"))
-TOLD = re.compile(
-    rf"(?:(?<![^\W\d_])(?:{_IS})|:|=|-|→|{any_of(words('telling', 'is', spaced=False))})[ \"'`“«「]{{0,3}}\Z"
-)
-WHOSE = re.compile(rf"(?<![^\W\d_])(?:{_WHOSE})(?: \w{{2,16}})?[ ]?\Z")
-SENT = re.compile(whole(words("code", "sent")))
+TOLD = lazy(rf"(?:(?<![^\W\d_])(?:{_IS})|:|=|-|→|{any_of(words('telling', 'is', spaced=False))})[ \"'`“«「]{{0,3}}\Z")
+WHOSE = lazy(rf"(?<![^\W\d_])(?:{_WHOSE})(?: \w{{2,16}})?[ ]?\Z")
+SENT = lazy(whole(words("code", "sent")))
 
-BEHIND = re.compile(
-    rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:"
-    rf"(?:{_IS}) (?:{_WHOSE}) (?:[\w'-]{{1,20}} ){{0,4}}?{whole((*words('code', 'once', 'pin', 'card', 'plain'), *words('secret', 'password')))}"
-    rf"|(?:(?:{_IS}) )?(?:[\w'-]{{1,20}} ){{0,2}}?{whole((*words('code', 'once', 'pin', 'card'), *words('secret', 'password')))}"
-    rf"|(?:{any_of(words('telling', 'is', spaced=False))})?[\w ]{{0,16}}?{whole((*words('code', 'once', 'pin', 'card', spaced=False), *words('secret', 'password', spaced=False)))}"
-    r"|\((?:验证码|驗證碼|校验码|otp|動態密碼|动态密码))"
-)
-"""What stands behind a code and names it, for text in small letters."""
-IN_HALVES = re.compile("[0-9]{3}[ -][0-9]{3}")
-LATER = re.compile(rf"[^.!?。！？\n\0]{{0,40}}?{whole(words('code', 'once'))}")
-"""What names a code in two halves, which little else is written in."""
-IS_BEHIND = re.compile(
+_GAP = r"[\"'`”»」]{0,2}[ ]{0,2}"
+CALLED = lazy(rf"{_GAP}(?:{_IS}) (?:{_WHOSE}) (?:[\w'-]{{1,20}} ){{0,4}}\Z")
+NAMED = lazy(rf"{_GAP}(?:(?:{_IS}) )?(?:[\w'-]{{1,20}} ){{0,2}}\Z")
+GLUED = lazy(rf"{_GAP}(?:{any_of(words('telling', 'is', spaced=False))})?[\w ]{{0,16}}\Z|\(\Z")
+"""What stands between a code and the word behind it that names it, for text in small letters."""
+MOST_CHARS_TO_NAME = 120
+IN_HALVES = lazy("[0-9]{3}[ -][0-9]{3}")
+LATER = lazy(r"[^.!?。！？\n\0]{0,40}\Z")
+"""What stands between a code in two halves, which little else is written in, and a word for one."""
+IS_BEHIND = lazy(
     rf"[\"'`”»」]{{0,2}}[ ]{{0,2}}(?:{_IS}) |[\"'`”»」]{{0,2}}[ ]?(?:{any_of(words('telling', 'is', spaced=False))}|\()"
 )
-TO_VERIFY = re.compile(
+TO_VERIFY = lazy(
     r"(?: (?:to|as|for|als|zum|um|zur|para|como|per|pour|comme|để|для|voor|om|do|için|untuk"
     r"|as your)) (?:\w{1,16} ){0,3}?(?:verif|log|sign|confirm|conferm|authent|activ|aktiv|reset|unlock|access"
     r"|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
 )
-USED = re.compile(rf"{whole((*words('telling', 'use'), *words('code', 'sent')))} \Z")
-PRESSED = re.compile(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")
-PRESSED_BEHIND = re.compile(rf"[\"'“«»]?[#*]?[ ]?{whole(words('code', 'press'))}")
-LOCK = re.compile(whole(words("code", "lock")))
-MEASURE = re.compile(r"[ ]?(?:times|minutes?|seconds?|hours?|days?|floor|этаж|раз|минут|tầng|lần|楼|樓|层|次|분|층)")
+USED = lazy(rf"{whole((*words('telling', 'use'), *words('code', 'sent')))} \Z")
+PRESSED = lazy(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")
+PRESSED_BEHIND = lazy(rf"[\"'“«»]?[#*]?[ ]?{whole(words('code', 'press'))}")
+LOCK = lazy(whole(words("code", "lock")))
+MEASURE = lazy(r"[ ]?(?:times|minutes?|seconds?|hours?|days?|floor|этаж|раз|минут|tầng|lần|楼|樓|层|次|분|층)")
 
+KINDS = frozenset(("card", "pin", "once", "plain", "password"))
+"""Of the words that name codes, those that may stand behind one."""
 _PRESS = Names(words("code", "press"))
 
 
@@ -113,25 +114,24 @@ class ToldCodeRecogniser:
         named, pressed = bool(spots), bool(_PRESS.places(view))
         for digits in DIGITS.finditer(text) if named or pressed else ():
             if (
-                (named and self._named_behind(lowered, digits))
+                (named and self._named_behind(view, digits))
                 or is_verified(lowered, digits)
                 or (pressed and self._pressed(lowered, digits))
             ):
                 yield digits.span("value")
 
-    def _named_behind(self, lowered: str, digits: re.Match[str]) -> bool:
+    def _named_behind(self, view: View, digits: re.Match[str]) -> bool:
         """Tell whether the words behind say what the digits are, or that somebody is verified by them."""
+        lowered = view.derived(small)
         value, (start, end) = digits["value"], digits.span("value")
         if UNIT.match(lowered, end) or OTHER_BEFORE.search(lowered, max(0, start - 16), start) or value.endswith("000"):
             return False
         if NAMED_THING.fullmatch(value):
             return False
-        named = BEHIND.match(lowered, end)
-        if named is None and IN_HALVES.fullmatch(value):
-            named = LATER.match(lowered, end)
+        named = name_behind(view, digits)
         if named is None or (YEAR.fullmatch(value) and not IS_BEHIND.match(lowered, end)):
             return False
-        return sum(map(str.isdigit, value)) >= LEAST_DIGITS or "cv" in named[0]
+        return sum(map(str.isdigit, value)) >= LEAST_DIGITS or "cv" in named
 
     def _pressed(self, lowered: str, digits: re.Match[str]) -> bool:
         """Tell whether the digits are pressed to open something that the sentence names."""
@@ -144,6 +144,31 @@ class ToldCodeRecogniser:
         ):
             return False
         return LOCK.search(lowered, max(0, start - MOST_CHARS_OF_LOCK), end + MOST_CHARS_OF_LOCK) is not None
+
+
+def name_behind(view: View, digits: re.Match[str]) -> str | None:
+    """Return the word behind digits that names them a code; None if there is none."""
+    lowered, end = view.derived(small), digits.end("value")
+    for kind, start, last in names(view, end, end + MOST_CHARS_TO_NAME):
+        plain, unspaced = kind == "plain", is_unspaced(lowered[start])
+        if (
+            CALLED.match(lowered, end, start)
+            or (not plain and NAMED.match(lowered, end, start))
+            or (not plain and unspaced and GLUED.match(lowered, end, start))
+            or (kind == "once" and IN_HALVES.fullmatch(digits["value"]) and LATER.match(lowered, end, start))
+        ):
+            return lowered[start:last]
+    return None
+
+
+def names(view: View, first: int, last: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the kinds and spans of the words for codes and passwords that begin between two places."""
+    lowered = view.derived(small)
+    for places, pattern in ((codes(), NAME), (secrets(), PASSWORD)):
+        found = places.places(view)
+        for place in found[bisect_left(found, first) : bisect_left(found, last)]:
+            if (name := pattern.match(lowered, place)) and name.lastgroup in KINDS:
+                yield str(name.lastgroup), *name.span()
 
 
 def is_verified(lowered: str, digits: re.Match[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 
@@ -12,16 +13,14 @@ LEAST_LINES = 2
 """Lines of a list in which a word is a password, too."""
 LEAST_CHARS = 4
 
-LINE = re.compile(
+LINE = lazy(
     r"(?:^|(?<=[\s\"']))[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{2,63}){1,4}[\"']?(?P<sign>[:;|]|-{2,6}"
     r"|,)[\"']?(?P<value>[!-~]{4,64}?)(?=[\"']?(?:[;,|\s]|\Z))",
     re.MULTILINE,
 )
-PGPASS = re.compile(
-    r"^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-~]{3,128})$", re.MULTILINE
-)
+PGPASS = lazy(r"^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-~]{3,128})$", re.MULTILINE)
 """https://www.postgresql.org/docs/current/libpq-pgpass.html"""
-OTHERWISE = re.compile(r"[0-9]{1,5}(?:/.*)?|[\w.-]+@.*|\+?[0-9][0-9 ()./-]{5,}|.*://.*|[\w./~-]*/[\w./~-]*")
+OTHERWISE = lazy(r"[0-9]{1,5}(?:/.*)?|[\w.-]+@.*|\+?[0-9][0-9 ()./-]{5,}|.*://.*|[\w./~-]*/[\w./~-]*")
 """A port, an address, a telephone number, a path."""
 
 

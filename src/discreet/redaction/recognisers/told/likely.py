@@ -11,6 +11,7 @@ from itertools import islice
 from math import log
 from typing import NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
 from discreet.redaction.recognisers.told.names import Names
@@ -30,35 +31,41 @@ MOST_FOREIGN = 12
 MOST_CANDIDATES = 200
 """A text with more of them is a table, or made to take long."""
 
-NUMBER = re.compile(
+NUMBER = lazy(
     r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9][ )\n])(?<![0-9]\)[ \n])(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}"
     r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
     r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
 )
-YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-YEARS = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-OF_YEAR = re.compile(
+YEAR = lazy(r"(?:19|20)[0-9]{2}")
+YEARS = lazy(r"1[0-9]{3}|20[0-9]{2}")
+OF_YEAR = lazy(
     r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año"
     r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để|uit|из|sinds|ab|z|par|nga|del año|den|dari|edisi|edición|versão|wersja|dla)[ ]\Z|[年公西元]\Z",
     re.IGNORECASE,
 )
 """What stands before a year."""
-YEAR_BEHIND = re.compile(r"[ ]?(?:год|г\.|yıl|roku|년|年)", re.IGNORECASE)
-EMERGENCY = frozenset(("101", "102", "103", "104", "105", "110", "111", "112", "113", "114", "115", "119", "120", "122", "911", "999"))
+YEAR_BEHIND = lazy(r"[ ]?(?:год|г\.|yıl|roku|년|年)", re.IGNORECASE)
+EMERGENCY = frozenset(
+    ("101", "102", "103", "104", "105", "110", "111", "112", "113", "114", "115", "119", "120", "122", "911", "999")
+)
 """Numbers that everybody calls."""
-COUNTED_OUT = re.compile(r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z")
+COUNTED_OUT = lazy(
+    r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z"
+)
 """What stands before the result of a sum, or before the number of a standard."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
-TOKEN = re.compile(
+TOKEN = lazy(
     r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]"
     r"|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s"
     r"|[^\x00-\x7f]|\Z))"
 )
-PHRASE = re.compile("[a-z]+(?:-[a-z]+){2,5}")
-FOREIGN = re.compile(r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[a-z]{4,16})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])")
-LATIN_WORD = re.compile("[A-Za-z]{2,40}")
-DIGITS_AT_END = re.compile(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
+PHRASE = lazy("[a-z]+(?:-[a-z]+){2,5}")
+FOREIGN = lazy(
+    r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[a-z]{4,16})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])"
+)
+LATIN_WORD = lazy("[A-Za-z]{2,40}")
+DIGITS_AT_END = lazy(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
 
 
 class Model(NamedTuple):
@@ -73,7 +80,21 @@ class Model(NamedTuple):
         return self.bias + sum(weight * figure for weight, figure in zip(self.weights, figures, strict=True))
 
 
-PAIRED = ("password", "login", "user", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "other", "about")
+PAIRED = (
+    "password",
+    "login",
+    "user",
+    "opens",
+    "once",
+    "pin",
+    "plain",
+    "lock",
+    "press",
+    "sent",
+    "context",
+    "other",
+    "about",
+)
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
 TELLING = ("password", "login", "opens", "once", "pin", "lock", "context")
 NUMBER_NAMES = (
@@ -186,7 +207,13 @@ def is_foreign(word: str) -> bool:
 @cache
 def plain_words() -> frozenset[str]:
     """Return the words of plain letters that the languages list."""
-    found = (re.findall("[a-z]+", word) for each in languages() for lists in each.tables.values() for name in lists.values() for word in name)
+    found = (
+        re.findall("[a-z]+", word)
+        for each in languages()
+        for lists in each.tables.values()
+        for name in lists.values()
+        for word in name
+    )
     return frozenset(word for each in found for word in each)
 
 
@@ -286,4 +313,4 @@ class LikelySecretRecogniser:
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 
-DIGIT_OR_PHRASE = re.compile(r"[0-9]{3}|[0-9][a-zA-Z]|[a-zA-Z][0-9]|[a-z]-[a-z]+-[a-z]")
+DIGIT_OR_PHRASE = lazy(r"[0-9]{3}|[0-9][a-zA-Z]|[a-zA-Z][0-9]|[a-z]-[a-z]+-[a-z]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME, THEN
 from discreet.redaction.recognisers.told.values import BRAND, TRAILING, looks_random, names_a_value
@@ -28,24 +29,24 @@ _IS = any_of(
         *words("telling", "is", spaced=False),
     )
 )
-PAIR = re.compile(
+PAIR = lazy(
     rf"(?: details| info)?(?P<by> with| using| bằng| với)?(?:{_IS})?[ :]{{0,3}}(?P<user>[a-z0-9._@+-]{{2,60}})"
     r"(?:[ ]{0,2}(?P<sign>[/:|]|,(?= ))[ ]{0,2}|[ ]{1,2}(?:and |with |и |và |und |et |y |e |en |i |ve |dan )?)"
     rf"(?:{any_of(words('secret', 'password', 'weak'))}[ :=]{{1,3}}|)(?P<value>[!-~]{{4,100}})"
 )
 """`bob / hunter2`, after "login" or "creds", for text in small letters."""
-NO_USER = re.compile(
+NO_USER = lazy(
     r"(?:page|form|screen|button|and|or|is|was|not|to|the|failed|error|user|name|username|password|at|with|via|for|time|date"
     r"|e-?mail|phone|read|write|role|id|log(?:in|out)|sign(?:in|up|out)|register|google|github|facebook|apple|admin|settings)",
     re.IGNORECASE,
 )
-DETAILS = re.compile(r"details|info|creds?|credentials?")
-UNUSUAL = re.compile(r"[0-9]|[^\w\s'’/,;:.-]")
-FIELD = re.compile(r"[A-Za-z_]{2,20}=[^=]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
+DETAILS = lazy(r"details|info|creds?|credentials?")
+UNUSUAL = lazy(r"[0-9]|[^\w\s'’/,;:.-]")
+FIELD = lazy(r"[A-Za-z_]{2,20}=[^=]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 """The next field of a log, or an address: `user=ann action=login`."""
 _MIXED = r"(?P<value>(?=[^\s!@#$%^&*_]{0,30}[!@#$%^&*_])(?=[^0-9\s]{0,30}[0-9])(?=[^A-Z\s]{0,30}[A-Z])[!-.0-~]{6,31})(?=[ .,)]{0,3}(?:[\r\n]|\Z))"
-OF_ADMIN = re.compile(r"(?<![!-~])(?:admin|root)/" + _MIXED)
-BARE = re.compile(r"[A-Za-z][A-Za-z0-9._]{2,20}/" + _MIXED)
+OF_ADMIN = lazy(r"(?<![!-~])(?:admin|root)/" + _MIXED)
+BARE = lazy(r"[A-Za-z][A-Za-z0-9._]{2,20}/" + _MIXED)
 """All of a message: `bob/Hunter_2`."""
 
 

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.programs import is_program
@@ -17,17 +18,17 @@ from discreet.redaction.words import any_of, whole, words
 REACH = 140
 """Characters between a word for a password and what looks like one."""
 
-TOKEN = re.compile(
+TOKEN = lazy(
     r"(?<![!-~])[\"'`(\[«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47})(?![!-~])"
     r"|(?<![!-~])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47})(?=[^\x00-\x7f])"
 )
 SIGNS = frozenset("!@#$%^&*?")
-SURE = re.compile(
+SURE = lazy(
     r"(?<![!-~])[\"'`«“]?(?P<value>(?=[!-~]{0,30}[0-9])(?=[!-~]{0,30}[a-z])(?=[!-~]{0,30}[A-Z])(?=[A-Za-z0-9]{1,24}[!@#$%^&*][A-Za-z0-9]"
     r"|[A-Z][a-z]{2,14}[0-9]{2,6}[!@#$%&*?])[A-Za-z0-9!@#$%^&*?_-]{8,32})(?![^\s\"'`.,;:»”)\u0080-\uffff])"
 )
 """With capitals, small letters, digits and a sign: nothing else is written so."""
-PASSWORD = re.compile(
+PASSWORD = lazy(
     r"[a-z]{3,20}[0-9]{2,8}[!@#$%&*?]{0,2}"  # sunshine42
     r"|(?=[^0-9]{0,30}[0-9])(?=[^A-Za-z]{0,30}[A-Za-z])(?=.{0,30}[!@#$%^&*?])[!-~]{6,48}"  # letters, digits and signs
     r"|(?=[^0-9]{0,30}[0-9])(?=[^a-z]{0,30}[a-z])(?=[^A-Z]{0,30}[A-Z])(?=(?:[A-Z][a-z]+|[a-z]+"
@@ -38,7 +39,7 @@ PASSWORD = re.compile(
     r"|dev)-)[a-z]{4,10}(?:-[a-z]{4,10}){2,5}"  # four-plain-words
 )
 """How people make passwords."""
-OTHERWISE = re.compile(
+OTHERWISE = lazy(
     r".*%[0-9a-f]{2}.*|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
     r"|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?"
     r"|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
@@ -53,14 +54,14 @@ OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 """Names that have the form of a password."""
-OF_USER = re.compile(
+OF_USER = lazy(
     rf"{whole(words('secret', 'user'))}[ \"'`»”]{{0,2}}(?:(?:[^\W\d_]{{1,12}} ){{0,3}}(?:{any_of(words('telling', 'is'))}))?[ :=\"'`«“-]{{0,4}}\Z"
 )
 """What stands before the name of who logs in."""
 
 
-MASKED = re.compile(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
-NAMED_BEFORE = re.compile(rf"{whole(words('secret', 'password', 'weak'))}[^.!?\n]{{0,20}}\Z")
+MASKED = lazy(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
+NAMED_BEFORE = lazy(rf"{whole(words('secret', 'password', 'weak'))}[^.!?\n]{{0,20}}\Z")
 """A word for a password before something masked."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.programs import is_program, is_template
 from discreet.redaction.recognisers.told.values import (
@@ -44,72 +45,72 @@ LOOKED_AT_BEFORE = 26
 LOOKED_AT_BEHIND = MOST_CLAUSE_CHARS + 100
 """What is told depends on so much: a name has 40 characters at most, and so has what may follow the clause."""
 
-NAME = re.compile(
+NAME = lazy(
     rf"(?P<login>{whole(words('secret', 'login'))})|(?P<password>{whole(words('secret', 'password'))})"
     rf"|(?P<weak>{whole(words('secret', 'weak'))})|(?P<key>{whole(words('secret', 'key'))})"
 )
 """For text in small letters. `weak` ones mean something else as well."""
 
-STANDS_OUT = re.compile("[\u0370-\u1dff\u1ea0-\u1ef9\u2e80-\uffff]")
+STANDS_OUT = lazy("[\u0370-\u1dff\u1ea0-\u1ef9\u2e80-\uffff]")
 """Letters of languages, Vietnamese among them, in which a word of six or more plain letters is not one of their own."""
 
 _is = words("telling", "is", spaced=True)
 _glued = any_of(words("telling", "is", spaced=False))
-IS = re.compile(
+IS = lazy(
     rf"(?:(?:{any_of(_is)}|{any_of(words('telling', 'leads'))})[:=]?|[:=]|->|=>|-|→|[^!-~]{{0,12}}{_glued}[、,]?|{_glued})"
 )
 """Words that say that the next is the secret."""
 LEADS = frozenset((*words("telling", "leads"), "-"))
 """Those of them that may lead elsewhere: "the password to my laptop"."""
-IS_NEXT = re.compile(
+IS_NEXT = lazy(
     rf"[\"'`*]{{0,2}} ?(?:{any_of(['is', 'was', 'are', 'là', 'это'])}(?![^\W\d_])(?! (?:vào|được|ok|xong|mở|đăng|xem))|[:=]|是|為|为)"
 )
-FILLER = re.compile(rf"{any_of(words('telling', 'filler'))}[:,]?")
-ABOUT = re.compile(rf"{whole(words('telling', 'about'))}")
+FILLER = lazy(rf"{any_of(words('telling', 'filler'))}[:,]?")
+ABOUT = lazy(rf"{whole(words('telling', 'about'))}")
 """Words of sentences about passwords."""
-THEN = re.compile(
+THEN = lazy(
     rf"[\"'`»”」』’*_)]{{0,3}}[ ]{{0,3}}(?:[.,;:?!)。，！？|]|[\r\n]|\Z"
     rf"|{any_of(words('telling', 'then', spaced=True))}(?![^\W\d_])"
     rf"|{any_of(words('telling', 'then', spaced=False))})"
 )
 """What follows the last word of a sentence."""
-UNIT = re.compile(rf",? ?fail| ?(?:[a-z%]{{1,3}}(?!\w)|{whole(words('code', 'unit'))})")
-FOR = re.compile(any_of(words("telling", "for")))
-LOST = re.compile(whole(words("telling", "lost")))
-ACCOUNT = re.compile(
+UNIT = lazy(rf",? ?fail| ?(?:[a-z%]{{1,3}}(?!\w)|{whole(words('code', 'unit'))})")
+FOR = lazy(any_of(words("telling", "for")))
+LOST = lazy(whole(words("telling", "lost")))
+ACCOUNT = lazy(
     rf"(?:{BRAND.pattern}|nick|acc(?:ount)?|portal|site|website|game|tài|điện|máy|zip|file|nhà|почт\w{{1,2}}|wlan)"
 )
 
-PIECE = re.compile(
+PIECE = lazy(
     r"[\"'`“”«»「」『』‘’(\[|,;]{0,4}(?P<word>[!#-&*-~\u00c0-\u024f\u1e00-\u1eff][!-~\u00c0-\u024f\u1e00-\u1eff]{0,200}|[^\W0-9A-Za-z_]{1,40}|\S)"
 )
 """A word: of ASCII and Latin letters with marks, which people type, or of another script."""
-GLUED_OPERATOR = re.compile(r"(?:->|=>|:=|[:=]){1,2}[*_]{0,3}(?=[^\s]|\Z)|[*_]{1,3}(?=[:=])|[*_]{2,3}\Z")
-STOP = re.compile(r"[。!?！？]|\.(?=\s|\Z)|[\r\n]")
-QUOTED = re.compile(r"(?:[: ]{1,3}[\"'`]|[: ]{0,3}[“«「『‘])(?P<value>[^\"“”«»「」『』\r\n\0`]{3,100})[\"”»」』’'`]")
-OLD = re.compile(r" (?:не|больше|уже) ")
+GLUED_OPERATOR = lazy(r"(?:->|=>|:=|[:=]){1,2}[*_]{0,3}(?=[^\s]|\Z)|[*_]{1,3}(?=[:=])|[*_]{2,3}\Z")
+STOP = lazy(r"[。!?！？]|\.(?=\s|\Z)|[\r\n]")
+QUOTED = lazy(r"(?:[: ]{1,3}[\"'`]|[: ]{0,3}[“«「『‘])(?P<value>[^\"“”«»「」『』\r\n\0`]{3,100})[\"”»」』’'`]")
+OLD = lazy(r" (?:не|больше|уже) ")
 """What follows an old password."""
-MIXED = re.compile(r"[А-Яа-яЁё]{2,30}[_@#$%^&*!-]{0,2}[0-9][!-~А-Яа-яЁё]{0,40}")
+MIXED = lazy(r"[А-Яа-яЁё]{2,30}[_@#$%^&*!-]{0,2}[0-9][!-~А-Яа-яЁё]{0,40}")
 """A word of Cyrillic letters with a number."""
-NEXT_LINE = re.compile(
+NEXT_LINE = lazy(
     r"(?: (?:is|là|это))?[ ]?[:=][ \t]{0,3}\r?\n[ \t]{0,4}(?P<value>[!-~]{3,63}[!-+\--9;<>-~])(?=[ \t]{0,4}(?:[\r\n]|\Z))",
     re.IGNORECASE,
 )
-FILE = re.compile(r"[\w./\\-]{1,100}\.[a-z]{2,5}[0-9]?|[/~.][\w./-]{1,100}", re.IGNORECASE)
-OF_PHRASE = re.compile(r"phrase|фраз|短語|短语|frase|fraza|フレーズ|프레이즈|عبارة|วลี")
-PHRASE = re.compile(
+FILE = lazy(r"[\w./\\-]{1,100}\.[a-z]{2,5}[0-9]?|[/~.][\w./-]{1,100}", re.IGNORECASE)
+OF_PHRASE = lazy(r"phrase|фраз|短語|短语|frase|fraza|フレーズ|프레이즈|عبارة|วลี")
+PHRASE = lazy(
     r"(?: is| -)?[: =]{1,3}(?P<value>(?!(?:a|an|the|not|too|very|must|should|is|to|use"
     r"|never)(?![a-z]))[a-z]{3,12}(?:[ -](?!(?:the|and|for|with|must|that|was|is|to|of|you"
     r"|your)(?![a-z]))[a-z]{3,12}){2,9})(?=[.,;!]?(?:\s*\Z|\n))"
 )
 """Words of a phrase up to the end of the line."""
-WITH_IT = re.compile(r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?fi)(?: tên)?(?: [!-~]{1,20})? \Z")
+WITH_IT = lazy(r"(?<!\w)(?:để|đặt|dùng|lấy|acc|tk|nick|user|wi-?fi)(?: tên)?(?: [!-~]{1,20})? \Z")
 """What stands before "pass" and a word: a name, or that it's set."""
-DIGIT = re.compile("[0-9]")
-KEY_LIKE = re.compile("[0-9]|[a-z][A-Z]")
+DIGIT = lazy("[0-9]")
+KEY_LIKE = lazy("[0-9]|[a-z][A-Z]")
 STRONG = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[^A-Za-z/.:-]")))
 SIGNS = frozenset((":", "=", "->", "=>", "→", "-"))
-SHAPED = re.compile(r"(?=[^0-9]{0,40}[0-9])(?=[^A-Za-z]{0,40}[A-Za-z])[A-Za-z0-9!@#$%^&*_-]{6,64}")
+SHAPED = lazy(r"(?=[^0-9]{0,40}[0-9])(?=[^A-Za-z]{0,40}[A-Za-z])[A-Za-z0-9!@#$%^&*_-]{6,64}")
 """What is a password even in a line of a program: letters and digits."""
 NOT_TELLING = ("=", "_", "|", ">", "\t", ";", '">', "'>")
 """What follows the name in an assignment, which another recogniser looks at."""

@@ -8,6 +8,7 @@ from functools import cache
 from math import exp
 from typing import NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -47,7 +48,7 @@ class Kind:
     def __init__(self, name: str) -> None:
         entries = tuple(word for table, *lists in CLASSES[name] for word in words(table, *lists))
         self._names = Names(entries)
-        self._pattern = re.compile(whole(entries))
+        self._pattern = lazy(whole(entries))
 
     def spans(self, view: View) -> tuple[list[int], list[int]]:
         """Return where words begin, and where they end, in order."""
@@ -98,13 +99,13 @@ def nearness(view: View, kind: Kind, start: int, end: int) -> Nearness:
     )
 
 
-NUMBER = re.compile(r"[0-9]+")
-MODEL = re.compile(r"(?<![A-Za-z])[A-Z]{2,5}[ -]\Z")
+NUMBER = lazy(r"[0-9]+")
+MODEL = lazy(r"(?<![A-Za-z])[A-Z]{2,5}[ -]\Z")
 """Capitals that begin the name of a thing: HP 2775, KTX 117."""
-TECHNICAL = re.compile(r"[{}<>\[\]\\|;`]|[=(][^\s)]|[a-z][A-Z]|\w_\w|::|--")
+TECHNICAL = lazy(r"[{}<>\[\]\\|;`]|[=(][^\s)]|[a-z][A-Z]|\w_\w|::|--")
 """What programs and their output have more of than sentences."""
-SENTENCE = re.compile(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
-MONEY = re.compile(
+SENTENCE = lazy(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
+MONEY = lazy(
     r"[ ]?(?:[$€£¥₫₽%°]|đ(?![^\W\d_])|usd|eur|vnd|руб|zł|kr|元|円|원|kg|km|cm|mm|gb|mb|mhz|ghz|h(?![^\W\d_]))",
     re.IGNORECASE,
 )

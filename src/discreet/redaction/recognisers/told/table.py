@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
@@ -21,16 +22,16 @@ class TableRecogniser:
     """
 
     type = "SECRET"
-    NETWORK = re.compile(
+    NETWORK = lazy(
         r"WIFI:(?:[TSHEAI]:[^;\r\n\0]{0,64};){0,5}P:\"?(?P<value>(?:[^;\\\"\r\n\0]|\\.){4,128})", re.IGNORECASE
     )
-    SIGN = re.compile(r"[|,;\t]|-{3,8}")
-    HEADING = re.compile(rf"(?:[\w-]{{1,20}}[ _])?{whole(words('secret', 'password', 'weak'))}", re.IGNORECASE)
-    ACCOUNT = re.compile(
+    SIGN = lazy(r"[|,;\t]|-{3,8}")
+    HEADING = lazy(rf"(?:[\w-]{{1,20}}[ _])?{whole(words('secret', 'password', 'weak'))}", re.IGNORECASE)
+    ACCOUNT = lazy(
         rf"(?:[\w-]{{1,20}}[ _])?(?:{whole(words('secret', 'user'))}|user_?id|acc|site|service|url|device|почта|сайт|網站|网站|用户|nombre|nome|naam)",
         re.IGNORECASE,
     )
-    RULE = re.compile(r"[ |:+=-]{3,200}")
+    RULE = lazy(r"[ |:+=-]{3,200}")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such passwords."""
@@ -43,14 +44,14 @@ class TableRecogniser:
         if "\n" in text and self.SIGN.search(text) and secrets().places(view):
             yield from self.cells(text)
 
-    INSERT = re.compile(
+    INSERT = lazy(
         r"INSERT INTO [\w.`\"\[\]]{1,80} ?\((?P<columns>[^()\0]{3,400})\)\s{1,4}VALUES\s{0,4}(?P<rows>(?:\((?:[^()'\0]"
         r"|'[^'\0]{0,200}'){1,600}\)[\s,]{0,4}){1,50})",
         re.IGNORECASE,
     )
-    ROW = re.compile(r"\((?P<cells>(?:[^()'\0]|'[^'\0]{0,200}'){1,600})\)")
-    CELL = re.compile(r"[ ]?N?'(?P<text>[^'\0]{0,200})'|(?P<other>[^,'\0]{1,200})")
-    PART_OF_NAME = re.compile(
+    ROW = lazy(r"\((?P<cells>(?:[^()'\0]|'[^'\0]{0,200}'){1,600})\)")
+    CELL = lazy(r"[ ]?N?'(?P<text>[^'\0]{0,200})'|(?P<other>[^,'\0]{1,200})")
+    PART_OF_NAME = lazy(
         r"(?<![a-z])(?:pass|passwd|password|pwd|psw|secret|token|contrasena|clave|senha|mat_?khau|parol|haslo|sifre)(?![a-z])",
         re.IGNORECASE,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.words import words
 
-BRAND = re.compile(
+BRAND = lazy(
     r"(?:g(?:oogle|mail|ithub|itlab)|facebook|fb|zalo|e?-?mail|icloud|apple|win(?:dows)?|netflix|insta(?:gram)?"
     r"|tiktok|telegram|wechat|weixin|line|qq|vpn|ssh|root|admin|mysql|postgres"
     r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden"
@@ -46,7 +47,7 @@ NOT_A_VALUE = frozenset(
 )
 """Words that stand where a password would, and say something about it."""
 
-REFERENCE = re.compile(
+REFERENCE = lazy(
     r"\$[A-Za-z_]{1,80}|\$\{?(?-i:[A-Z_][A-Z0-9_]{0,80})\}?|\$[({]{1,2}[\w. :?-]{1,80}[)}]{0,2}"  # $TOKEN, ${API_KEY}, ${{ secrets.TOKEN }}
     r"|%[A-Za-z_]{1,80}%|\{\{?[\w .$-]{0,80}\}{0,2}|\[[\w .-]{0,80}\]?|\([\w .-]{0,80}\)?|<[^<>]{0,80}>?"  # %T%, {{ t }}, [t]
     r"|[A-Za-z_][\w.]{0,80}\((?:[\"'][^\0]{0,80}|[\w.,: '\"=-]{0,80}\)[^\0]{0,80})?"  # get_token(user)
@@ -71,26 +72,26 @@ REFERENCE = re.compile(
 )
 """A variable, a call or a mask in the place of a value."""
 
-NAMED_AFTER = re.compile(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret|Key)[A-Za-z0-9]{0,20}")
+NAMED_AFTER = lazy(r"[a-z]{2,20}(?:Password|Passwd|Passphrase|Token|Secret|Key)[A-Za-z0-9]{0,20}")
 """The name of a variable: `setPassword`."""
 
-NAMED_THING = re.compile(
+NAMED_THING = lazy(
     r"(?i:sha|md|aes|rsa|des|wpa|wep|wps|pbkdf|argon|bcrypt|scrypt|base|crc?|iso|gb|iec|din|utf|rfc|cve|http"
     r"|html|css|mp|ipv?|usb|gpt|rtx|gtx|covid|nist|fips|fido|webauthn|pkcs|oauth|tls|ssl|ed|secp|curve|x|ax|ac)"
     r"[ -]?[0-9]{1,5}(?:[-/][A-Za-z0-9]{1,6}){0,2}|(?i:wpa[23]?-[a-z]{2,4})|[A-Z]{1,5}-?[0-9]{1,5}[A-Z]{0,2}"
     r"|[A-Z]{3,8}[0-9]{1,3}|[0-9]{1,4}[A-Z]{1,3}"
 )
 """A standard, an algorithm or a model: SHA-256, ISO 27001, CR2032, WR841N. Codes mix letters and digits more."""
-YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-FAMOUS = re.compile(
+YEAR = lazy(r"(?:19|20)[0-9]{2}")
+FAMOUS = lazy(
     r"0{4,8}|1{4,8}|1234(?:5(?:6(?:7(?:89?)?)?)?)?|qwert[yz][0-9]{0,4}|(?:password|passwort|admin|test|abc|parola|senha|hunter)[0-9]{1,4}|iloveyou"
 )
 """Passwords that are talked about as examples."""
 
-HEX_COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
+HEX_COLOUR = lazy(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 """CSS Color Module Level 4, section 5.2."""
 
-OTHERWISE = re.compile(
+OTHERWISE = lazy(
     r"[a-z][a-z0-9+.-]{1,20}://.{0,4000}"  # an address
     r"|[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:T.{0,30})?|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:am|pm)?"  # a date, a time
     r"|v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,3}|[0-9]{1,3}(?:[.,][0-9]{3}){1,4}"  # a version, an amount
@@ -100,7 +101,7 @@ OTHERWISE = re.compile(
 )
 """Something with digits that is no password."""
 
-UNLIKE_WORDS = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'’/,;:-]")
+UNLIKE_WORDS = lazy(r"[0-9]|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\w\s'’/,;:-]")
 """What words lack."""
 
 
