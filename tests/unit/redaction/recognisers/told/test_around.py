@@ -97,3 +97,49 @@ def test_values_are_found(text, expected):
 )
 def test_what_only_looks_so_stays(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Kite#4432 ist mein Passwort", "<SECRET> ist mein Passwort"),
+        ("Kite#4432 est mon mot de passe", "<SECRET> est mon mot de passe"),
+        ("Kite#4432 es mi contraseña", "<SECRET> es mi contraseña"),
+        ("Kite#4432 è la mia password", "<SECRET> è la mia password"),
+        ("Kite#4432 é minha senha", "<SECRET> é minha senha"),
+        ("Kite#4432 is mijn wachtwoord", "<SECRET> is mijn wachtwoord"),
+        ("Kite#4432 to moje hasło", "<SECRET> to moje hasło"),
+        ("Kite#4432がパスワードです", "<SECRET>がパスワードです"),
+        ("Kite#4432가 내 비밀번호야", "<SECRET>가 내 비밀번호야"),
+        ("Kite#4432 là mật khẩu wifi", "<SECRET> là mật khẩu wifi"),
+        ("Kite#4432 — мой пароль", "<SECRET> — мой пароль"),
+        ("use Kite#4432 to log in", "use <SECRET> to log in"),
+        ("use Kite#4432 for my new password", "use <SECRET> for my new password"),
+    ],
+)
+def test_values_that_are_said_first_are_found(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "this is my password",
+        "nothing is my password anymore",
+        "Das ist mein Passwort",
+        "C'est mon mot de passe",
+        "esa es mi contraseña",
+        "questa è la mia password",
+        "essa é minha senha",
+        "to jest moje hasło",
+        "itu adalah kata sandi saya",
+        "これがパスワードです",
+        "이게 내 비밀번호야",
+        "cái này là mật khẩu",
+        "это мой пароль",
+        "use Google to log in",
+        "use Bitwarden for my new password",
+    ],
+)
+def test_what_stands_before_and_is_no_password_stays(text):
+    assert REDACTOR.redact(text) == text

@@ -41,3 +41,67 @@ def test_values_are_found(text, expected):
 )
 def test_what_only_looks_so_stays(text):
     assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "INSERT INTO users (name, password) VALUES ('ann', 'dragon');",
+            "INSERT INTO users (name, password) VALUES ('ann', '<SECRET>');",
+        ),
+        (
+            "insert into users(id,login,pwd) values (1,'ann','Kite#44'),(2,'bob','monkey')",
+            "insert into users(id,login,pwd) values (1,'ann','<SECRET>'),(2,'bob','<SECRET>')",
+        ),
+        (
+            "INSERT INTO `app`.`user` (`api_token`, `n`)\nVALUES\n('abcd1234', 5),\n('efgh5678', 6);",
+            "INSERT INTO `app`.`user` (`api_token`, `n`)\nVALUES\n('<SECRET>', 5),\n('<SECRET>', 6);",
+        ),
+        (
+            "INSERT INTO [dbo].[Nguoi] (Ten, MatKhau) VALUES (N'Lan', N'meo12345')",
+            "INSERT INTO [dbo].[Nguoi] (Ten, MatKhau) VALUES (N'Lan', N'<SECRET>')",
+        ),
+        (
+            "INSERT INTO t (senha, nome) VALUES ('gato', 'Ana, a \"boa\"')",
+            "INSERT INTO t (senha, nome) VALUES ('<SECRET>', 'Ana, a \"boa\"')",
+        ),
+    ],
+)
+def test_what_sql_inserts_into_columns_of_passwords_is_found(text, expected):
+    assert REDACTOR.redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO users (name, city) VALUES ('ann', 'Dragon12');",
+        "INSERT INTO users (name, password) VALUES ('ann');",  # not as many cells as columns
+        "INSERT INTO users (name, password) VALUES ($1, $2)",
+        "INSERT INTO users (name, password) VALUES (?, ?)",
+        "INSERT INTO users (name, password) VALUES ('ann', NULL)",
+        "INSERT INTO users (name, password) SELECT name, 'dragon' FROM old",
+        "INSERT INTO users (name, compass) VALUES ('ann', 'dragon')",
+        "insert the values (name, password) into 'dragon'",
+    ],
+)
+def test_what_sql_inserts_into_other_columns_stays(text):
+    assert REDACTOR.redact(text) == text
+
+
+@pytest.mark.parametrize(("sign", "rest"), [(",", "1\n"), ("\t", "1\n"), (";", "1\r\n")])
+def test_a_heading_holds_until_a_row_has_another_number_of_cells(sign, rest):
+    rows = [
+        sign.join(cells)
+        for cells in (("user", "password", "n"), ("bob", "{}", rest), ("end", rest), ("bob", "Kite44", rest))
+    ]
+    text = rows[0] + "\n" + "".join(rows[1:])
+    assert REDACTOR.redact(text.format("Tulip44")) == text.format("<SECRET>")
+
+
+def test_the_heading_is_carried_for_who_reads_on_without_it():
+    recogniser = TableRecogniser()
+    heading = "login,password\n"
+    assert recogniser.carried(heading + "bob,Kite44\n") == heading
+    assert recogniser.carried(heading + "that is all of it\n") == ""
+    assert recogniser.carried("login,city\nbob,Rome\n") == ""
