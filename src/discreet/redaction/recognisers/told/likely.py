@@ -21,7 +21,7 @@ from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
 from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_set import small
+from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import languages, words
 
 SENT_DIGITS = 6
@@ -62,7 +62,7 @@ TOKEN = lazy(
 )
 PHRASE = lazy("[a-z]+(?:-[a-z]+){2,5}")
 FOREIGN = lazy(
-    r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[a-z]{4,16})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])"
+    r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[A-Za-z][a-z]{3,15})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])"
 )
 LATIN_WORD = lazy("[A-Za-z]{2,40}")
 DIGITS_AT_END = lazy(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
@@ -96,7 +96,7 @@ PAIRED = (
     "about",
 )
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
-TELLING = ("password", "login", "opens", "once", "pin", "lock", "context")
+TELLING = ("password", "login", "opens", "once", "pin", "lock", "context", "answer")
 NUMBER_NAMES = (
     *NAMES,
     *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
@@ -124,7 +124,17 @@ TOKEN_NAMES = (
     "long number",
     "long text",
 )
-FOREIGN_NAMES = (*NAMES, *(f"{kind} and foreign" for kind in PAIRED), "quoted", "foreign words", "letters", "long text")
+FOREIGN_NAMES = (
+    *NAMES,
+    *(f"{kind} and foreign" for kind in PAIRED),
+    "quoted",
+    "foreign words",
+    "letters",
+    "long text",
+    "common",
+    "common and plain",
+    "capital",
+)
 
 
 @cache
@@ -191,17 +201,31 @@ def tokens(view: View) -> list[Span]:
 
 
 def foreign(view: View) -> list[Span]:
-    """Return where words of plain small letters stand in a text of another script, or with marks; none where there are many."""
-    if view.text.isascii() or not STANDS_OUT.search(view.text):
+    """Return where words stand that may be passwords though they have letters only; none where there are many.
+
+    Those are words that many people use, and words of plain small letters in a text of another script, or with marks.
+    """
+    text = view.text
+    used = view.derived(word_set) & common_words()
+    others = not text.isascii() and STANDS_OUT.search(text) is not None
+    if not used and not others:
         return []
-    spans = (match.span("value") for match in FOREIGN.finditer(view.text))
-    found = list(islice((span for span in spans if is_foreign(view.text[slice(*span)])), MOST_FOREIGN + 1))
+    spans = [match.span("value") for match in FOREIGN.finditer(text)]
+    found = [span for span in spans if may_be_password(text[slice(*span)], others=others)]
     return [] if len(found) > MOST_FOREIGN else found
 
 
-def is_foreign(word: str) -> bool:
+def may_be_password(word: str, *, others: bool) -> bool:
     """Tell whether a word can be a password, rather than what one is for or a word about it."""
-    return word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
+    if word.lower() in common_words():
+        return True
+    return others and word.islower() and word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Return the words that many people use for a password."""
+    return frozenset(words("secret", "common"))
 
 
 @cache
@@ -210,9 +234,10 @@ def plain_words() -> frozenset[str]:
     found = (
         re.findall("[a-z]+", word)
         for each in languages()
-        for lists in each.tables.values()
-        for name in lists.values()
-        for word in name
+        for table in each.tables.values()
+        for name, entries in table.items()
+        if name != "common"
+        for word in entries
     )
     return frozenset(word for each in found for word in each)
 
@@ -274,6 +299,7 @@ def foreign_figures(view: View, span: Span, count: int) -> list[float]:
     """Return all figures of a foreign word, one of `count` in its text."""
     start, end = span
     figures = around(view, span)
+    is_common = view.text[start:end].lower() in common_words()
     return [
         *figures,
         *together(figures, [1.0]),
@@ -281,6 +307,9 @@ def foreign_figures(view: View, span: Span, count: int) -> list[float]:
         float(count > 1 or len(LATIN_WORD.findall(view.text)) > 3),  # noqa: PLR2004 - more than names and a password
         min(1.0, (end - start) / 10),
         log(1 + len(view.text) / 200),
+        float(is_common),
+        float(is_common and not STANDS_OUT.search(view.text)),
+        float(view.text[start].isupper()),
     ]
 
 

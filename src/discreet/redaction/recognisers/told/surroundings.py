@@ -33,6 +33,7 @@ CLASSES = {
     "context": (("code", "context"),),
     "other": (("code", "other"),),
     "about": (("telling", "about", "lost", "wrong"), ("code", "about")),
+    "answer": (("answer", "name", "question", "answer", "answered"),),
     "instead": (("telling", "instead"),),
     "is": (("telling", "is"),),
     "whose": (("telling", "whose"),),
