@@ -12,7 +12,7 @@ from discreet.redaction.recognisers.context import AMOUNT
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
-from discreet.redaction.words import whole, words
+from discreet.redaction.words import any_of, whole, words
 
 MOST_GAP = 44
 """Characters between a word and what it names."""
@@ -22,6 +22,11 @@ GAP = lazy(
     r"(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
 )
 """What may stand there: words of the same sentence, and a line break behind a colon."""
+MOST_BEFORE = 64
+LINK = lazy(
+    rf"[\"'”»)]?,? ?(?:(?:{any_of((*words('telling', 'is'), '-', '(', 'as'))}) ?)?(?:(?:{any_of(words('telling', 'whose'))}) ?){{0,2}}\Z"
+)
+"""What stands between a value and its word behind it: " is my "."""
 UNIT = lazy(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 DIGIT = lazy("[0-9]")
 
@@ -79,11 +84,28 @@ class LabelledRecogniser:
                 continue
             place = name.end()
             value = self.VALUE.search(text, place, min(len(text), place + MOST_GAP + 40))
-            if value is None or value.start() - place > MOST_GAP:
-                continue
-            gap = lowered[place : value.start()]
-            if GAP.fullmatch(gap) and len(gap.split()) <= MOST_WORDS and self.valid(Labelled(name[0], gap, value[0])):
+            gap = lowered[place : value.start()] if value else ""
+            if (
+                value
+                and len(gap) <= MOST_GAP
+                and GAP.fullmatch(gap)
+                and len(gap.split()) <= MOST_WORDS
+                and self.valid(Labelled(name[0], gap, value[0]))
+            ):
                 yield value.span()
+            elif before := self._before(text, lowered, name):
+                yield before
+
+    def _before(self, text: str, lowered: str, name: re.Match[str]) -> Span | None:
+        """Return the span of a value that its word follows: "110-234-567890 is my account"."""
+        first = max(0, name.start() - MOST_BEFORE)
+        link = LINK.search(lowered, first, name.start())
+        if link is None or not text[link.start() - 1 : link.start()].isalnum():
+            return None
+        for value in self.VALUE.finditer(text, first, link.start() + 1):
+            if value.end() == link.start() and self.valid(Labelled(name[0], ":", value[0])):
+                return value.span()
+        return None
 
 
 def is_counted(text: str, end: int) -> bool:
