@@ -29,7 +29,6 @@ and on is masked when this many times its length was searched."""
 SHORT_CHARS = 4096
 """Texts up to here are always looked at as a whole."""
 
-DIGIT = re.compile("[0-9]")
 MAX_DEPTH = 2
 """Encodings of encodings that are read: base64 of base64."""
 
@@ -129,9 +128,13 @@ class Redactor:
         return DEFAULT
 
     @cached_property
-    def _without_digits(self) -> tuple[Recogniser, ...]:
-        """Those whose values may have no digit."""
-        return tuple(each for each in self._recognisers if not getattr(each, "NEEDS_DIGIT", False))
+    def _by_digits(self) -> tuple[tuple[Recogniser, ...], ...]:
+        """Those that a text may have something for, by how many digits it has; the last ones for any more."""
+        least = [(getattr(each, "LEAST_DIGITS", 0), each) for each in self._recognisers]
+        return tuple(
+            tuple(each for needed, each in least if needed <= digits)
+            for digits in range(max((needed for needed, _ in least), default=0) + 1)
+        )
 
     @cached_property
     def _carrying(self) -> tuple[Carrying, ...]:
@@ -199,7 +202,8 @@ class Redactor:
                 yield from self._read(part, depth=depth)
 
     def _read(self, view: View, *, depth: int) -> Iterator[Finding]:
-        for recogniser in self._recognisers if DIGIT.search(view.text) else self._without_digits:
+        digits = sum(map(view.text.count, "0123456789"))
+        for recogniser in self._by_digits[min(digits, len(self._by_digits) - 1)]:
             for start, end in recogniser.spans(view):
                 if view.text[start:end].strip(BLANK):
                     yield Finding(recogniser.type, *view.source(start, end))

@@ -26,7 +26,7 @@ class CardRecogniser:
     """Finds digits that have the range and length of a card scheme, and a correct check digit or a word such as "card"."""
 
     type = "CARD"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 12
 
     SCHEMES = re.compile(
         r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa

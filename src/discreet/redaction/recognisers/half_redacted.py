@@ -37,6 +37,7 @@ BESIDE = lazy(
     rf"|(?<![\w.,])(?<!^){_MASK}[ -]?[0-9](?:[ -]?[0-9]){{3,11}}(?![0-9A-Za-z.,]|\.[0-9])"
 )
 """Digits, and a word or signs for the others."""
+PARENTHESIS = lazy(r"\([rmhсẩ已]")
 AT_END = lazy(
     r"(?<![\w*•#])\+?[0-9](?:[ ().-]{0,2}[0-9]){6,14}[ .-]{0,2}[*•xX█]{2,6}(?![0-9A-Za-z_*•])"
     r"|(?<![0-9A-Za-z])[0-9]{3}-[0-9]{2}-[xX*•]{4}(?![0-9A-Za-z*•])"
@@ -48,7 +49,7 @@ class HalfRedactedRecogniser:
     """Finds the digits that were left beside asterisks, the letter x, or a placeholder."""
 
     type = "PARTIAL_NUMBER"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 3
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such digits."""
@@ -60,7 +61,7 @@ class HalfRedactedRecogniser:
                 if digits >= LEAST_DIGITS and signs >= LEAST_SIGNS and digits + signs >= LEAST_CHARS:
                     yield match.span()
             yield from (match.span() for match in AT_END.finditer(text))
-        if any(sign in text for sign in "[<#_█…?"):
+        if any(sign in text for sign in ("[", "<", "###", "___", "██", "…", "???")) or PARENTHESIS.search(text):
             for match in BESIDE.finditer(text):
                 for part in DIGITS.finditer(match[0]):
                     yield match.start() + part.start(), match.start() + part.end()

@@ -57,7 +57,7 @@ class IbanRecogniser:
     """
 
     type = "IBAN"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 4
 
     SEPARATOR = r"(?:[ .\n\t_-]|\r\n)?"
 

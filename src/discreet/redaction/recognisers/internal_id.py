@@ -97,9 +97,9 @@ class InternalIdRecogniser:
         self._patterns = tuple(_compile(number, pattern) for number, pattern in enumerate(patterns, start=1))
 
     @property
-    def NEEDS_DIGIT(self) -> bool:  # noqa: N802 - a constant of its siblings
-        """Whether all that is found has a digit: one's own patterns may have none."""
-        return not self._patterns
+    def LEAST_DIGITS(self) -> int:  # noqa: N802 - a constant of its siblings
+        """How many digits a text has in which anything is found: one's own patterns may need none."""
+        return 0 if self._patterns else 1
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all ids."""

@@ -42,7 +42,7 @@ class PhoneRecogniser:
     """
 
     type = "PHONE"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 6
 
     INTERNATIONAL = re.compile(r"\+[ (]{0,2}\Z")
     OPENING = re.compile(r"(?:\+ ?)?\(?\Z")

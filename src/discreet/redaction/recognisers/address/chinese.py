@@ -34,7 +34,7 @@ _COUNTRY = r"(?:(?:中華民國|中华人民共和国|中華人民共和國|中�
 class ChineseAddressRecogniser(AddressGrammar):
     """Finds a house number (號, 号) or a building and looks back for its road or compound, city and postcode."""
 
-    NEEDS_DIGIT = False  # numbers may be in Han characters
+    LEAST_DIGITS = 0  # numbers may be in Han characters
 
     HOUSE = lazy(
         rf"(?:[0-9]{{1,5}}|(?<![一二三四五六七八九十百零〇○])[一二三四五六七八九十百零〇○]{{1,6}}"

@@ -24,7 +24,7 @@ _CITIES = "서울|부산|대구|인천|광주|대전|울산|세종|경기|강원
 class EastAsianAddressRecogniser(AddressGrammar):
     """Finds Japanese blocks (丁目, 番地, 4-10-16) and Korean roads or lots, both after the name of a city or ward."""
 
-    NEEDS_DIGIT = False  # numbers may be in Han characters
+    LEAST_DIGITS = 0  # numbers may be in Han characters
 
     JAPANESE = lazy(
         rf"(?:〒?[0-9]{{3}}-[0-9]{{4}}[ \n,]{{0,2}})?(?:{_PREFECTURES})[ ]?(?:(?!から|まで|です|には)(?:{_KANA}|[ ])){{1,24}}?[ ]?(?:{_BLOCK})"

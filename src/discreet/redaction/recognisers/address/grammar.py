@@ -65,7 +65,7 @@ class AddressGrammar:
     """What recognisers of addresses inherit: how to go from a core to both ends of an address."""
 
     type: ClassVar[str] = "ADDRESS"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 1
     BEFORE: ClassVar[re.Pattern[str] | None] = None
     """What may belong to an address before its core; ends in `\\Z`."""
     BEFORE_ENDS: ClassVar[str] = " \n,>?*|\t\\n"

@@ -67,7 +67,7 @@ class PartsAddressRecogniser:
     """Finds parts that stand side by side, and takes them for an address where they are enough together."""
 
     type = "ADDRESS"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 1
 
     @cached_property
     def _names(self) -> Names:

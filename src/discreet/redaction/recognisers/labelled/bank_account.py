@@ -21,6 +21,7 @@ class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
     type = "BANK_ACCOUNT"
+    LEAST_DIGITS = 6
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])[A-Z]{2,4}[0-9]{2,7}[A-Z0-9 ]{4,28}[0-9](?![0-9A-Za-z_])|"
         r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))"

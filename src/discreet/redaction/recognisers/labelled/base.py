@@ -53,7 +53,7 @@ class LabelledRecogniser:
     """Finds what has the form of `VALUE` behind one of the words that `names` returns, and is `valid`."""
 
     type: ClassVar[str]
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 2
     VALUE: ClassVar[re.Pattern[str]]
 
     def names(self) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
+from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.view import Span, View
 from discreet.redaction.words import words
 
@@ -24,6 +24,7 @@ class BirthDateRecogniser(LabelledRecogniser):
     """Finds a day with its year behind "born", "date of birth", "ngày sinh", "дата рождения", "生日" and the like."""
 
     type = "BIRTH_DATE"
+    LEAST_DIGITS = 3
     VALUE = lazy(
         rf"(?<![0-9A-Za-z_./-])(?:{_YEAR}[-/.]\s?[0-9]{{1,2}}[-/.]\s?[0-9]{{1,2}}"
         rf"|[0-9]{{1,2}}\s?[-/.]\s?[0-9]{{1,2}}\s?[-/.]\s?{_SHORT}|(?:{_YEAR}"
@@ -41,10 +42,12 @@ class BirthDateRecogniser(LabelledRecogniser):
     )
     """A date, and what is said of it behind."""
 
+    BORN = lazy(r"[0-9日号號일][ ]?(?:生|생)|г\. ?р\.|года рождения|[0-9] (?:doğumlu|geb|hat|born|nat|né|uro)")
+
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all dates of birth."""
         yield from super().spans(view)
-        if DIGIT.search(view.text):
+        if self.BORN.search(view.text):
             yield from (
                 match.span()
                 for match in self.VALUE.finditer(view.text)

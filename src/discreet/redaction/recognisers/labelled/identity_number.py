@@ -20,6 +20,7 @@ class IdentityNumberRecogniser(LabelledRecogniser):
     """
 
     type = "NATIONAL_ID"
+    LEAST_DIGITS = 5
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?=[A-Z0-9 ./-]{0,24}[0-9])(?:[A-Z]{1,4}[ -]?)?[0-9](?:[ ./-]{0,2}[0-9]"
         r"|[A-Z](?=[0-9-]|[A-Z]{0,3}(?![a-zA-Z]))){3,22}(?:-?[A-Z]{1,2}|\([0-9A]\))?(?![0-9A-Za-z_]|[.,:/][0-9])"

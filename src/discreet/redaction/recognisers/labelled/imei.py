@@ -20,7 +20,7 @@ class ImeiRecogniser:
     """Finds fifteen digits, or sixteen with the version of the software, near the word IMEI."""
 
     type = "IMEI"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 14
     FORM = lazy(r"(?<![0-9A-Za-z_.-])[0-9](?:[ /-]{0,2}[0-9]){13,15}(?![0-9A-Za-z_]|[.-][0-9])")
 
     def spans(self, view: View) -> Iterator[Span]:

@@ -9,6 +9,8 @@ from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.base import PatternRecogniser
 from discreet.redaction.view import Span, View
 
+QUARTERS = lazy("[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.]")
+
 
 class MacRecogniser(PatternRecogniser):
     """Finds six pairs of hexadecimal digits, or three groups of four (IEEE 802-2014, section 8.1)."""
@@ -25,7 +27,7 @@ class MacRecogniser(PatternRecogniser):
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses, of which short text rarely has the signs."""
         text = view.text
-        if text.count(":") >= self.LEAST_SIGNS or text.count("-") >= self.LEAST_SIGNS or text.count(".") > 1:
+        if text.count(":") >= self.LEAST_SIGNS or text.count("-") >= self.LEAST_SIGNS or QUARTERS.search(text):
             yield from super().spans(view)
 
     def validate(self, match: re.Match[str]) -> bool:

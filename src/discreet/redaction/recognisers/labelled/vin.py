@@ -23,7 +23,7 @@ class VinRecogniser:
     """Finds seventeen letters and digits with the check digit of 49 CFR 565.15, or beside a word; ISO 3779 has the form."""
 
     type = "VIN"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 3
     FORM = lazy(
         r"(?<![A-Za-z0-9])[A-HJ-NPR-Za-hj-npr-z0-9]{3}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{6}[ -]?[A-HJ-NPR-Za-hj-npr-z0-9]{8}(?![A-Za-z0-9])"
     )

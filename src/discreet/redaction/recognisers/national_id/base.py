@@ -185,7 +185,7 @@ class NationalIdRecogniser:
     """Finds the ids of one country."""
 
     type = "NATIONAL_ID"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 5
     NUMBERS: ClassVar[tuple[Digits, ...]] = ()
     CODES: ClassVar[tuple[Code, ...]] = ()
 

@@ -20,7 +20,7 @@ class DocumentRecogniser:
     """Finds what stands after a document's name, and forms that documents of many countries share."""
 
     type = "NATIONAL_ID"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 3
 
     DOCUMENTS = Words(
         "passport|passports|passeport|pasaporte|passaporto|reisepass"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.recognisers.told.password import UNIT
-from discreet.redaction.recognisers.told.values import looks_random, names_a_value
+from discreet.redaction.recognisers.told.values import ASIDE, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -184,8 +184,9 @@ class AssignmentRecogniser:
         if bare is None:
             return None
         value = bare["value"]
-        if cut := self.NEXT_PAIR.search(value):
-            value = value[: cut.start()]
+        for cut in (self.NEXT_PAIR, ASIDE):
+            if found := cut.search(value):
+                value = value[: found.start()]
         for opening, closing in ("()", "[]", "{}"):
             if value.endswith(closing) and opening not in value and opening in text[max(0, start - 60) : start]:
                 value = value.rstrip(closing)

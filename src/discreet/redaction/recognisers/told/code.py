@@ -92,7 +92,7 @@ class ToldCodeRecogniser:
     """
 
     type = "SECRET"
-    NEEDS_DIGIT = True
+    LEAST_DIGITS = 3
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all codes."""

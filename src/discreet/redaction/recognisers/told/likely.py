@@ -64,6 +64,8 @@ PHRASE = lazy("[a-z]+(?:-[a-z]+){2,5}")
 FOREIGN = lazy(
     r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[A-Za-z][a-z]{3,15})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])"
 )
+SYLLABLE = lazy("(?:ngh?|kh|th|tr|ch|ph|gh|gi|qu|nh|[bcdghklmnprstvx])?[aeiouy]{1,3}(?:ng|nh|ch|[cmnpt])?")
+"""Vietnamese without marks."""
 LATIN_WORD = lazy("[A-Za-z]{2,40}")
 DIGITS_AT_END = lazy(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
 
@@ -96,6 +98,7 @@ PAIRED = (
     "about",
 )
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
+ASKING = ("password", "login", "opens", "answer")
 TELLING = ("password", "login", "opens", "once", "pin", "lock", "context", "answer")
 NUMBER_NAMES = (
     *NAMES,
@@ -123,6 +126,9 @@ TOKEN_NAMES = (
     "capital",
     "long number",
     "long text",
+    "common",
+    "all common",
+    "among other letters",
 )
 FOREIGN_NAMES = (
     *NAMES,
@@ -151,6 +157,12 @@ def models() -> tuple[Model, Model, Model]:
 def telling() -> Names:
     """Return the words without which nothing is likely."""
     return Names(word for kind in TELLING for table, *lists in CLASSES[kind] for word in words(table, *lists))
+
+
+@cache
+def asking() -> Names:
+    """Return the words without which no plain word is likely."""
+    return Names(word for kind in ASKING for table, *lists in CLASSES[kind] for word in words(table, *lists))
 
 
 def numbers(view: View) -> list[Span]:
@@ -219,7 +231,9 @@ def may_be_password(word: str, *, others: bool) -> bool:
     """Tell whether a word can be a password, rather than what one is for or a word about it."""
     if word.lower() in common_words():
         return True
-    return others and word.islower() and word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
+    if not others or SYLLABLE.fullmatch(word):
+        return False
+    return word.islower() and word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
 
 
 @cache
@@ -282,6 +296,7 @@ def token_figures(view: View, span: Span) -> list[float]:
     value = view.text[slice(*span)]
     tail = DIGITS_AT_END.search(value)
     figures = around(view, span)
+    common = [word in common_words() for word in re.findall("[a-z]+", value.lower())]
     return [
         *figures,
         *together(figures, [float(value.isalnum() and value.islower()), float(PHRASE.fullmatch(value) is not None)]),
@@ -292,6 +307,9 @@ def token_figures(view: View, span: Span) -> list[float]:
         float(any(map(str.isupper, value))),
         float(tail is not None and len(tail[1]) > 2),  # noqa: PLR2004 - names of things have two
         log(1 + len(view.text) / 200),
+        float(any(common)),
+        float(all(common)),
+        float(STANDS_OUT.search(view.text) is not None),
     ]
 
 
@@ -321,8 +339,8 @@ class LikelySecretRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""
         of_numbers, of_words, of_foreign = models()
-        found = foreign(view)
-        if found and telling().places(view):
+        found = foreign(view) if asking().places(view) else []
+        if found:
             yield from (
                 span
                 for span in found
@@ -337,8 +355,7 @@ class LikelySecretRecogniser:
                 for span in found
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
-        found = tokens(view)
-        if found and telling().places(view):
+        if found := tokens(view):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 

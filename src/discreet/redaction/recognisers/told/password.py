@@ -9,6 +9,7 @@ from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.programs import is_program, is_template
 from discreet.redaction.recognisers.told.values import (
+    ASIDE,
     BRAND,
     FAMOUS,
     LEAST_WORD_CHARS,
@@ -197,6 +198,8 @@ class Clause:
             return True, None
         if self._says(word):
             return True, self._quoted()
+        if cut := ASIDE.search(self._text, start, start + len(word) + 1):
+            word = self._text[start : cut.start()]
         value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(TRAILING)
         end = start + len(value)
         if self._accepts(value, end):

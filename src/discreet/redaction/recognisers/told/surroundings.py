@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cache
+from functools import cache, lru_cache
 from math import exp
 from typing import NamedTuple
 
@@ -43,33 +43,55 @@ CLASSES = {
 """Kinds of words: tables and lists of the files of words."""
 
 
-class Kind:
-    """Finds the words of one kind in a text."""
-
-    def __init__(self, name: str) -> None:
-        entries = tuple(word for table, *lists in CLASSES[name] for word in words(table, *lists))
-        self._names = Names(entries)
-        self._pattern = lazy(whole(entries))
-
-    def spans(self, view: View) -> tuple[list[int], list[int]]:
-        """Return where words begin, and where they end, in order."""
-        return view.once(self, lambda: self._spans(view))
-
-    def _spans(self, view: View) -> tuple[list[int], list[int]]:
-        lowered = view.derived(small)
-        starts: list[int] = []
-        ends: list[int] = []
-        for place in self._names.places(view):
-            if (not ends or place >= ends[-1]) and (match := self._pattern.match(lowered, place)):
-                starts.append(place)
-                ends.append(match.end())
-        return starts, ends
+@cache
+def entries(kind: str) -> tuple[str, ...]:
+    """Return the words of a kind, as the files have them."""
+    return tuple(word for table, *lists in CLASSES[kind] for word in words(table, *lists))
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
-    """Return one for each of `CLASSES`."""
-    return tuple(map(Kind, CLASSES))
+def all_names() -> tuple[Names, re.Pattern[str]]:
+    """Return what finds the words of all kinds."""
+    every = tuple(dict.fromkeys(word for kind in CLASSES for word in entries(kind)))
+    return Names(every), re.compile(whole(every))
+
+
+@lru_cache(4096)
+def kinds_of(word: str) -> tuple[int, ...]:
+    """Return the places in `CLASSES` of the kinds that a word is of."""
+    return tuple(place for place, kind in enumerate(CLASSES) if kind_pattern(kind).fullmatch(word))
+
+
+@cache
+def kind_pattern(kind: str) -> re.Pattern[str]:
+    """Return the pattern of the words of a kind."""
+    return re.compile(whole(entries(kind)))
+
+
+class Found(NamedTuple):
+    """Where the words of a kind begin and end, in order."""
+
+    starts: list[int]
+    ends: list[int]
+
+
+def kinds(view: View) -> tuple[Found, ...]:
+    """Return where words stand, for each of `CLASSES`."""
+    return view.once(kinds, lambda: _kinds(view))
+
+
+def _kinds(view: View) -> tuple[Found, ...]:
+    names, pattern = all_names()
+    lowered = view.derived(small)
+    found = tuple(Found([], []) for _ in CLASSES)
+    for place in names.places(view):
+        if match := pattern.match(lowered, place):
+            for kind in kinds_of(match[0]):
+                starts, ends = found[kind]
+                if not ends or place >= ends[-1]:
+                    starts.append(place)
+                    ends.append(match.end())
+    return found
 
 
 class Nearness(NamedTuple):
@@ -81,9 +103,14 @@ class Nearness(NamedTuple):
     behind_far: float
 
 
-def nearness(view: View, kind: Kind, start: int, end: int) -> Nearness:
+ABSENT = Nearness(0.0, 0.0, 0.0, 0.0)
+
+
+def nearness(view: View, found: Found, start: int, end: int) -> Nearness:
     """Return it for a candidate from `start` to `end`."""
-    starts, ends = kind.spans(view)
+    starts, ends = found
+    if not starts:
+        return ABSENT
     place = bisect_left(starts, start)
     before = start - ends[place - 1] if place else REACH
     later = bisect_left(starts, end)
@@ -121,7 +148,7 @@ def around(view: View, span: Span) -> list[float]:
     """Return the figures of what is around a candidate: of each kind of words, and of numbers and signs."""
     start, end = span
     text = view.text
-    figures = [figure for kind in kinds() for figure in nearness(view, kind, start, end)]
+    figures = [figure for found in kinds(view) for figure in nearness(view, found, start, end)]
     before, behind = text[max(0, start - 12) : start], text[end : end + 12]
     figures += [
         float(NUMBER.search(before) is not None),

@@ -21,6 +21,8 @@ BRAND = lazy(
 
 LEAST_WORD_CHARS = 6
 """An ASCII word of that many letters at the end of a Vietnamese, Russian or Chinese sentence is not the name of a thing."""
+ASIDE = lazy(r"[(\[{](?=[^\x00-\x7f])")
+"""Where something is said about a value right behind it: `hunter2（改过）`."""
 TRAILING = ".,;:!?)]}\"'`»”」』’*|>"
 """What stands behind a value and isn't part of it."""
 
