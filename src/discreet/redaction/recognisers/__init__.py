@@ -1,15 +1,6 @@
 """One recogniser a file: bounded patterns as constants, validation as a method of its own."""
 
-from discreet.redaction.recognisers.address import (
-    ChineseAddressRecogniser,
-    EastAsianAddressRecogniser,
-    EnglishAddressRecogniser,
-    EuropeanAddressRecogniser,
-    PartsAddressRecogniser,
-    RussianAddressRecogniser,
-    VietnameseAddressRecogniser,
-    WorldwideAddressRecogniser,
-)
+from discreet.redaction.recognisers.address import AddressRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
 from discreet.redaction.recognisers.base import Recogniser
 from discreet.redaction.recognisers.card import CardRecogniser
@@ -56,6 +47,7 @@ from discreet.redaction.view import Span, View
 __all__ = [
     "DEFAULT",
     "NATIONAL_IDS",
+    "AddressRecogniser",
     "AroundRecogniser",
     "AssignmentRecogniser",
     "AuthorizationRecogniser",
@@ -63,15 +55,11 @@ __all__ = [
     "BankAccountRecogniser",
     "BirthDateRecogniser",
     "CardRecogniser",
-    "ChineseAddressRecogniser",
     "CommandLineRecogniser",
     "ConnectionStringRecogniser",
     "CredentialListRecogniser",
-    "EastAsianAddressRecogniser",
     "EmailRecogniser",
-    "EnglishAddressRecogniser",
     "EntropyRecogniser",
-    "EuropeanAddressRecogniser",
     "HalfRedactedRecogniser",
     "IbanRecogniser",
     "IdentityNumberRecogniser",
@@ -84,13 +72,11 @@ __all__ = [
     "MedicalIdRecogniser",
     "NearRecogniser",
     "ObfuscatedEmailRecogniser",
-    "PartsAddressRecogniser",
     "PasswordRecogniser",
     "PhoneRecogniser",
     "PlateRecogniser",
     "PrivateKeyRecogniser",
     "Recogniser",
-    "RussianAddressRecogniser",
     "SecurityAnswerRecogniser",
     "SeedPhraseRecogniser",
     "Span",
@@ -98,10 +84,8 @@ __all__ = [
     "ToldCodeRecogniser",
     "UrlRecogniser",
     "VendorTokenRecogniser",
-    "VietnameseAddressRecogniser",
     "View",
     "VinRecogniser",
-    "WorldwideAddressRecogniser",
 ]
 
 DEFAULT: tuple[Recogniser, ...] = (
@@ -127,14 +111,7 @@ DEFAULT: tuple[Recogniser, ...] = (
     ObfuscatedEmailRecogniser(),
     CardRecogniser(),
     PhoneRecogniser(),
-    EnglishAddressRecogniser(),
-    EuropeanAddressRecogniser(),
-    WorldwideAddressRecogniser(),
-    VietnameseAddressRecogniser(),
-    RussianAddressRecogniser(),
-    ChineseAddressRecogniser(),
-    EastAsianAddressRecogniser(),
-    PartsAddressRecogniser(),
+    AddressRecogniser(),
     IbanRecogniser(),
     *NATIONAL_IDS,
     InternalIdRecogniser(),

@@ -1,5 +1,6 @@
 """Postal addresses: one grammar a file, for a language or for languages that write alike."""
 
+from discreet.redaction.recognisers.address.address import AddressRecogniser
 from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
 from discreet.redaction.recognisers.address.english import EnglishAddressRecogniser
@@ -10,6 +11,7 @@ from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressR
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
 
 __all__ = [
+    "AddressRecogniser",
     "ChineseAddressRecogniser",
     "EastAsianAddressRecogniser",
     "EnglishAddressRecogniser",

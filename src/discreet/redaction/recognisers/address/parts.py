@@ -36,12 +36,16 @@ LEFT_SMALL = lazy(
     r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z"
 )
 """What may stand before the first part: a street or a flat that no word explains, a number, the name of a building."""
-_POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
+POSTCODE = r"(?:[A-Z]{1,2}-)?(?:[0-9]{4,6}(?:-[0-9]{3,4})?|[0-9]{2}-[0-9]{3}|[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]|[A-Z]{1,2}[0-9][0-9A-Z]? [0-9][A-Z]{2}|[0-9]{4} ?[A-Z]{2})(?![0-9A-Za-z_])"
+SIDE = (
+    r"[, ]{1,2}(?:gauche|droite|links|rechts|mitte|sx|dx|izq|izquierda|derecha|dcha|esq|esquerdo|direito"
+    r"|налево|направо|слева|справа|left|right|rear|fundos|sol|sağ)\.?"
+)
+"""Where on its floor a flat is."""
 RIGHT = lazy(
-    rf"[, ]{{1,2}}(?:gauche|droite|links|rechts|mitte|sx|dx|izq|izquierda|derecha|dcha|esq|esquerdo|direito"
-    rf"|налево|направо|слева|справа|left|right|rear|fundos|sol|sağ)(?![^\W\d_])|[ ]?[,–-][ ]{{0,2}}(?:(?:c\.?p\.?"
+    rf"{SIDE}(?![^\W\d_])|[ ]?[,–-][ ]{{0,2}}(?:(?:c\.?p\.?"
     rf"|col\.?) ?)?(?:{NAMES})(?:/(?:{NAMES}))?(?!\w| ?:)|[ ](?:{NAMES})/(?:{NAMES})"
-    rf"|[ ,]{{1,2}}\((?:{NAMES})\)|[\s,–-]{{1,4}}(?:C\.?P\.? ?)?{_POSTCODE}(?: {NAMES})?"
+    rf"|[ ,]{{1,2}}\((?:{NAMES})\)|[\s,–-]{{1,4}}(?:C\.?P\.? ?)?{POSTCODE}(?: {NAMES})?"
     rf"|[ ]?[,،] ?(?:{CASELESS})|[ ](?:{CASELESS})(?= [0-9]{{5,6}}(?![0-9]))"
     rf"|(?<=[^\x00-\x7f])[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}(?![0-9])"
     rf"|(?<=[号號棟栋幢座院])[\u3400-\u9fff]{{2,8}}[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}[\u3400-\u9fff]{{0,2}}"
@@ -87,17 +91,18 @@ class PartsAddressRecogniser:
             for label in LABEL.finditer(lowered):
                 if not NO_HOME.search(label[0]) and label["told"] not in label["value"]:
                     yield label.start("value"), label.start("value") + len(label["value"].rstrip())
-        places = self._names.places(view)
-        if not places:
-            return
         run: list[Part] = []
-        for part in parts(text, lowered, places):
+        for part in self.parts(view):
             if run and not is_beside(text, run[-1], part):
                 yield from self._judged(text, lowered, run)
                 run = []
             run.append(part)
         if run:
             yield from self._judged(text, lowered, run)
+
+    def parts(self, view: View) -> list[Part]:
+        """Return all parts of addresses in a text, in order, whether or not they are of one."""
+        return view.once(parts, lambda: list(parts(view.text, view.derived(small), self._names.places(view))))
 
     def _judged(self, text: str, lowered: str, run: list[Part]) -> Iterator[Span]:
         """Yield the span of an address with what stands around its parts, if they are enough."""

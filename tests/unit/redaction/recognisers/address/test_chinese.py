@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import ChineseAddressRecogniser
+from discreet.redaction.recognisers.address import ChineseAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[ChineseAddressRecogniser()])
 

@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import EastAsianAddressRecogniser
+from discreet.redaction.recognisers.address import EastAsianAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[EastAsianAddressRecogniser()])
 

@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import EnglishAddressRecogniser
+from discreet.redaction.recognisers.address import EnglishAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[EnglishAddressRecogniser()])
 

@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import EuropeanAddressRecogniser
+from discreet.redaction.recognisers.address import EuropeanAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[EuropeanAddressRecogniser()])
 

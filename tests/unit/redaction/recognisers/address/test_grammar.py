@@ -3,12 +3,13 @@ import re
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import (
+from discreet.redaction.recognisers.address import (
     ChineseAddressRecogniser,
     EnglishAddressRecogniser,
     VietnameseAddressRecogniser,
 )
-from discreet.redaction.recognisers.address.grammar import any_of, word_before
+from discreet.redaction.recognisers.address.grammar import word_before
+from discreet.redaction.words import any_of
 
 
 @pytest.mark.parametrize("text", ["US", "USA", "U.S.A.", "United States", "United States of America"])

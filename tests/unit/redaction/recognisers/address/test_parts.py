@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import PartsAddressRecogniser
+from discreet.redaction.recognisers.address import PartsAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[PartsAddressRecogniser()])
 

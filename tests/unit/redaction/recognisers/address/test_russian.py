@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import RussianAddressRecogniser
+from discreet.redaction.recognisers.address import RussianAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[RussianAddressRecogniser()])
 

@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import VietnameseAddressRecogniser
+from discreet.redaction.recognisers.address import VietnameseAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[VietnameseAddressRecogniser()])
 

@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.redaction import Redactor
-from discreet.redaction.recognisers import WorldwideAddressRecogniser
+from discreet.redaction.recognisers.address import WorldwideAddressRecogniser
 
 REDACTOR = Redactor(recognisers=[WorldwideAddressRecogniser()])
 

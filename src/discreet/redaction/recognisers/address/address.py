@@ -1,0 +1,90 @@
+"""Postal addresses, by all grammars, and what goes on where one of them ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
+from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
+from discreet.redaction.recognisers.address.english import EnglishAddressRecogniser
+from discreet.redaction.recognisers.address.european import EuropeanAddressRecogniser
+from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
+from discreet.redaction.recognisers.address.part import Part
+from discreet.redaction.recognisers.address.parts import POSTCODE, SIDE, PartsAddressRecogniser, end_of, is_beside
+from discreet.redaction.recognisers.address.russian import RussianAddressRecogniser
+from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressRecogniser
+from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
+from discreet.redaction.view import Span, View
+
+MOST_PARTS = 6
+"""Parts that may follow what a grammar takes for the end."""
+INSIDE = frozenset(("flat", "floor", "entrance", "building"))
+BEHIND = lazy(rf"(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?")
+"""On which side a flat is, or a postcode."""
+
+
+class AddressRecogniser:
+    """Unites what the grammars find, and follows floors, flats and postcodes behind it, whatever grammar knows them."""
+
+    type = "ADDRESS"
+
+    def __init__(self) -> None:
+        self._parts = PartsAddressRecogniser()
+        self._grammars: tuple[AddressGrammar | PartsAddressRecogniser, ...] = (
+            EnglishAddressRecogniser(),
+            EuropeanAddressRecogniser(),
+            WorldwideAddressRecogniser(),
+            VietnameseAddressRecogniser(),
+            RussianAddressRecogniser(),
+            ChineseAddressRecogniser(),
+            EastAsianAddressRecogniser(),
+            self._parts,
+        )
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        digit = DIGIT.search(view.text) is not None
+        found = [span for each in self._grammars if digit or not each.LEAST_DIGITS for span in each.spans(view)]
+        if not found:
+            return
+        parts = list(self._parts.parts(view)) if digit else []
+        for start, end in united(found):
+            yield start, followed(view.text, end, parts)
+
+
+def united(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield the spans in order, those that overlap as one."""
+    first = last = -1
+    for start, end in sorted(spans):
+        if start >= last:
+            if last > first:
+                yield first, last
+            first = start
+        last = max(last, end)
+    yield first, last
+
+
+def followed(text: str, end: int, parts: list[Part]) -> int:
+    """Return where an address ends that goes on behind `end` with parts of a building, a side or a postcode."""
+    for _ in range(MOST_PARTS):
+        last = Part(end, end, "street", 0)
+        following = next(
+            (
+                each
+                for each in parts
+                if each.end > end >= each.start or (each.start >= end and is_beside(text, last, each))
+            ),
+            None,
+        )
+        if (
+            following
+            and (following.start < end or following.kind in INSIDE)
+            and DIGIT.search(text, following.start, following.end)
+        ):
+            end = end_of(text, following.end, following.kind)
+        elif behind := BEHIND.match(text, end):
+            end = behind.end()
+        else:
+            break
+    return end
