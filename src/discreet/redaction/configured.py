@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 SHORT_NAMES = {
     "kingfisher": "discreet.redaction.recognisers.kingfisher:KingfisherRecogniser",
+    "names-en": "discreet.redaction.recognisers.names.english:EnglishNameRecogniser",
+    "names-ru": "discreet.redaction.recognisers.names.russian:RussianNameRecogniser",
+    "names-vi": "discreet.redaction.recognisers.names.vietnamese:VietnameseNameRecogniser",
+    "names-zh": "discreet.redaction.recognisers.names.chinese:ChineseNameRecogniser",
     "presidio": "discreet.redaction.recognisers.presidio:PresidioRecogniser",
 }
 """What the optional recognisers may be called in the settings -> module:attribute."""
