@@ -2,9 +2,10 @@
 
 Leaks and wrong masks are shares with Wilson 95 % intervals. A value is caught if at least 80 % of its letters and digits
 are hidden at the very place where the text has it; the leak rate is 1 - caught. The same rows go to LangChain's
-PIIMiddleware detectors and, where they are installed, to Presidio's pattern recognisers and to Kingfisher. Beside the
-sets stand the phrases of `redaction_sets/phrases`; texts of their held-out part are never printed. Times are CPU time,
-medians of interleaved runs. At the end stand the targets, and the exit code is 1 if one of them is missed.
+PIIMiddleware detectors and, where they are installed, to Presidio's pattern recognisers and to Kingfisher; names of
+people are looked for by our optional recognisers of names and by Presidio over a model of spaCy. Beside the sets stand
+the phrases of `redaction_sets/phrases`; texts of their held-out part are never printed. Times are CPU time, medians of
+interleaved runs. At the end stand the targets, and the exit code is 1 if one of them is missed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from redacting import catching, phrasing, plot, speed
+from redacting import catching, naming, phrasing, plot, speed
 from redacting.engines import Engine, Ours, peers
 from redacting.hunt import hunt
 from redacting.report import NOTHING_EARLIER, Earlier, Figure, as_json, as_text, read_earlier, share
@@ -26,7 +27,7 @@ from discreet.redaction import Redactor
 from discreet.testing import hostile_texts
 
 GIVEN_UP = "<UNKNOWN>"
-PARTS = ("catching", "phrases", "peers", "speed", "hostile")
+PARTS = ("catching", "phrases", "peers", "names", "speed", "hostile")
 SEED = 20_240
 """Of the generated rows and the hunt; any other will do."""
 DENSE = "multilingual"
@@ -88,34 +89,50 @@ def measure(sets: Sets, options: argparse.Namespace) -> tuple[list[Figure], list
     figures: list[Figure] = []
     extra: dict[str, Any] = {}
     if {"catching", "peers"} & set(options.only):
-        progress(f"{len(sets.rows)} rows and {len(sets.turns)} chat turns")
-        result = catching.judge(engine, sets.rows)
-        turns = catching.chat(engine, sets.turns)
-        if "catching" in options.only:
-            figures += [*catching.figures(result), *catching.precision(result, turns)]
-        if options.misses:
-            extra["Leaked, or taken for something else"] = catching.confusions(result)
-        if options.show_values:
-            extra["Values that leaked"] = catching.misses(result)
-        figures += side_by_side(sets, others, [(engine, result)]) if others else []
+        figures += of_sets(engine, others, sets, options, extra)
     if {"phrases", "peers"} & set(options.only):
         figures += of_phrases(engine, others, options, extra)
     if ours.unaligned:
         notes.append(f"{ours.unaligned} outputs are not their input with placeholders; their values count as leaked")
+    if "names" in options.only:
+        figures += of_names(notes)
     if "speed" in options.only:
         figures += times([engine, *others], sets, quick=options.quick)
     if "hostile" in options.only:
-        progress("hostile texts")
-        sizes = speed.hostile_sizes(quick=options.quick)
-        spent = speed.growth(ours.redactor.redact, hostile_texts, quick=options.quick)
-        figures += speed.hostile(spent, sizes)
-        extra["Seconds for hostile texts"] = speed.growth_table(spent, sizes)
-        extra["Where the slowest of them spend it"] = speed.blamed(hostile_texts(sizes[-1]), spent)
-        given_up = [kind for kind, text in hostile_texts(sizes[0]).items() if ours.redactor.redact(text) == GIVEN_UP]
-        notes.append(f"masked as a whole, since no search settled them: {', '.join(given_up) or 'none'}")
-        plot.save(options.plot, spent, sizes)
-        notes.append(f"plot: {options.plot}")
+        figures += of_hostile_texts(ours.redactor, options, notes, extra)
     return figures, notes, extra
+
+
+def of_sets(
+    engine: Engine, others: Sequence[Engine], sets: Sets, options: argparse.Namespace, extra: dict[str, Any]
+) -> list[Figure]:
+    """Return what becomes of the sets, and in `extra` the tables that are asked for."""
+    figures: list[Figure] = []
+    progress(f"{len(sets.rows)} rows and {len(sets.turns)} chat turns")
+    result = catching.judge(engine, sets.rows)
+    if "catching" in options.only:
+        figures += [*catching.figures(result), *catching.precision(result, catching.chat(engine, sets.turns))]
+    if options.misses:
+        extra["Leaked, or taken for something else"] = catching.confusions(result)
+    if options.show_values:
+        extra["Values that leaked"] = catching.misses(result)
+    return [*figures, *(side_by_side(sets, others, [(engine, result)]) if others else [])]
+
+
+def of_hostile_texts(
+    redactor: Redactor, options: argparse.Namespace, notes: list[str], extra: dict[str, Any]
+) -> list[Figure]:
+    """Return what hostile texts cost, in `extra` the tables and in `notes` what was given up; save the plot."""
+    progress("hostile texts")
+    sizes = speed.hostile_sizes(quick=options.quick)
+    spent = speed.growth(redactor.redact, hostile_texts, quick=options.quick)
+    extra["Seconds for hostile texts"] = speed.growth_table(spent, sizes)
+    extra["Where the slowest of them spend it"] = speed.blamed(hostile_texts(sizes[-1]), spent)
+    given_up = [kind for kind, text in hostile_texts(sizes[0]).items() if redactor.redact(text) == GIVEN_UP]
+    notes.append(f"masked as a whole, since no search settled them: {', '.join(given_up) or 'none'}")
+    plot.save(options.plot, spent, sizes)
+    notes.append(f"plot: {options.plot}")
+    return list(speed.hostile(spent, sizes))
 
 
 def of_phrases(
@@ -142,6 +159,19 @@ def of_phrases(
         for other in others:
             progress(f"{other.name}, phrases")
             figures += phrasing.side_by_side(other.name, catching.judge(other, rows["held_out"]))
+    return figures
+
+
+def of_names(notes: list[str]) -> list[Figure]:
+    """Return what those that claim names of people miss and mask without need; in `notes` who isn't there."""
+    rows = naming.rows(SEED)
+    claims, absent = naming.engines()
+    notes += absent
+    figures: list[Figure] = []
+    for engine, languages in claims:
+        progress(f"{engine.name}, names")
+        result = catching.judge(engine, naming.of_languages(languages, rows))
+        figures += naming.figures(engine.name, languages, result)
     return figures
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 from redacting.alignment import UnalignedError, hidden
 
@@ -49,9 +50,9 @@ class Ours:
         """Search the text. `redact` does so too, but knows a text again in which it found nothing."""
         return self.redactor.findings(text)
 
-    def engine(self) -> Engine:
+    def engine(self, name: str = OURS) -> Engine:
         """Return it as one of those that are compared."""
-        return Engine(OURS, self.find, self.run)
+        return Engine(name, self.find, self.run)
 
 
 def peers() -> tuple[list[Engine], list[str]]:
@@ -85,8 +86,6 @@ def langchain() -> Engine:
 def presidio() -> Engine:
     """Return Presidio's pattern recognisers over a tokeniser without a model, for the languages of the sets."""
     import spacy  # noqa: PLC0415 - an optional package
-    import tldextract  # noqa: PLC0415 - an optional package
-    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415 - an optional package
     from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415 - an optional package
 
     class Blank(SpacyNlpEngine):
@@ -95,20 +94,32 @@ def presidio() -> Engine:
         def load(self) -> None:
             self.nlp = {language: _blank(spacy, language) for language in LANGUAGES}
 
-    logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
-    tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())  # its own copy, no download
-    with _silenced():
+    def blank() -> Blank:
         nlp = Blank(models=[{"lang_code": language, "model_name": "blank"} for language in LANGUAGES])
         nlp.load()
-        registry = RecognizerRegistry(supported_languages=list(LANGUAGES))
-        registry.load_predefined_recognizers(languages=list(LANGUAGES), nlp_engine=nlp)
-        analyzer = AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=list(LANGUAGES))
+        return nlp
+
+    analyzer = presidio_engine(blank, LANGUAGES)
 
     def find(text: str, language: str) -> list[Finding]:
         known = language if language in LANGUAGES else "en"
         return [Finding(each.entity_type, each.start, each.end) for each in analyzer.analyze(text, known)]
 
     return Engine(f"presidio {version('presidio-analyzer')}", find, find)
+
+
+def presidio_engine(make_nlp: Callable[[], Any], languages: Sequence[str]) -> Any:
+    """Return a quiet Presidio with all recognisers that it has for the languages, which asks no network."""
+    import tldextract  # noqa: PLC0415 - an optional package
+    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415 - an optional package
+
+    logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
+    tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())  # its own copy, no download
+    with _silenced():
+        nlp = make_nlp()
+        registry = RecognizerRegistry(supported_languages=list(languages))
+        registry.load_predefined_recognizers(languages=list(languages), nlp_engine=nlp)
+        return AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=list(languages))
 
 
 def kingfisher() -> Engine:

@@ -136,11 +136,12 @@ def _before(figure: Figure, earlier: Earlier) -> str:
 
 def _side_by_side(figures: Sequence[Figure], earlier: Earlier) -> Iterator[str]:
     engines = list(dict.fromkeys(figure.engine for figure in figures))
-    yield f"  {'':40}" + "".join(f"{engine:>20}" for engine in engines)
+    widths = {engine: max(20, len(engine) + 2) for engine in engines}
+    yield f"  {'':40}" + "".join(f"{engine:>{width}}" for engine, width in widths.items())
     for what in dict.fromkeys(figure.what for figure in figures):
         row = {figure.engine: figure for figure in figures if figure.what == what}
-        cells = (_compared(row[engine], earlier) if engine in row else "" for engine in engines)
-        yield f"  {what:40}" + "".join(f"{cell:>20}" for cell in cells)
+        cells = {engine: _compared(row[engine], earlier) if engine in row else "" for engine in engines}
+        yield f"  {what:40}" + "".join(f"{cell:>{widths[engine]}}" for engine, cell in cells.items())
 
 
 def _compared(figure: Figure, earlier: Earlier) -> str:

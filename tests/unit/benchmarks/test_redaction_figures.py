@@ -210,6 +210,34 @@ def test_no_time_stamp_of_ten_thousand_may_be_masked():
         assert (everything.count, everything.met, everything.at_most) == (count, met, 0)
 
 
+def test_names_are_counted_in_the_languages_that_are_claimed():
+    from redacting import naming
+    from redacting.catching import judge
+
+    rows = [
+        row_of("⟦Ann⟧ here", set="names_tuning"),
+        row_of("I'm ⟦Ann⟧", set="names_held_out"),
+        row_of("May is warm", set="names_held_out"),
+        row_of("⟦Анна⟧ здесь", set="names_held_out", language="ru"),
+    ]
+    claimed = frozenset({"en"})
+    result = judge(spans_engine((0, 3)), naming.of_languages(claimed, rows))
+    assert {each.what: each.count for each in naming.figures("peer", claimed, result)} == {
+        "tuning, en: missed": (0, 1),
+        "held-out, en: missed": (1, 1),
+        "held-out, en: ordinary rows masked": (1, 1),
+    }
+
+
+def test_rows_of_names_say_where_the_names_stand():
+    from redacting import naming
+
+    rows = naming.rows(seed=1)
+    assert {row.set for row in rows} == {"names_tuning", "names_held_out"}
+    assert all(row.negative is not bool(row.values) for row in rows)
+    assert all(row.text[each.start : each.end].strip() for row in rows for each in row.values)
+
+
 def test_figures_of_an_earlier_run_stand_beside_those_of_now(tmp_path):
     from redacting.report import Figure, as_json, as_text, read_earlier
 
