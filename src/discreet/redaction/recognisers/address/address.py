@@ -20,7 +20,9 @@ from discreet.redaction.view import Span, View
 MOST_PARTS = 6
 """Parts that may follow what a grammar takes for the end."""
 INSIDE = frozenset(("flat", "floor", "entrance", "building"))
-BEHIND = lazy(rf"(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?")
+BEHIND = lazy(
+    rf"(?<=[0-9])(?:-[IVX]{{1,4}}|/[A-Za-z]|-[0-9]{{1,3}}(?: hoog)?)(?![\w-])|(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?"
+)
 """On which side a flat is, or a postcode."""
 
 

@@ -93,6 +93,8 @@ class EnglishAddressRecogniser(AddressGrammar):
 
     LINE = lazy(r"(?:\A|[\n|>]) {0,3}\Z")
 
+    AT = lazy(r"(?<![a-z])(?:at|outside|to) \Z")
+
     OTHERWISE = lazy(
         r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?"
         r"|the|top|in|since|by|until|year|of|around|only|all|these|those|about|season|version)\Z"
@@ -143,7 +145,12 @@ class EnglishAddressRecogniser(AddressGrammar):
         if self.no_street(match[0]) or self.AFTERWARDS.match(text, match.end()):
             return None
         end, firm = self.closing(text, match.end())
-        if not (firm or introduced(text, start) or self.LINE.search(text, max(0, start - 4), start)):
+        if not (
+            firm
+            or introduced(text, start)
+            or self.AT.search(text, max(0, start - 9), start)
+            or self.LINE.search(text, max(0, start - 4), start)
+        ):
             return None
         return self.opening(text, start, floor), self.small_end(match, end)
 
@@ -170,7 +177,11 @@ class EnglishAddressRecogniser(AddressGrammar):
         if end is None or self.no_street(text[match.start("words") : end]):
             return None
         closing, firm = self.closing(text, end)
-        believed = firm or ((closing > end or self.alone(match, end)) and not self.counted(match, end))
+        believed = (
+            firm
+            or (self.AT.search(text, max(0, start - 9), start) and not self.counted(match, end))
+            or ((closing > end or self.alone(match, end)) and not self.counted(match, end))
+        )
         if believed or introduced(text, start):
             return self.opening(text, start, floor), closing
         if not mentions_address(text[max(0, start - self.REACH - 50) : start]):

@@ -22,7 +22,7 @@ _NO = r"(?:(?:no|nr|nº|n°|n|№|#|số|so|nomor|numéro|número|núm|num|numbe
 _NAME = rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|des|du|la|las|los|le|les|l'|d'|van|der|den|von|św\.|im\.|имени|им\.|al|el|of|[0-9]{{1,3}}(?:-?(?:я|й|го|st|nd|rd|th|a|o))?) ?){{0,3}}[{UPPER}][\w'’.-]{{0,30}}"
 NAMES = rf"{_NAME}(?:[ -]{_NAME}){{0,4}}"
 CASELESS = r"[\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f][\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f.]{1,24}(?: (?!في|على|من)[\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f][\u0590-\u060b\u0620-\u0dff\u0e00-\u0e7f.]{1,24}){0,2}"
-_SMALL = r"(?!(?:is|the|and|was|has|в|и|на|en|y|de|di|của|có|là|yang|dan|ve)(?![^\W\d_]))[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2}?"
+_SMALL = r"(?:[0-9]{1,2} de )?(?!(?:is|the|and|was|has|в|и|на|en|y|de|di|của|có|là|yang|dan|ve)(?![^\W\d_]))[^\W\d_]{2,20}(?: [^\W\d_]{2,20}){0,2}?"
 COUNTED = frozenset(
     word
     for language in languages()
@@ -32,11 +32,13 @@ COUNTED = frozenset(
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
 UNIT = lazy(rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м)")
-WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
+WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in ("known", *KINDS)))
 NUMBER_BEHIND = lazy(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
 NAME_BEHIND = lazy(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
 SMALL_BEHIND = lazy(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
-HOUSE_BEHIND = lazy(rf"[, ]{{1,2}}(?:{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{CODE}){_END}")
+HOUSE_BEHIND = lazy(
+    rf"(?:[, ]{{1,2}}|(?<=[\u3400-\u9fff가-힣]))(?P<word>{any_of(words('address', 'house'))}[.:]? ?)?{_NO}(?P<code>{CODE}){_END}"
+)
 NUMBER_BEFORE = lazy(
     r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
     r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third"
@@ -47,8 +49,13 @@ SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
-COUNTED_HAN = lazy(r"(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
+TOWN_BLOCKS = frozenset("町条")
+"""Parts of Japanese towns that the number of a house may follow."""
+COUNTED_HAN = lazy(r"(?<![로길]\s)(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
 """A number that no name stands before: 10000通り, 9시."""
+ENDS = lazy(
+    r"[ ]?(?:[,.;!?\n)]|\Z| (?:em|perto|esquina|en|frente|apt?o?|bloco|casa|fundos|dpto|piso|int|col|entre|pls|bitte|ya|ye|ya)(?![^\W\d_]))"
+)
 AT_END = lazy(r"[ ]?(?:[,.;!?\n)]|\Z)")
 NAME_LAST = frozenset(
     word
@@ -114,6 +121,7 @@ FLAT_BEHIND = lazy(r"[-之 ]?[0-9]{1,4}(?![0-9])")
 
 PLAIN = 2
 """Points of a name, and of a number that may be of something else."""
+TO_STREET = lazy(r"(?<!\w)(?:на|до|у|возле|около|по|с|напротив|przy|na|ở|về|tới|đến|o|ve|di|ke|en|na|à|in) \Z")
 AT_HOUSE = lazy(r"(?:^|(?<!\w)(?:at|to|on|from|near|is|of) )[0-9]{1,5}[a-z]? \Z")
 """A house before a street in small letters."""
 ORDINAL = lazy(r"(?<![\w.,/])[0-9]{1,4}\.? \Z")
@@ -143,6 +151,8 @@ def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
     """Return the part that a word makes with a number or a name beside it; None if there is none."""
     if len(word[0]) <= len("so") and lowered[word.start() - 1 : word.start()].isdigit() and word[0].isascii():
         return None  # H2SO4
+    if word.lastgroup == "known":
+        return known(text, lowered, word)
     if is_unspaced(word[0][0]) and word[0][0] > "\u0e7f":
         return glued(text, word)
     if word.lastgroup == "street":
@@ -168,7 +178,11 @@ def glued(text: str, word: re.Match[str]) -> Part | None:
     if not number and kind in ("flat", "floor", "entrance", "house"):
         return None
     points = NAMED[kind] if not number else PLAIN if kind in ("building", "street") else NUMBERED[kind]
-    behind = FLAT_BEHIND.match(text, word.end()) if kind in ("entrance", "building", "street", "floor") else None
+    behind = (
+        FLAT_BEHIND.match(text, word.end())
+        if kind in ("entrance", "building", "street", "floor") or word[0] in TOWN_BLOCKS
+        else None
+    )
     if behind:
         points = ENOUGH if kind == "street" and not number else points + 1
     return Part(before.start(), behind.end() if behind else word.end(), kind, points)
@@ -177,7 +191,7 @@ def glued(text: str, word: re.Match[str]) -> Part | None:
 def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]) -> Part | None:
     """Return the part of a word and the number behind it, unless that is of something else."""
     kind, start = word.lastgroup or "", word.start()
-    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith("."):
+    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith((".", ":")):
         return None  # 28 m2, R16
     if word[0] in COUNTED and lowered.startswith(" ", number.end()):
         following = WORD.match(lowered, number.end() + 1)
@@ -231,6 +245,19 @@ def street(text: str, lowered: str, start: int, end: int) -> Part | None:
     return None if weak else small_street(lowered, start, end, house)
 
 
+def known(text: str, lowered: str, word: re.Match[str]) -> Part | None:
+    """Return the part of a street that hundreds of towns have, by its name alone, with its house."""
+    house = house_behind(lowered, word.end(), HOUSE_BEHIND)
+    if house is None:
+        return None
+    told = (
+        text[word.start()].isupper()
+        or AT_END.match(text, house.end())
+        or TO_STREET.search(lowered, max(0, word.start() - 12), word.start())
+    )
+    return Part(word.start(), house.end(), "street", ENOUGH) if told else None
+
+
 def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match[str] | None:
     """Return the match of a house's number at a place, unless it counts something."""
     house = pattern.match(lowered, place)
@@ -244,7 +271,7 @@ def name_last(text: str, lowered: str, start: int, end: int, *, weak: bool) -> P
         return None
     capital = name.re == NAME_BEHIND
     if house := house_behind(lowered, name.end(), HOUSE_BEHIND):
-        sure = capital or AT_END.match(text, house.end()) is not None
+        sure = capital or house["word"] or ENDS.match(text, house.end()) is not None
         return Part(start, house.end(), "street", ENOUGH if sure else NUMBERED["street"])
     return Part(start, name.end(), "street", PLAIN * capital)
 

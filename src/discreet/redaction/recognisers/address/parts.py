@@ -30,7 +30,7 @@ LEFT = lazy(
     rf"|[0-9]{{1,5}}[A-Za-z]?(?:[/-][0-9]{{1,4}}[A-Za-z]?){{0,3}},? {NAMES}|#[0-9]{{1,4}}"
     rf"|[A-Z]{{1,3}}-?[0-9]{{1,4}}(?:/[0-9]{{1,4}})?))"
     r"|(?P<number>(?<![0-9A-Za-z.,:/$€£-])[0-9]{1,5}[A-Za-z]?(?:[/-][0-9]{1,4}[A-Za-z]?){0,3})"
-    r"|(?P<name>(?<![가-힣])[가-힣]{2,10}|[\u4e00-\u9fff]{2,8}|[\u30a0-\u30ff]{2,12}))[\s,]{0,3}\Z"
+    r"|(?P<name>(?<![가-힣])[가-힣]{2,10}|[\u30a0-\u30ff]{2,12}[\u4e00-\u9fff]{0,4}|[\u4e00-\u9fff]{2,8}))[\s,]{0,3}\Z"
 )
 LEFT_SMALL = lazy(
     r"(?<!\w)(?P<name>)(?:[^\W\d_]{3,20} )?[^\W\d_]{3,20},? [0-9]{1,3}[a-zа-я]?(?:[/к-][0-9]{1,4}[а-я]?)?[\s,]{1,2}\Z"
@@ -75,7 +75,7 @@ class PartsAddressRecogniser:
 
     @cached_property
     def _names(self) -> Names:
-        return Names(words("address", *KINDS))
+        return Names(words("address", *KINDS, "known"))
 
     @cached_property
     def _told(self) -> re.Pattern[str]:
@@ -109,7 +109,7 @@ class PartsAddressRecogniser:
         start, end = run[0].start, max(part.end for part in run)
         left = before_first(text, run[0])
         home = any(part.kind in HOME for part in run) or (left is not None and left.re == LEFT and left["home"])
-        if not home or not DIGIT.search(text, start, end):
+        if not home or not DIGIT.search(text, left.start() if left else start, end):
             return
         points = sum(part.points for part in run)
         if left and left.re != SLAVIC_BEFORE and not left["name"]:
@@ -127,7 +127,7 @@ class PartsAddressRecogniser:
 def before_first(text: str, first: Part) -> re.Match[str] | None:
     """Return the match of what stands before the first part and is of the address."""
     left = LEFT.search(text, max(0, first.start - 60), first.start)
-    if left and left["number"] and first.kind != "street":
+    if left and left["number"] and first.kind != "street" and not "\u0e00" <= text[first.start] <= "\u0e7f":
         left = None
     if left and left["name"] and not (first.kind in ("building", "flat") and text[first.start].isdigit()):
         left = None
