@@ -36,6 +36,9 @@ PLACE = re.compile(r"\s+|(?<=[^\x00-\x7f][。、，！？；：])")
 
 LINE = re.compile("\n")
 
+ESCAPED_ROWS = re.compile(r".*[A-Za-z0-9+/=]{16}(?=\\)", re.DOTALL)
+"""Lines of a key whose breaks are written as escapes, to the end of one. What is put behind it goes on with it."""
+
 END_OF_RUN = re.compile(r"\s+[^\s\d+(.-]")
 """Where something else begins than a run that was masked, or the rest of a number in it."""
 
@@ -88,6 +91,8 @@ class StreamingRedactor:
         self._text = ""
         self._done = 0
         """Characters of `_text` that are out already and stay as context."""
+        self._told = -1
+        """Where in `_text` a value begins whose placeholder is out, though more of it may come; -1 if none does."""
         self._awaited = 1 if early else HOLD_BACK + STEP
         """Characters to be held before it is worth to look again."""
         self._half = ""
@@ -161,11 +166,11 @@ class StreamingRedactor:
         for finding in findings:
             if finding.end <= self._done or finding.start >= end:
                 continue
-            parts += (
-                self._redactor.literal(self._text[self._done : finding.start]),
-                self._redactor.label(self._text, finding),
-            )
+            parts.append(self._redactor.literal(self._text[self._done : finding.start]))
+            if not finding.start <= self._told < finding.end:
+                parts.append(self._redactor.label(self._text, finding))
             self._done = finding.end
+        self._told = -1
         parts.append(self._redactor.literal(self._text[self._done : end]))
         self._done = max(self._done, end)
         return "".join(parts)
@@ -181,9 +186,15 @@ class StreamingRedactor:
         if len(self._text) - self._done <= MAX_HELD:
             return ""
         out = self._emit(limit, findings)
-        head = self._text[value.start : value.start + CONTEXT]  # by which the rest is known to be part of it
-        self._text = head + self._text[self._done :]
-        self._done = len(head)
+        # By its first lines, and the whole of the one that is being written, the rest is known to be part of it.
+        begin = max(self._text.rfind("\n", 0, value.start) + 1, value.start - CONTEXT)
+        line = max(self._text.rfind("\n", 0, self._done) + 1, self._done - CONTEXT)
+        head = self._text[begin : min(value.start + CONTEXT, line)]
+        row = ESCAPED_ROWS.match(head)
+        head = head[: head.rfind("\n", value.start - begin) + 1] or (row[0] if row else head)
+        self._text = head + self._text[line:]
+        self._done += len(head) - line
+        self._told = value.start - begin
         return out
 
     def _forget(self) -> None:

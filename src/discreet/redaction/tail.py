@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from discreet.redaction.normalise import normalise
 from discreet.redaction.recognisers.obfuscated_email import CONNECTORS
+from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
 from discreet.redaction.recognisers.told import answer, password
 from discreet.redaction.recognisers.told.names import secrets
@@ -14,8 +15,10 @@ from discreet.redaction.spoken import HAN_DIGITS, spoken_words
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
+KEYS = PrivateKeyRecogniser()
+
 LOOKED_AT = 512
-"""Characters at the end that are looked at. What is open for longer is none of this."""
+"""Characters at the end that are looked at. What is open for longer is none of this, a private key apart."""
 
 MOST_WORDS_BEHIND = 5
 """Words behind a number that may say what it is: "4821 is my pin", "12 oak street", "50,000 people". Of Han, two characters
@@ -58,7 +61,8 @@ def open_from(text: str) -> int:
     places = [match.start() for pattern in (QUOTE, ARMOUR) if (match := pattern.search(tail))]
     places += [_spoken(tail, words), _number(tail, words), _spelled(tail, words), *_told(view, words)]
     place = min(places)
-    return len(text) if place >= len(tail) else first + view.source(place, place + 1)[0]
+    open_place = len(text) if place >= len(tail) else first + view.source(place, place + 1)[0]
+    return min(open_place, KEYS.open_from(text))
 
 
 def _spoken(tail: str, words: list[Span]) -> int:

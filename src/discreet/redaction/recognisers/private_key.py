@@ -90,11 +90,12 @@ class PrivateKeyRecogniser:
 def _end_of_rows(text: str, begin: re.Match[str], until: int) -> int:
     """Return where the lines of a key end that have around them what BEGIN has, but for the words and numbers in it."""
     end = short = begin.end()
-    start = text.rfind("\n", max(0, begin.start() - MOST_MARKS - 1), begin.start()) + 1
+    first = max(0, begin.start() - MOST_MARKS - 1)
+    start = text.rfind("\n", first, begin.start()) + 1
     place = text.find("\n", end, end + MOST_MARKS) + 1
-    if not place or begin.start() - start > MOST_MARKS:
+    before, behind = _pieces(text[max(start, first) : begin.start()]), _pieces(text[end:place].rstrip())
+    if not place or start < first or not before + behind:  # `REST` is for lines without marks
         return end
-    before, behind = _pieces(text[start : begin.start()]), _pieces(text[end:place].rstrip())
     was_blank = False
     while 0 < place < until:
         start, place = place, text.find("\n", place) + 1
@@ -111,10 +112,10 @@ def _end_of_rows(text: str, begin: re.Match[str], until: int) -> int:
         was_blank = row is None
         if row and (len(row[0]) >= LEAST_ROW or row[0][0] == "="):
             end = short = start + row.end()
-        elif row and short == end:
-            short = start + row.end()  # the last, if END is next
         elif row:
-            return end
+            if short > end:
+                return end
+            short = start + row.end()  # the last, if END is next
     return short
 
 

@@ -20,6 +20,10 @@ from discreet.redaction.view import Span, View
 MOST_PARTS = 6
 """Parts that may follow what a grammar takes for the end."""
 INSIDE = frozenset(("flat", "floor", "entrance", "building"))
+POSTCODE_BEFORE = lazy(r"〒 ?[0-9]{3}-?[0-9]{4}[ \n]?\Z")
+TOWN_BEFORE = lazy(r"(?<!\w)(?:г\. ?)?[А-ЯЁ][а-яё]{2,20}(?:-[А-Яа-яё]{2,20}){0,2}, \Z")
+STREET = lazy(r"(?:ул|пр|пер|бул|шос|наб|пл|мкр)[а-я]{0,8}[. ]")
+"""With which a Russian address goes on behind its town."""
 BEHIND = lazy(
     rf"(?<=[0-9])(?:-[IVX]{{1,4}}|/[A-Za-z]|-[0-9]{{1,3}}(?: hoog)?)(?![\w-])|(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?"
 )
@@ -52,7 +56,7 @@ class AddressRecogniser:
             return
         parts = list(self._parts.parts(view)) if digit else []
         for start, end in united(found):
-            yield start, followed(view.text, end, parts)
+            yield preceded(view.text, start), followed(view.text, end, parts)
 
 
 def united(spans: Iterable[Span]) -> Iterator[Span]:
@@ -65,6 +69,15 @@ def united(spans: Iterable[Span]) -> Iterator[Span]:
             first = start
         last = max(last, end)
     yield first, last
+
+
+def preceded(text: str, start: int) -> int:
+    """Return where an address begins that has a postcode or a town before `start`."""
+    first = max(0, start - 40)
+    before = POSTCODE_BEFORE.search(text, first, start)
+    if before is None and STREET.match(text, start):
+        before = TOWN_BEFORE.search(text, first, start)
+    return before.start() if before else start
 
 
 def followed(text: str, end: int, parts: list[Part]) -> int:

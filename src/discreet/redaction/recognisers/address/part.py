@@ -16,7 +16,7 @@ ENOUGH = 4
 KINDS = ("street", "flat", "floor", "entrance", "building", "house", "area")
 NUMBERED = {"flat": 3, "floor": 1, "entrance": 2, "building": 1, "house": 2, "street": 3, "area": 2}
 NAMED = {"street": 2, "building": 2, "area": 1, "flat": 0, "floor": 0, "entrance": 0, "house": 0}
-CODE = r"(?:[a-zа-я]{1,3}-?)?[0-9]{1,5}(?: ?[a-zа-я](?![^\W\d_]| ?[0-9]))?(?:[./кс-][a-zа-я]{0,2}[0-9]{1,5}[a-zа-я]?){0,5}|[0-9]{1,3}[a-z]{1,2}"
+CODE = r"(?:[a-zа-я]{1,3}-?)?[0-9]{1,5}(?: ?[a-zа-я](?![^\W\d_]| ?[0-9]|\.))?(?:[./кс-][a-zа-я]{0,2}[0-9]{1,5}[a-zа-я]?){0,5}|[0-9]{1,3}[a-z]{1,2}"
 _END = rf"(?![0-9{LATIN}\u0400-\u04ff]|[:][0-9]|[.,][0-9]|[ºª²³]|[ ]?[%€$₽₫°])"
 _NO = r"(?:(?:no|nr|nº|n°|n|№|#|số|so|nomor|numéro|número|núm|num|number|नं|नंबर|رقم|เลขที่|дом|д)[.:]? ?)?"
 _NAME = rf"(?:(?:de|del|della|delle|dei|di|da|do|dos|das|des|du|la|las|los|le|les|l'|d'|van|der|den|von|św\.|im\.|имени|им\.|al|el|of|[0-9]{{1,3}}(?:-?(?:я|й|го|st|nd|rd|th|a|o))?) ?){{0,3}}[{UPPER}][\w'’.-]{{0,30}}"
@@ -31,8 +31,11 @@ COUNTED = frozenset(
     for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
-UNIT = lazy(rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м)")
-WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in ("known", *KINDS)))
+UNIT = lazy(
+    rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м|[мm][²2]|из |январ|феврал|марта|апрел|мая(?!\w)|июн|июл|август|сентябр|октябр|ноябр|декабр)"
+)
+WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
+KNOWN = lazy(whole(words("address", "known")))
 NUMBER_BEHIND = lazy(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
 NAME_BEHIND = lazy(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
 SMALL_BEHIND = lazy(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
@@ -41,10 +44,11 @@ HOUSE_BEHIND = lazy(
 )
 NUMBER_BEFORE = lazy(
     r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
-    r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|ground|first|second|third"
+    r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|पहली|दूसरी|तीसरी|चौथी|पाँचवीं|पांचवीं|ground|first|second|third"
     r"|fourth|fifth) \Z"
 )
 NAME_BEFORE = lazy(rf"(?<![\w])(?:{NAMES})[ ]\Z")
+CASELESS_BEFORE = lazy(r"(?<![\u0900-\u097f])[\u0900-\u097f]{2,20}[ ]\Z")
 SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
@@ -72,6 +76,10 @@ NAME_FIRST = frozenset(
     for word in language.words("address", kind)
 )
 """Words that follow the name of a building or a district."""
+BUILDINGS = frozenset(("apartment", "apartments", "residency", "heights", "अपार्टमेंट"))
+"""Words for a flat as well as for a house of flats, which has a name."""
+HOUSE_FIRST = frozenset(("marg", "gali", "rasta"))
+"""Words for a street that its house stands before."""
 WEAK_STREETS = frozenset(
     (
         "way",
@@ -139,29 +147,37 @@ class Part(NamedTuple):
 def parts(text: str, lowered: str, places: list[int]) -> Iterator[Part]:
     """Yield the parts that words at `places` make with what stands beside them, in order."""
     done = 0
-    for place in places:
-        if place < done or (word := WORD.match(lowered, place)) is None:
+    found = [(place, WORD.match(lowered, place)) for place in places]
+    for number, (place, word) in enumerate(found):
+        if place < done:
             continue
-        if part := part_of(text, lowered, word):
+        street = KNOWN.match(lowered, place)
+        part = known(text, lowered, street) if street else None
+        if part is None and word:
+            end = word.end()
+            stop = next((later for later, match in found[number + 1 : number + 4] if match and later > end), len(text))
+            part = part_of(text, lowered, word, stop)
+        if part:
             yield part
             done = part.end
 
 
-def part_of(text: str, lowered: str, word: re.Match[str]) -> Part | None:
-    """Return the part that a word makes with a number or a name beside it; None if there is none."""
+def part_of(text: str, lowered: str, word: re.Match[str], stop: int) -> Part | None:
+    """Return the part that a word makes with a number or a name beside it; None if there is none.
+
+    The next word of an address begins at `stop`.
+    """
     if len(word[0]) <= len("so") and lowered[word.start() - 1 : word.start()].isdigit() and word[0].isascii():
         return None  # H2SO4
-    if word.lastgroup == "known":
-        return known(text, lowered, word)
     if is_unspaced(word[0][0]) and word[0][0] > "\u0e7f":
         return glued(text, word)
     if word.lastgroup == "street":
         single = len(word[0]) == 1 and not text.startswith(".", word.end())
-        return None if single else street(text, lowered, word.start(), word.end())
+        return None if single else street(text, lowered, word.start(), word.end(), stop)
     number = NUMBER_BEHIND.match(lowered, word.end())
     if number and not UNIT.match(lowered, number.end()):
         return numbered(text, lowered, word, number)
-    return counted(lowered, word) or named(text, word)
+    return counted(lowered, word) or named(text, word, stop)
 
 
 def glued(text: str, word: re.Match[str]) -> Part | None:
@@ -219,27 +235,32 @@ def counted(lowered: str, word: re.Match[str]) -> Part | None:
     return Part(before.start(), word.end(), kind, NUMBERED[kind]) if before else None
 
 
-def named(text: str, word: re.Match[str]) -> Part | None:
+def named(text: str, word: re.Match[str], stop: int) -> Part | None:
     """Return the part of a word with a name behind it, or before it."""
     kind, start, end = word.lastgroup or "", word.start(), word.end()
+    if word[0] in BUILDINGS:
+        kind = "building"
     if kind not in ("building", "area"):
         return None
-    if name := NAME_BEHIND.match(text, end):
-        return Part(start, name.end(), kind, NAMED[kind])
+    if name := NAME_BEHIND.match(text, end, stop):
+        return Part(start, start + len(text[start : name.end()].rstrip()), kind, NAMED[kind])
     before = NAME_BEFORE.search(text, max(0, start - 40), start)
     return Part(before.start(), end, kind, NAMED[kind]) if before else None
 
 
-def street(text: str, lowered: str, start: int, end: int) -> Part | None:
+def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | None:
     """Return the part of a street with its name, and with the house's number if it is there."""
     weak = lowered[start:end] in WEAK_STREETS
     last = lowered[start:end] in NAME_LAST
-    if last and (part := name_last(text, lowered, start, end, weak=weak)):
+    if last and (part := name_last(text, lowered, start, end, stop, weak=weak)):
         return part
     house = house_behind(lowered, end, NUMBER_BEHIND) or house_behind(lowered, end, HOUSE_BEHIND)
     if before := NAME_BEFORE.search(text, max(0, start - 40), start):
-        points = ENOUGH if house and not weak else PLAIN
+        sure = (house and not weak) or (lowered[start:end] in HOUSE_FIRST and before[0][0].isdigit())
+        points = ENOUGH if sure else PLAIN
         return Part(before.start(), house.end() if house else end, "street", points)
+    if caseless := CASELESS_BEFORE.search(text, max(0, start - 24), start):
+        return Part(caseless.start(), house.end() if house else end, "street", ENOUGH if house else PLAIN)
     if house and last:
         return numbered_street(text, lowered, start, house, weak=weak)
     return None if weak else small_street(lowered, start, end, house)
@@ -264,9 +285,9 @@ def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match
     return None if house is None or UNIT.match(lowered, house.end()) else house
 
 
-def name_last(text: str, lowered: str, start: int, end: int, *, weak: bool) -> Part | None:
+def name_last(text: str, lowered: str, start: int, end: int, stop: int, *, weak: bool) -> Part | None:  # noqa: PLR0913 - a text, a place in it and what is known of it
     """Return the part of a street whose name follows its word: rue de la Paix 5."""
-    name = NAME_BEHIND.match(text, end) or (None if weak else SMALL_BEHIND.match(lowered, end))
+    name = NAME_BEHIND.match(text, end, stop) or (None if weak else SMALL_BEHIND.match(lowered, end))
     if name is None or name.end() == end:
         return None
     capital = name.re == NAME_BEHIND

@@ -50,6 +50,8 @@ RIGHT = lazy(
     rf"|(?<=[^\x00-\x7f])[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}(?![0-9])"
     rf"|(?<=[号號棟栋幢座院])[\u3400-\u9fff]{{2,8}}[0-9]{{1,4}}(?:-[0-9]{{1,4}}){{0,2}}[\u3400-\u9fff]{{0,2}}"
 )
+POSTCODE_AT_END = lazy(r"(?<![0-9])[0-9]{5,6}\Z")
+KATAKANA = lazy("[\u30a0-\u30ff]")
 NAME_RIGHT = lazy(rf"[ ](?:{NAMES})(?=[,.!?\n]|\Z| [^\W\d_])")
 """The name of a building right behind its number."""
 STREET_BEHIND = lazy(
@@ -108,17 +110,21 @@ class PartsAddressRecogniser:
         """Yield the span of an address with what stands around its parts, if they are enough."""
         start, end = run[0].start, max(part.end for part in run)
         left = before_first(text, run[0])
-        home = any(part.kind in HOME for part in run) or (left is not None and left.re == LEFT and left["home"])
+        home = any(part.kind in HOME for part in run) or (
+            left is not None and left.re == LEFT and (left["home"] or left["number"])
+        )
         if not home or not DIGIT.search(text, left.start() if left else start, end):
             return
         points = sum(part.points for part in run)
-        if left and left.re != SLAVIC_BEFORE and not left["name"]:
-            points += 2
+        if left and left.re != SLAVIC_BEFORE:
+            points += 1 if left["name"] and KATAKANA.match(left["name"]) else 0 if left["name"] else 2
         if points < ENOUGH and (more := STREET_BEHIND.match(text, end)):
             points, end = points + 2, more.end()
         first = left.start() if left else start
         if points < ENOUGH and self._told.search(lowered, max(0, start - REACH - 20), first):
             points += 2
+        if points == ENOUGH - 1 and POSTCODE_AT_END.search(text, end, end_of(text, end, run[-1].kind)):
+            points += 1
         streets_only = not left and all(part.kind == "street" and part.points < ENOUGH for part in run)
         if points >= ENOUGH and not streets_only:
             yield first, end_of(text, end, run[-1].kind)

@@ -355,7 +355,8 @@ class LikelySecretRecogniser:
                 for span in found
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
-        if found := tokens(view):
+        found = tokens(view)
+        if found and (telling().places(view) or not view.text.isascii()):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 
