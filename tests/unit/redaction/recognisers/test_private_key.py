@@ -42,6 +42,58 @@ def test_a_key_cut_off_is_covered_as_far_as_it_goes():
     assert REDACTOR.redact(cut + "\nnever mind") == "<SECRET>\nnever mind"
 
 
+ROWS = ["A1b2" * 16, "C3d4" * 16, "Ef=="]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("", ""),
+        ("> ", ""),
+        ("# ", ""),
+        ("+", ""),
+        ("-", ""),
+        ("- ", ""),
+        ("  7: ", ""),
+        ("2024-01-01 12:00:00 app | ", ""),
+        ("[web-1] 12:00:00.123 INFO  ", ""),
+        ('"', r"\n" + '",'),
+        ('{"log":"', r"\n" + '","stream":"stderr"}'),
+    ],
+)
+def test_a_key_cut_off_is_covered_with_what_stands_around_its_lines(before, behind):
+    lines = ["-----" + "BEGIN PRIVATE KEY-----", *ROWS[:2]]
+    cut = "\n".join(before + line + behind for line in lines)
+    assert REDACTOR.redact(cut) == f"{before}<SECRET>{behind}"
+    goes_on = f"\n{before}never mind{behind}"
+    assert REDACTOR.redact(cut + goes_on) == f"{before}<SECRET>{behind}{goes_on}"
+    short = f"{cut}\n{before}{ROWS[2]}{behind}"
+    assert REDACTOR.redact(short) == f"{before}<SECRET>{behind}"
+
+
+def test_numbers_and_words_before_the_lines_of_a_key_cut_off_may_differ():
+    lines = ["12:00:01 a | -----" + "BEGIN PRIVATE KEY-----", f"12:00:02 b | {ROWS[0]}", f"12:00:03 c | {ROWS[1]}"]
+    assert (
+        REDACTOR.redact("\n".join([*lines, "12:00:04 d | all done"])) == "12:00:01 a | <SECRET>\n12:00:04 d | all done"
+    )
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "app | connected to " + "a" * 20,
+        "app: " + "A1b2" * 16,
+        "app | " + "A1b2" * 16 + " is the digest",
+        "app | ok then",
+        "app | ok\napp | then",
+        "app |\napp |\napp | " + "A1b2" * 16,
+    ],
+)
+def test_lines_behind_the_beginning_of_a_key_that_are_none_of_it_stay(behind):
+    text = "app | -----" + "BEGIN PRIVATE KEY-----\n"
+    assert REDACTOR.redact(text + behind) == "app | <SECRET>\n" + behind
+
+
 @pytest.mark.parametrize(
     "text", [pem("CERTIFICATE"), pem("PUBLIC KEY"), "-----END PRIVATE KEY-----", "-----BEGIN-----"]
 )
