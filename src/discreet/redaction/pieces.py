@@ -39,11 +39,14 @@ SINGLES = re.compile(
 
 LETTERS_FOR_DIGITS = str.maketrans("OoОоQlI|ZzЗзSsбGBg", "000001112233556689")
 _LIKE = "OoОоQlIЗзSsбGB"
-DISGUISED = re.compile(r"(?<![^\W_])(?=[0-9OoОоlIZSB]*[0-9])(?=[0-9]*[OoОоlIZSB])[0-9OoОоlIZSB]{3,19}(?![^\W_])")
+DISGUISED = re.compile(
+    r"(?<![^\W_])(?<![0-9][.,])(?=[0-9OoОоlIZSB]*[0-9])(?=[0-9]*[OoОоlIZSB])[0-9OoОоlIZSB]{3,19}(?![^\W_])"
+)
 """A word of digits and of letters that look like them."""
 _GROUP = rf"(?:(?=[{_LIKE}]*[0-9])[0-9{_LIKE}]{{1,19}}|[OoОоlI]{{1,4}})"
 SCANNED = re.compile(rf"(?<![^\W_])\(?{_GROUP}(?:[ ()./-]{{1,3}}{_GROUP}){{1,7}}(?![^\W_])")
 """Groups of such words, as a scanner reads a number."""
+BYTES = re.compile("[0-9A-F]{2}(?: [0-9A-F]{2})+")
 SCANNED_IBAN = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Zlo]{4}){2,7}(?: ?[0-9A-Zlo]{1,4})?(?![A-Za-z0-9])"
 )
@@ -100,7 +103,8 @@ def _digits(match: re.Match[str]) -> str:
 
 def _scanned(match: re.Match[str]) -> str:
     """Return a number with digits for the letters that look like them, if enough of it was read as digits."""
-    return match[0].translate(LETTERS_FOR_DIGITS) if sum(map(str.isdigit, match[0])) >= LEAST_SCANNED else match[0]
+    enough = sum(map(str.isdigit, match[0])) >= LEAST_SCANNED and not BYTES.fullmatch(match[0])
+    return match[0].translate(LETTERS_FOR_DIGITS) if enough else match[0]
 
 
 def _scanned_iban(match: re.Match[str]) -> str:

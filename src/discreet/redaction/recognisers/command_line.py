@@ -18,9 +18,7 @@ MOST_LINE_CHARS = 240
 LINE_END = lazy(r"(?<!\\)\r?\n")
 """A backslash before it goes on with the command."""
 
-_VALUE = (
-    r"(?:\"(?P<v1>[^\"\r\n\0]{1,200})\"|'(?P<v2>[^'\r\n\0]{1,200})'|(?P<v3>[^\s\"'`|;&<>\0$][^\s\"'`|;&<>\0]{0,200}+))"
-)
+_VALUE = r"N?(?:\"(?P<v1>[^\"\r\n\0]{1,200})\"|'(?P<v2>[^'\r\n\0]{1,200})'|(?P<v3>[^\s\"'`|;&<>\0$][^\s\"'`|;&<>\0]{0,200}+))"
 _PAIR = r"(?P<q>[\"']?)[^\s:\"'\0]{1,80}:(?:(?P<v1>(?<=[\"'])[^\"'\r\n\0]{1,200})|(?P<v2>[^\s\"'`|;&<>\0]{1,200}+))"
 
 
@@ -56,7 +54,7 @@ class CommandLineRecogniser:
     STATEMENTS = (
         lazy(
             r"\b(?:IDENTIFIED (?:WITH \w{1,40} )?(?:BY|AS)|WITH (?:ENCRYPTED )?PASSWORD|SET PASSWORD[^\r\n\0=']{0,60}=?"
-            r"|PASSWORD)[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"),
+            r"|PASSWORD)[ ]{0,3}=?[ ]{1,3}(?:PASSWORD\()?" + _VALUE.replace("|(?P<v3>", "|(?P<v3>(?!)"),
             re.IGNORECASE | re.ASCII,
         ),
         lazy(
@@ -83,7 +81,7 @@ class CommandLineRecogniser:
         lazy(r"(?<![A-Za-z0-9])(?:xfreerdp|mstsc)[^\r\n\0|;&]{0,100}?/p:" + _VALUE),
         lazy(
             r"(?<![A-Za-z0-9])(?:requirepass|masterauth|bindpw|rootpw|enable secret [0-9]|snmp-server community|psk="
-            r"|wpa_passphrase \S{1,40})[ ]{0,3}" + _VALUE
+            r"|wpa_passphrase \S{1,40})[ ]{0,3}(?![^\x00-\x7f])" + _VALUE
         ),
     )
 

@@ -29,7 +29,9 @@ class EmailRecogniser:
     LOCAL = re.compile(r"(?:\"[^\"\r\n\0]{1,64}\"|[\w.+%&!#$~'*•-]{1,128})\Z")
     """A quoted one may have spaces (RFC 5322, section 3.4.1)."""
 
-    REPOSITORY = re.compile(r"git@[A-Za-z0-9.-]{1,64}[:/][A-Za-z0-9_.-]{1,64}/")
+    REPOSITORY = re.compile(
+        r"git@(?:[A-Za-z0-9.-]{1,64}[:/][A-Za-z0-9_.-]{1,64}/|(?:github|gitlab|bitbucket)\.(?:com|org))"
+    )
     """What copies a repository is nobody's address."""
 
     GLUED_PROSE = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u1e00-\u1eff]{1,128}(?=[A-Za-z])")

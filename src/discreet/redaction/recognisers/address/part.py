@@ -53,7 +53,7 @@ SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
-TOWN_BLOCKS = frozenset("町条")
+TOWN_BLOCKS = frozenset("町")
 """Parts of Japanese towns that the number of a house may follow."""
 COUNTED_HAN = lazy(r"(?<![로길]\s)(?:^|[^\u3400-\u9fff가-힣0-9])[0-9]{1,6}[ ]?\Z")
 """A number that no name stands before: 10000通り, 9시."""
@@ -207,7 +207,7 @@ def glued(text: str, word: re.Match[str]) -> Part | None:
 def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]) -> Part | None:
     """Return the part of a word and the number behind it, unless that is of something else."""
     kind, start = word.lastgroup or "", word.start()
-    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith((".", ":")):
+    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith("." if word[0] != "d" else (".", ":")):
         return None  # 28 m2, R16
     if word[0] in COUNTED and lowered.startswith(" ", number.end()):
         following = WORD.match(lowered, number.end() + 1)
@@ -215,6 +215,8 @@ def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]
             return None  # căn hộ 2 phòng
     code = number["code"]
     digit = DIGIT.search(code) is not None
+    if word[0] in COUNTED and not digit:
+        return None  # can I
     if len(word[0]) == 1 and code.startswith("0") and not number[0].startswith("."):
         return None  # P0420
     points = NUMBERED[kind] + (
@@ -285,7 +287,7 @@ def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match
     return None if house is None or UNIT.match(lowered, house.end()) else house
 
 
-def name_last(text: str, lowered: str, start: int, end: int, stop: int, *, weak: bool) -> Part | None:  # noqa: PLR0913 - a text, a place in it and what is known of it
+def name_last(text: str, lowered: str, start: int, end: int, stop: int, *, weak: bool) -> Part | None:
     """Return the part of a street whose name follows its word: rue de la Paix 5."""
     name = NAME_BEHIND.match(text, end, stop) or (None if weak else SMALL_BEHIND.match(lowered, end))
     if name is None or name.end() == end:

@@ -17,6 +17,10 @@ NUMBERED = lazy(r"n[ro.º°]|num|núm|№|號|号|番|번호|nomor|नंबर|
 """What makes a number of an account of it."""
 
 
+BRANCH = lazy("[0-9]{4,12}-[0-9]")
+"""With its check digit."""
+
+
 class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
@@ -33,7 +37,8 @@ class BankAccountRecogniser(LabelledRecogniser):
 
     def valid(self, found: Labelled) -> bool:
         """Tell an account from an amount."""
-        numbered = NUMBERED.search(found.gap) is not None or NUMBERED.search(found.name) is not None
+        branch = BRANCH.fullmatch(found.value) is not None
+        numbered = branch or NUMBERED.search(found.gap) is not None or NUMBERED.search(found.name) is not None
         if found.digits not in DIGITS or not (numbered or found.digits >= LEAST_AFTER_ACCOUNT):
             return False
         return numbered or found.words_between <= 1 or found.digits >= SURELY_ACCOUNT

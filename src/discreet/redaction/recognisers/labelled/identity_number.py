@@ -8,7 +8,7 @@ from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.words import words
 
-DIGITS = range(5, 21)
+DIGITS = range(4, 21)
 SURELY_NUMBER = 8
 MOST_WORDS_APART = 2
 
@@ -20,12 +20,12 @@ class IdentityNumberRecogniser(LabelledRecogniser):
     """
 
     type = "NATIONAL_ID"
-    LEAST_DIGITS = 5
+    LEAST_DIGITS = 4
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?=[A-Z0-9 ./-]{0,24}[0-9])(?:[A-Z]{1,4}[ -]?)?[0-9](?:[ ./-]{0,2}[0-9]"
         r"|[A-Z](?=[0-9-]|[A-Z]{0,3}(?![a-zA-Z]))){3,22}(?:-?[A-Z]{1,2}|\([0-9A]\))?(?![0-9A-Za-z_]|[.,:/][0-9])"
         r"|(?<![0-9A-Za-z_.,/:+-])[A-Z]{4,6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z](?!\w)"
-        r"|(?<![0-9A-Za-z_.,/:+-])[A-Z]{2,3}[0-9A-Z]{3,8}[0-9A-Z](?<=[0-9A-Z])(?!\w)"
+        r"|(?<![0-9A-Za-z_.,/:+-])[A-Z]{5}[0-9]{4}[A-Z](?!\w)|(?<![0-9A-Za-z_.,/:+-])[A-Z]{2,3}(?=[0-9A-Z]{0,4}[0-9])[0-9A-Z]{3,8}[0-9A-Z](?<=[0-9A-Z])(?!\w)"
     )
 
     def names(self) -> Iterable[str]:

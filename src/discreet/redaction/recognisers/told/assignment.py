@@ -102,7 +102,9 @@ class AssignmentRecogniser:
     )
     """What makes a space after the name an assignment: `--password x`, `ENV TOKEN x`."""
 
-    QUOTED = lazy(r"\\?(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\0\\]|\\(?!(?P=quote))[^\r\n\0]?){1,16000}+)")
+    QUOTED = lazy(
+        r"(?:\\|N(?='))?(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote))[^\r\n\0\\]|\\(?!(?P=quote))[^\r\n\0]?){1,16000}+)"
+    )
     TYPOGRAPHIC = lazy(r"[“”«„「『‘](?P<value>[^“”»「」『』’\r\n\0]{1,200})[“”»」』’]")
     BARE = lazy(r"(?P<value>[^\s\"'`<>\0\u2000-\u206f\u3000-\u303f\u3400-\u9fff\uff00-\uffef]{1,16000}+)")
     FIELD = lazy(r"[^,|]{1,200}")

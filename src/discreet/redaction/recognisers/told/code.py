@@ -30,14 +30,14 @@ LOOKED_AT_BEHIND = 220
 MOST_CHARS_OF_LOCK = 64
 """So far from what it opens a code stands: "the alarm panel is by the door, punch in 1390"."""
 
-THREE_DIGITS = lazy("[0-9][ -]?[0-9]")
+THREE_DIGITS = lazy("[0-9](?: - |[ .-])?[0-9]")
 
 NAME = lazy("|".join(f"(?P<{kind}>{whole(words('code', kind))})" for kind in ("card", "pin", "once", "plain")))
 """For text in small letters. `plain` ones name much else."""
 
 _VALUE = (
     r"(?:[A-Z]{1,3}-)?(?P<value>[0-9]{3,4}[ -][0-9]{3,4}|[0-9]{3,10}|[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,5}"
-    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9](?: - |[ -])){3,7}[0-9])"
+    r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}(?:-[A-Z0-9]{4,8}){0,3}|(?:[0-9](?: - |[ -])){3,7}[0-9]|(?:[0-9]\.){4,7}[0-9])"
 )
 DIGITS = lazy(
     rf"(?<![A-Za-z0-9/#$€£¥₫+])(?<![0-9][.,:-])(?<!-){_VALUE}"

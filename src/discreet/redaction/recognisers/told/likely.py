@@ -45,6 +45,8 @@ OF_YEAR = lazy(
 )
 """What stands before a year."""
 YEAR_BEHIND = lazy(r"[ ]?(?:год|г\.|yıl|roku|년|年)", re.IGNORECASE)
+FORMULA = lazy("(?:(?:[CHNOSPKFI]|Na|Cl|Ca|Mg|Fe|Cu|Zn|Al|Mn|Ag|Ba|Br|Si)[0-9]{0,2}){2,8}")
+"""Of chemistry."""
 EMERGENCY = frozenset(
     ("101", "102", "103", "104", "105", "110", "111", "112", "113", "114", "115", "119", "120", "122", "911", "999")
 )
@@ -184,7 +186,7 @@ def numbers(view: View) -> list[Span]:
 def is_known(view: View, match: re.Match[str]) -> bool:
     """Tell whether a number is a year, an amount, or one that everybody knows."""
     number, lowered, end = match[0], view.derived(small), match.end()
-    if FAMOUS.fullmatch(number) or NAMED_THING.fullmatch(number) or number in POWERS:
+    if FORMULA.fullmatch(number) or FAMOUS.fullmatch(number) or NAMED_THING.fullmatch(number) or number in POWERS:
         return True
     if number in EMERGENCY or UNIT.match(lowered, end) or MONEY.match(lowered, end):
         return True
@@ -230,7 +232,7 @@ def foreign(view: View) -> list[Span]:
 def may_be_password(word: str, *, others: bool) -> bool:
     """Tell whether a word can be a password, rather than what one is for or a word about it."""
     if word.lower() in common_words():
-        return True
+        return names_a_value(word)
     if not others or SYLLABLE.fullmatch(word):
         return False
     return word.islower() and word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)

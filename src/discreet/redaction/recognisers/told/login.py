@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.password import NAME, THEN
+from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import BRAND, TRAILING, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
@@ -81,6 +82,8 @@ def look(text: str, lowered: str, spot: int) -> Span | None:
     if name is None or not name["login"]:
         return None
     found = password_of_pair(text, lowered, name.end())
+    if found and is_program(text, *found):
+        return None
     return found and (found[0] - spot, found[1] - spot)
 
 

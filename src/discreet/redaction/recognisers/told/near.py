@@ -40,7 +40,7 @@ PASSWORD = lazy(
 )
 """How people make passwords."""
 OTHERWISE = lazy(
-    r".*%[0-9a-f]{2}.*|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
+    r".*%[0-9a-f]{2}.*|[0-9.]+%.*|0x[0-9a-f]{1,16}|(?:md|sha)[0-9]{1,3}sum|(?:k[0-9]{1,2})?p[0-9]{1,2}|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
     r"|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?"
     r"|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt"

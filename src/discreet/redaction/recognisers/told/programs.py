@@ -12,7 +12,7 @@ PROGRAM = re.compile(
     r"|final|public|private|static|async|await)\s+\w+|func \w+|if\s*[(!]"
     r"|if (?:not )?\w+(?:\.\w+)*\s*[=<>!:]|for \w+ in |while\s*\(|export (?:default|const|[A-Z_]+=)|assert |//"
     r"|#!|\$ |>>> |SELECT |INSERT |UPDATE |CREATE |ALTER )"
-    r"|[A-Za-z_]\w*\([^)\s]|\w\.\w+\(|\w\(\)|[=!]=|=>|::|</|\$\{|\{\{|%\(|\[[\"']|[\"']\]|\|\||&&|\$[A-Z_]{3,}"
+    r"|[A-Za-z_]\w*\([^)\s]|\w\.\w+\(|\w\(\)|[=!]=|=>|::|</|\$\{|\{\{|%\(|\[[\"']|[\"']\]|\|\||&&|\$\{?[A-Za-z_]{3,}|\bread -[a-z]+ |printf '"
 )
 LOG = re.compile(
     r"(?:GET|POST|PUT|DELETE|HEAD|PATCH) /|[0-9]{2}:[0-9]{2}:[0-9]{2}|[A-Za-z](?:Error|Exception):|Traceback|^\s*at [\w.$]+\("
