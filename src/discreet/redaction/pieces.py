@@ -46,6 +46,8 @@ DISGUISED = re.compile(
 _GROUP = rf"(?:(?=[{_LIKE}]*[0-9])[0-9{_LIKE}]{{1,19}}|[OoОоlI]{{1,4}})"
 SCANNED = re.compile(rf"(?<![^\W_])\(?{_GROUP}(?:[ ()./-]{{1,3}}{_GROUP}){{1,7}}(?![^\W_])")
 """Groups of such words, as a scanner reads a number."""
+SCANNED_CARD = re.compile(r"(?<![^\W_])(?=[^\d\n]{0,12}[0-9])[0-9OoIlZSBGAT]{4}(?:[ -][0-9OoIlZSBGAT]{4}){3}(?![^\W_])")
+FOURS_IN_CARDS = str.maketrans("OoIlZSBGAT", "0011258647")
 BYTES = re.compile("[0-9A-F]{2}(?: [0-9A-F]{2})+")
 SCANNED_IBAN = re.compile(
     r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Zlo]{4}){2,7}(?: ?[0-9A-Zlo]{1,4})?(?![A-Za-z0-9])"
@@ -71,7 +73,7 @@ RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
 LEAST_SIGNS = re.compile(
-    r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗб]|[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]"
+    r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗбA]|[0-9] [SOIB]{4} |[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]"
 )
 SPACED = re.compile(
     r"(?<![^\W_])[\w@][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])"
@@ -86,6 +88,7 @@ def joined(view: View) -> View | None:
         for pattern in (ONES, THREES, FOURS, MIXED):
             whole = whole.replaced(pattern, _digits)
         whole = whole.replaced(SCANNED_IBAN, _scanned_iban)
+        whole = whole.replaced(SCANNED_CARD, _scanned_card)
         whole = whole.replaced(SCANNED, _scanned)
         whole = whole.replaced(DISGUISED, lambda match: match[0].translate(LETTERS_FOR_DIGITS))
     if SPACED.search(whole.text):
@@ -105,6 +108,12 @@ def _scanned(match: re.Match[str]) -> str:
     """Return a number with digits for the letters that look like them, if enough of it was read as digits."""
     enough = sum(map(str.isdigit, match[0])) >= LEAST_SCANNED and not BYTES.fullmatch(match[0])
     return match[0].translate(LETTERS_FOR_DIGITS) if enough else match[0]
+
+
+def _scanned_card(match: re.Match[str]) -> str:
+    """Return the same of four groups of four, which cards are printed in."""
+    enough = sum(map(str.isdigit, match[0])) > LEAST_SCANNED
+    return match[0].translate(FOURS_IN_CARDS) if enough else match[0]
 
 
 def _scanned_iban(match: re.Match[str]) -> str:

@@ -15,11 +15,16 @@ LEAST_SIGNS = 2
 
 NUMBER = lazy(
     r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2}"
-    r"|\+)?[0-9](?:[0-9 ().-]{0,3}[0-9]){0,12}[ .-]{0,2}(?:[*•xX█]{2,12}[ .-]{0,2}){1,4}[0-9](?:[ .-]{0,2}[0-9]){1,11}(?![0-9A-Za-z_*•])"
+    r"|\+)?[0-9](?:[0-9 ().-]{0,3}[0-9]){0,12}[ .)-]{0,2}(?:[*•xX█]{2,12}[ .-]{0,2}){1,4}[0-9](?:[ .-]{0,2}[0-9]){1,11}(?![0-9A-Za-z_*•])"
 )
 """Digits on both sides of signs that stand for digits."""
+AT_BEGIN = lazy(
+    r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2})?(?:[*•xX█]{2,4}[ .-]?){2,8}(?P<left>[0-9]{2,4}(?:[ .-]?[0-9]{2,4}){1,8})(?![0-9A-Za-z_*•])"
+)
+"""Signs for the first digits, and the others."""
+LEAST_BEHIND = 6
 DIGITS = lazy("[0-9]+")
-BETWEEN = lazy(rf"[0-9]{{2,8}} ?{BLANK} ?[0-9]{{2,8}}")
+BETWEEN = lazy(rf"(?:[0-9]{{2,8}}|\+[0-9]{{1,3}}) ?{BLANK} ?[0-9]{{2,8}}")
 GLUED = lazy(
     rf"(?:card|карт\w{{0,2}}|thẻ|卡|phone|tel|тел\w{{0,6}}|acc(?:oun)?t|iban|ssn|sđt|số|call|call me|号"
     rf"|號)[^\n]{{0,16}}?(?:[0-9]{{3,8}}{BLANK}|{BLANK}[0-9]{{3,8}})",
@@ -61,6 +66,9 @@ class HalfRedactedRecogniser:
                 if digits >= LEAST_DIGITS and signs >= LEAST_SIGNS and digits + signs >= LEAST_CHARS:
                     yield match.span()
             yield from (match.span() for match in AT_END.finditer(text))
+            for match in AT_BEGIN.finditer(text):
+                if sum(map(str.isdigit, match["left"])) >= LEAST_BEHIND:
+                    yield match.span("left")
         if any(sign in text for sign in ("[", "<", "###", "___", "██", "…", "???")) or PARENTHESIS.search(text):
             for match in BESIDE.finditer(text):
                 for part in DIGITS.finditer(match[0]):
