@@ -21,7 +21,7 @@ def iso(moment, chance):
 
 
 def utc(moment, chance):
-    fraction = "".join(chance.choices("0123456789", k=chance.choice((1, 2, 3, 6, 7))))
+    fraction = "".join(chance.choices("0123456789", k=chance.choice((1, 2, 3, 6, 7, 9))))
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction}Z"
 
 
@@ -115,7 +115,7 @@ def test_a_time_stamp_alone_stays(form):
     assert list(map(REDACTOR.redact, alone)) == alone
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form not in (compact, epoch)])
+@pytest.mark.parametrize("form", [form for form in FORMS if form is not epoch])
 def test_a_log_of_time_stamps_stays(form):
     chance = random.Random(form.__name__)
     moments = (FIRST + timedelta(seconds=1000 * place, microseconds=place * 997) for place in range(200))

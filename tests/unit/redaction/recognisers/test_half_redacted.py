@@ -51,6 +51,7 @@ def test_digits_before_signs_for_the_last_ones_are_found(text, expected):
         "…",
         "[скрыто]",
         "[đã ẩn]",
+        "(removed)",
         "[已隐藏]",
     ],
 )

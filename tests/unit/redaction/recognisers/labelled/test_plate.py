@@ -29,6 +29,7 @@ REDACTOR = Redactor(recognisers=[PlateRecogniser()])
         ("plaka {}", "34 KLM 482"),
         ("plat nomor {}", "B 4821 KLM"),
         ("ナンバーは{}", "品川 300 あ 48-21"),
+        ("번호판 {}", "48가 2163"),
         ("رقم اللوحة {}", "KLM 4821"),
         ("गाड़ी नंबर {}", "DL 4C KL 4821"),
     ],
