@@ -45,6 +45,8 @@ class _Folding(dict[int, str]):
         super().__init__()
         self.moving: set[str] = set()
         """Characters that become none, or several. Never forgotten, as another thread may just be asking for them."""
+        self.marks: set[str] = set()
+        """Marks upon letters."""
         self.same: set[str] = set()
         """Characters that stay as they are and are no marks upon others."""
 
@@ -56,7 +58,9 @@ class _Folding(dict[int, str]):
         self[code] = folded = _fold_char(char)
         if len(folded) != 1:
             self.moving.add(char)
-        elif folded == char and not unicodedata.category(char).startswith("M"):
+        if WITH_MARKS.fullmatch(folded):
+            self.marks.add(char)
+        elif folded == char:
             self.same.add(char)
         return folded
 
@@ -115,12 +119,12 @@ def _folded(view: View) -> View:
     if chars <= _FOLDING.same:
         return _without_mixed(view, chars)
     folded = view.text.translate(_FOLDING)  # learns the characters it has not seen
-    if moving := _FOLDING.moving.intersection(view.text):
+    if moving := _FOLDING.moving & chars:
         view = view.replaced(re.compile(f"[{re.escape(''.join(moving))}]"), lambda match: _FOLDING[ord(match[0])])
         view = view.translated(_FOLDING)
     else:
         view = view.read_as(folded)
-    if WITH_MARKS.search(view.text):
+    if not _FOLDING.marks.isdisjoint(chars):
         view = view.replaced(WITH_MARKS, _composed)
     return _without_mixed(view, set(view.text))
 

@@ -73,17 +73,17 @@ RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
 LEAST_SIGNS = re.compile(
-    r"[0-9] ?[^0-9A-Za-z\s.()-]|[0-9]\.{2}|[₀-₉⁰-⁹²³¹]{3}|[0-9][OoОоQlIZSBЗбA]|[0-9] [SOIB]{4} |[OoОоQlISBЗб][0-9]|[0-9]\)? - ?[0-9]"
+    r"[0-9](?: ?[^0-9A-Za-z\s.()-]|\.{2}|[OoОоQlIZSBЗбA]| [SOIB]{4} |\)? - ?[0-9]|(?<=[OoОоQlISBЗб].))"
 )
-SPACED = re.compile(
-    r"(?<![^\W_])[\w@][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])"
-)
+"""All begin with a digit, which `re` skips to."""
+SEVERAL_RAISED = re.compile("[₀-₉⁰-⁹²³¹]{3}")
+SPACED = re.compile(r"[ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.][ _·・、*|/-]{1,2}[\w@.](?![^\W_])")
 
 
 def joined(view: View) -> View | None:
     """Return the view with such numbers and words put together; None if there are none."""
     whole = view
-    if LEAST_SIGNS.search(view.text):
+    if LEAST_SIGNS.search(view.text) or (not view.text.isascii() and SEVERAL_RAISED.search(view.text)):
         whole = view if view.text.isascii() else view.replaced(RAISED, lambda match: str(unicodedata.digit(match[0])))
         for pattern in (ONES, THREES, FOURS, MIXED):
             whole = whole.replaced(pattern, _digits)

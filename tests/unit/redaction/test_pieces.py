@@ -14,7 +14,7 @@ from discreet.redaction import redact
         ("4111<br>1111<br>1111<br>1111", "<CARD>"),
         ('["411", "111", "111", "111", "111", "1"]', '["<CARD>"]'),
         ("4111、1111、1111、1111", "<CARD>"),
-        ("card 4111 O1IO not", "card 4111 O1IO not"),
+        ("room 4111 O1IO not", "room 4111 O1IO not"),
         ("card 4lll-1111-1l1l-1111", "card <CARD>"),
         ("thẻ ⁴¹¹¹¹¹¹¹¹¹¹¹¹¹¹¹", "thẻ <CARD>"),
         ("звони 8&nbsp;921&nbsp;651&nbsp;47&nbsp;69", "звони <PHONE>"),

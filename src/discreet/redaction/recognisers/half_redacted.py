@@ -60,20 +60,29 @@ class HalfRedactedRecogniser:
         """Return the spans of all such digits."""
         text = view.text
         if any(sign in text for sign in ("**", "••", "xx", "XX", "██")):
-            for match in NUMBER.finditer(text):
-                digits = sum(map(str.isdigit, match[0]))
-                signs = sum(char in "*•xX█" for char in match[0])
-                if digits >= LEAST_DIGITS and signs >= LEAST_SIGNS and digits + signs >= LEAST_CHARS:
-                    yield match.span()
-            yield from (match.span() for match in AT_END.finditer(text))
-            for match in AT_BEGIN.finditer(text):
-                if sum(map(str.isdigit, match["left"])) >= LEAST_BEHIND:
-                    yield match.span("left")
+            yield from beside_signs(text)
         if any(sign in text for sign in ("[", "<", "###", "___", "██", "…", "???")) or PARENTHESIS.search(text):
-            for match in BESIDE.finditer(text):
-                for part in DIGITS.finditer(match[0]):
-                    yield match.start() + part.start(), match.start() + part.end()
+            yield from digits_in(BESIDE.finditer(text))
         if BLANK in text:
-            for match in (*BETWEEN.finditer(text), *GLUED.finditer(text)):
-                for part in DIGITS.finditer(match[0]):
-                    yield match.start() + part.start(), match.start() + part.end()
+            yield from digits_in(BETWEEN.finditer(text))
+            yield from digits_in(GLUED.finditer(text))
+
+
+def beside_signs(text: str) -> Iterator[Span]:
+    """Yield the spans of numbers that have signs for some of their digits."""
+    for match in NUMBER.finditer(text):
+        digits = sum(map(str.isdigit, match[0]))
+        signs = sum(char in "*•xX█" for char in match[0])
+        if digits >= LEAST_DIGITS and signs >= LEAST_SIGNS and digits + signs >= LEAST_CHARS:
+            yield match.span()
+    yield from (match.span() for match in AT_END.finditer(text))
+    for match in AT_BEGIN.finditer(text):
+        if sum(map(str.isdigit, match["left"])) >= LEAST_BEHIND:
+            yield match.span("left")
+
+
+def digits_in(matches: Iterator[re.Match[str]]) -> Iterator[Span]:
+    """Yield the spans of the digits in matches."""
+    for match in matches:
+        for part in DIGITS.finditer(match[0]):
+            yield match.start() + part.start(), match.start() + part.end()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
-from discreet.redaction.recognisers.told.names import is_unspaced
+from discreet.redaction.view import View
+from discreet.redaction.word_index import Word, WordIndex, is_unspaced
+from discreet.redaction.word_set import small
 from discreet.redaction.words import LATIN, any_of, languages, whole, words
 
 ENOUGH = 4
@@ -31,11 +34,10 @@ COUNTED = frozenset(
     for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
+ANOTHER_COUNTED = lazy(rf"(?:{any_of(COUNTED)})(?![^\W\d_])")
 UNIT = lazy(
     rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м|[мm][²2]|из |январ|феврал|марта|апрел|мая(?!\w)|июн|июл|август|сентябр|октябр|ноябр|декабр)"
 )
-WORD = lazy("|".join(f"(?P<{kind}>{whole(words('address', kind))})" for kind in KINDS))
-KNOWN = lazy(whole(words("address", "known")))
 NUMBER_BEHIND = lazy(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
 NAME_BEHIND = lazy(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
 SMALL_BEHIND = lazy(rf"[.]? {_SMALL}(?=,? ?(?:{any_of(words('address', 'house'))}[. :]{{0,2}})?[0-9])")
@@ -144,103 +146,120 @@ class Part(NamedTuple):
     points: int
 
 
-def parts(text: str, lowered: str, places: list[int]) -> Iterator[Part]:
-    """Yield the parts that words at `places` make with what stands beside them, in order."""
+@cache
+def index() -> WordIndex:
+    """Return what finds the words of addresses; one that is of several kinds counts as the first."""
+    return WordIndex({kind: words("address", kind) for kind in KINDS})
+
+
+@cache
+def known_streets() -> WordIndex:
+    """Return what finds the names of streets that hundreds of towns have."""
+    return WordIndex({"street": words("address", "known")})
+
+
+def parts(view: View) -> Iterator[Part]:
+    """Yield the parts of addresses in a text, in order, whether or not they are of one."""
+    text, lowered = view.text, view.derived(small)
+    found = index().found(view)
+    streets = [part for street in known_streets().found(view) if (part := known(text, lowered, street))]
     done = 0
-    found = [(place, WORD.match(lowered, place)) for place in places]
-    for number, (place, word) in enumerate(found):
-        if place < done:
-            continue
-        street = KNOWN.match(lowered, place)
-        part = known(text, lowered, street) if street else None
-        if part is None and word:
-            end = word.end()
-            stop = next((later for later, match in found[number + 1 : number + 4] if match and later > end), len(text))
-            part = part_of(text, lowered, word, stop)
-        if part:
-            yield part
-            done = part.end
+    for number, word in enumerate(found):
+        while streets and streets[0].start <= word.start:
+            street = streets.pop(0)
+            if street.start >= done:
+                yield street
+                done = street.end
+        if word.start >= done:
+            stop = next((each.start for each in found[number + 1 : number + 4] if each.start > word.end), len(text))
+            if part := part_of(text, lowered, word, stop):
+                yield part
+                done = part.end
+    yield from (street for street in streets if street.start >= done)
 
 
-def part_of(text: str, lowered: str, word: re.Match[str], stop: int) -> Part | None:
+def part_of(text: str, lowered: str, word: Word, stop: int) -> Part | None:
     """Return the part that a word makes with a number or a name beside it; None if there is none.
 
     The next word of an address begins at `stop`.
     """
-    if len(word[0]) <= len("so") and lowered[word.start() - 1 : word.start()].isdigit() and word[0].isascii():
+    if len(word.text) <= len("so") and lowered[word.start - 1 : word.start].isdigit() and word.text.isascii():
         return None  # H2SO4
-    if is_unspaced(word[0][0]) and word[0][0] > "\u0e7f":
+    if is_unspaced(word.text[0]) and word.text[0] > "\u0e7f":
         return glued(text, word)
-    if word.lastgroup == "street":
-        single = len(word[0]) == 1 and not text.startswith(".", word.end())
-        return None if single else street(text, lowered, word.start(), word.end(), stop)
-    number = NUMBER_BEHIND.match(lowered, word.end())
+    if word.kinds[0] == "street":
+        single = len(word.text) == 1 and not text.startswith(".", word.end)
+        return None if single else street(text, lowered, word.start, word.end, stop)
+    number = NUMBER_BEHIND.match(lowered, word.end)
     if number and not UNIT.match(lowered, number.end()):
         return numbered(text, lowered, word, number)
     return counted(lowered, word) or named(text, word, stop)
 
 
-def glued(text: str, word: re.Match[str]) -> Part | None:
+def glued(text: str, word: Word) -> Part | None:
     """Return the part of a word that has its number or name right before it, as in Chinese, Japanese and Korean."""
-    kind = word.lastgroup or ""
-    before = HAN_BEFORE.search(text, max(0, word.start() - 8), word.start())
+    kind = word.kinds[0]
+    before = HAN_BEFORE.search(text, max(0, word.start - 8), word.start)
     if before is None:
         return None
-    if kind in ("street", "area") and COUNTED_HAN.search(text, max(0, word.start() - 8), word.start()):
+    if kind in ("street", "area") and COUNTED_HAN.search(text, max(0, word.start - 8), word.start):
         return None
-    if word[0] == "호" and text.startswith(("차", "선", "기", "관"), word.end()):
+    if word.text == "호" and text.startswith(("차", "선", "기", "관"), word.end):
         return None
     number = DIGIT.match(before[0]) is not None or (len(before[0].strip()) == 1 and kind != "street")
     if not number and kind in ("flat", "floor", "entrance", "house"):
         return None
     points = NAMED[kind] if not number else PLAIN if kind in ("building", "street") else NUMBERED[kind]
     behind = (
-        FLAT_BEHIND.match(text, word.end())
-        if kind in ("entrance", "building", "street", "floor") or word[0] in TOWN_BLOCKS
+        FLAT_BEHIND.match(text, word.end)
+        if kind in ("entrance", "building", "street", "floor") or word.text in TOWN_BLOCKS
         else None
     )
     if behind:
         points = ENOUGH if kind == "street" and not number else points + 1
-    return Part(before.start(), behind.end() if behind else word.end(), kind, points)
+    return Part(before.start(), behind.end() if behind else word.end, kind, points)
 
 
-def numbered(text: str, lowered: str, word: re.Match[str], number: re.Match[str]) -> Part | None:
+def numbered(text: str, lowered: str, word: Word, number: re.Match[str]) -> Part | None:
     """Return the part of a word and the number behind it, unless that is of something else."""
-    kind, start = word.lastgroup or "", word.start()
-    if len(word[0]) == 1 and word[0] not in "pqд" and not number[0].startswith("." if word[0] != "d" else (".", ":")):
+    kind, start = word.kinds[0], word.start
+    if (
+        len(word.text) == 1
+        and word.text not in "pqд"
+        and not number[0].startswith("." if word.text != "d" else (".", ":"))
+    ):
         return None  # 28 m2, R16
-    if word[0] in COUNTED and lowered.startswith(" ", number.end()):
-        following = WORD.match(lowered, number.end() + 1)
-        if following and following[0] in COUNTED:
+    if word.text in COUNTED and lowered.startswith(" ", number.end()):
+        if ANOTHER_COUNTED.match(lowered, number.end() + 1):
             return None  # căn hộ 2 phòng
     code = number["code"]
     digit = DIGIT.search(code) is not None
-    if word[0] in COUNTED and not digit:
+    if word.text in COUNTED and not digit:
         return None  # can I
-    if len(word[0]) == 1 and code.startswith("0") and not number[0].startswith("."):
+    if len(word.text) == 1 and code.startswith("0") and not number[0].startswith("."):
         return None  # P0420
     points = NUMBERED[kind] + (
         kind in ("flat", "building") and digit and not code.replace(" ", "0").isdigit() and " " not in code
     )
-    if kind in ("building", "area") and word[0] in NAME_FIRST:
+    if kind in ("building", "area") and word.text in NAME_FIRST:
         before = NAME_BEFORE.search(text, max(0, start - 40), start)
         start = before.start() if before else start
     return Part(start, number.end(), kind, points if digit else max(1, points - 1))
 
 
-def counted(lowered: str, word: re.Match[str]) -> Part | None:
+def counted(lowered: str, word: Word) -> Part | None:
     """Return the part of a word with a number before it: 3rd floor, 4. Stock."""
-    kind, start = word.lastgroup or "", word.start()
-    if kind not in ("floor", "entrance", "house") or word[0] in COUNTED or len(word[0]) == 1:
+    kind, start = word.kinds[0], word.start
+    if kind not in ("floor", "entrance", "house") or word.text in COUNTED or len(word.text) == 1:
         return None
     before = NUMBER_BEFORE.search(lowered, max(0, start - 14), start)
-    return Part(before.start(), word.end(), kind, NUMBERED[kind]) if before else None
+    return Part(before.start(), word.end, kind, NUMBERED[kind]) if before else None
 
 
-def named(text: str, word: re.Match[str], stop: int) -> Part | None:
+def named(text: str, word: Word, stop: int) -> Part | None:
     """Return the part of a word with a name behind it, or before it."""
-    kind, start, end = word.lastgroup or "", word.start(), word.end()
-    if word[0] in BUILDINGS:
+    kind, start, end = word.kinds[0], word.start, word.end
+    if word.text in BUILDINGS:
         kind = "building"
     if kind not in ("building", "area"):
         return None
@@ -268,17 +287,17 @@ def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | N
     return None if weak else small_street(lowered, start, end, house)
 
 
-def known(text: str, lowered: str, word: re.Match[str]) -> Part | None:
+def known(text: str, lowered: str, word: Word) -> Part | None:
     """Return the part of a street that hundreds of towns have, by its name alone, with its house."""
-    house = house_behind(lowered, word.end(), HOUSE_BEHIND)
+    house = house_behind(lowered, word.end, HOUSE_BEHIND)
     if house is None:
         return None
     told = (
-        text[word.start()].isupper()
+        text[word.start].isupper()
         or AT_END.match(text, house.end())
-        or TO_STREET.search(lowered, max(0, word.start() - 12), word.start())
+        or TO_STREET.search(lowered, max(0, word.start - 12), word.start)
     )
-    return Part(word.start(), house.end(), "street", ENOUGH) if told else None
+    return Part(word.start, house.end(), "street", ENOUGH) if told else None
 
 
 def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match[str] | None:

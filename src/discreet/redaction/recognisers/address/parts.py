@@ -8,8 +8,7 @@ from functools import cached_property
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT
-from discreet.redaction.recognisers.address.part import CASELESS, CODE, ENOUGH, KINDS, NAMES, Part, parts
-from discreet.redaction.recognisers.told.names import Names
+from discreet.redaction.recognisers.address.part import CASELESS, CODE, ENOUGH, NAMES, Part, parts
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words
@@ -76,10 +75,6 @@ class PartsAddressRecogniser:
     LEAST_DIGITS = 1
 
     @cached_property
-    def _names(self) -> Names:
-        return Names(words("address", *KINDS, "known"))
-
-    @cached_property
     def _told(self) -> re.Pattern[str]:
         return lazy(rf"{whole(words('address', 'told'))}[^.!?\n]{{0,{REACH}}}\Z")
 
@@ -104,7 +99,7 @@ class PartsAddressRecogniser:
 
     def parts(self, view: View) -> list[Part]:
         """Return all parts of addresses in a text, in order, whether or not they are of one."""
-        return view.once(parts, lambda: list(parts(view.text, view.derived(small), self._names.places(view))))
+        return view.once(parts, lambda: list(parts(view)))
 
     def _judged(self, text: str, lowered: str, run: list[Part]) -> Iterator[Span]:
         """Yield the span of an address with what stands around its parts, if they are enough."""

@@ -10,6 +10,8 @@ from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
 from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
+CYRILLIC = lazy("[\u0400-\u04ff]")
+
 _WORD = r"[А-ЯЁІЇЄҐӘҒҚҢӨҰҮ][\w'\u2019-]{0,30}+"
 _TYPE = any_of(
     "улица|улице|улицу|улицы|ул|ул.|вулиця|вулиці|вул.|проспект|проспекта|проспекте|пр-т|пр-т.|пр-кт|пр-кт.|пр.|просп.|"
@@ -112,7 +114,7 @@ class RussianAddressRecogniser(AddressGrammar):
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
         text, lowered = view.derived(without_ideographs), view.lowered
-        if not DIGIT.search(text) or text.isascii():
+        if not DIGIT.search(text) or text.isascii() or not CYRILLIC.search(text):
             return
         cores = [(core, self.judge) for core, hints in self.CORES if any(hint in lowered for hint in hints)]
         yield from self.each(text, *cores)

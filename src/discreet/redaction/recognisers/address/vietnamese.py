@@ -106,6 +106,7 @@ class VietnameseAddressRecogniser(AddressGrammar):
         "street",
         "province",
         "can",
+        *("to", "so", "h", "d", "ward", "district", "tower", "o"),
     }
     """Words of such an address without marks."""
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")

@@ -27,7 +27,7 @@ class BankAccountRecogniser(LabelledRecogniser):
     type = "BANK_ACCOUNT"
     LEAST_DIGITS = 6
     VALUE = lazy(
-        r"(?<![0-9A-Za-z_.,/:+-])[A-Z]{2,4}[0-9]{2,7}[A-Z0-9 ]{4,28}[0-9](?![0-9A-Za-z_])|"
+        r"(?<![0-9A-Za-z_.,/:+-])[A-Z]{4}0[A-Z0-9]{6}(?![0-9A-Za-z_])|"
         r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))"
     )
 

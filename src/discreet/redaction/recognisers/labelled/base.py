@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import AMOUNT
-from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_index import Names
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 

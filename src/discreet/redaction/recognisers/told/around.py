@@ -123,9 +123,8 @@ def look(text: str, lowered: str, spot: int) -> list[Span]:
             rest = (lowered[match.start() : match.start("value")] + lowered[match.end("value") : name.end()]).split()
             foreign = pattern == SET or not all(map(str.isascii, rest)) or ENGLISH.isdisjoint(rest)
             found.append(typed(text, match, foreign=foreign) if told else None)
-    for pattern in SAID_FIRST:
-        if match := pattern.search(lowered, first, spot):
-            found.append(said_first(text, match))
+    before = (pattern.search(lowered, first, spot) for pattern in SAID_FIRST)
+    found += [said_first(text, match) for match in before if match]
     return [(start - spot, end - spot) for start, end in filter(None, found)]
 
 

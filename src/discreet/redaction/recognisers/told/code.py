@@ -7,11 +7,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import Names, codes, is_unspaced, secrets
+from discreet.redaction.recognisers.told.names import codes, secrets
 from discreet.redaction.recognisers.told.password import NAME as PASSWORD
 from discreet.redaction.recognisers.told.values import NAMED_THING, YEAR
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_index import Names, is_unspaced
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 

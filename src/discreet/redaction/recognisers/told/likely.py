@@ -14,13 +14,14 @@ from typing import NamedTuple
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
-from discreet.redaction.recognisers.told.names import Names
+from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_password
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
 from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_index import Names
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import languages, words
 
@@ -341,7 +342,8 @@ class LikelySecretRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""
         of_numbers, of_words, of_foreign = models()
-        found = foreign(view) if asking().places(view) else []
+        asked = secrets() if view.text.isascii() else asking()
+        found = foreign(view) if asked.places(view) else []
         if found:
             yield from (
                 span

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cache, lru_cache
+from functools import cache
 from math import exp
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import Names
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_set import small
-from discreet.redaction.words import whole, words
+from discreet.redaction.word_index import WordIndex
+from discreet.redaction.words import words
 
 REACH = 170
 """Characters around a candidate in which words count; so far a stranger reads on, too."""
@@ -44,28 +43,11 @@ CLASSES = {
 
 
 @cache
-def entries(kind: str) -> tuple[str, ...]:
-    """Return the words of a kind, as the files have them."""
-    return tuple(word for table, *lists in CLASSES[kind] for word in words(table, *lists))
-
-
-@cache
-def all_names() -> tuple[Names, re.Pattern[str]]:
+def index() -> WordIndex:
     """Return what finds the words of all kinds."""
-    every = tuple(dict.fromkeys(word for kind in CLASSES for word in entries(kind)))
-    return Names(every), re.compile(whole(every))
-
-
-@lru_cache(4096)
-def kinds_of(word: str) -> tuple[int, ...]:
-    """Return the places in `CLASSES` of the kinds that a word is of."""
-    return tuple(place for place, kind in enumerate(CLASSES) if kind_pattern(kind).fullmatch(word))
-
-
-@cache
-def kind_pattern(kind: str) -> re.Pattern[str]:
-    """Return the pattern of the words of a kind."""
-    return re.compile(whole(entries(kind)))
+    return WordIndex(
+        {kind: [word for table, *lists in tables for word in words(table, *lists)] for kind, tables in CLASSES.items()}
+    )
 
 
 class Found(NamedTuple):
@@ -81,17 +63,14 @@ def kinds(view: View) -> tuple[Found, ...]:
 
 
 def _kinds(view: View) -> tuple[Found, ...]:
-    names, pattern = all_names()
-    lowered = view.derived(small)
-    found = tuple(Found([], []) for _ in CLASSES)
-    for place in names.places(view):
-        if match := pattern.match(lowered, place):
-            for kind in kinds_of(match[0]):
-                starts, ends = found[kind]
-                if not ends or place >= ends[-1]:
-                    starts.append(place)
-                    ends.append(match.end())
-    return found
+    found = {kind: Found([], []) for kind in CLASSES}
+    for word in index().found(view):
+        for kind in word.kinds:
+            starts, ends = found[kind]
+            if not ends or word.start >= ends[-1]:
+                starts.append(word.start)
+                ends.append(word.end)
+    return tuple(found.values())
 
 
 class Nearness(NamedTuple):

@@ -1,0 +1,138 @@
+"""Where words of the languages stand in a text: hundreds of them are looked for in one look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from discreet.redaction.view import View
+from discreet.redaction.word_set import WORD, small, word_set
+from discreet.redaction.words import whole
+
+EDGE = 4
+"""Letters of a word by which those that only begin or end with a listed one are found."""
+UNSPACED = "\u0530"
+"""Scripts from here on write words without spaces between them, or with particles glued to them, but for Latin ones with marks."""
+
+
+def pairs_without_spaces(text: str) -> frozenset[str]:
+    """Return the letters of scripts without spaces in a text, each with the one behind it and alone; for `View.derived`."""
+    letters = frozenset() if text.isascii() else frozenset(filter(is_unspaced, set(text)))
+    if not letters:
+        return letters
+    return letters | {pair for pair in map(str.__add__, text, text[1:]) if pair[0] in letters}
+
+
+def edges(text: str) -> frozenset[str]:
+    """Return the first and the last letters of all words, as many as `EDGE`; for `View.derived`."""
+    found = word_set(text)
+    return frozenset(word[:EDGE] for word in found) | frozenset(word[-EDGE:] for word in found)
+
+
+class Names:
+    """Finds where any of hundreds of words may begin, by looking at each word of a text once."""
+
+    def __init__(self, entries: Iterable[str], parts: Iterable[str] = ()) -> None:
+        """`entries` are as in a file of words; `parts` are looked for within words, too."""
+        heads: set[str] = set()
+        unspaced: list[str] = []
+        inner = list(parts)
+        self._stems: dict[str, list[str]] = {}
+        for entry in entries:
+            bare = entry.strip("*")
+            if is_unspaced(bare[0]):
+                unspaced.append(entry.partition("*")[0])
+                continue
+            found = WORD.match(bare)
+            head = found[0] if found else ""
+            cut = entry.lstrip("*")[len(head) :].startswith("*")
+            if not head or ((cut or entry.startswith("*")) and len(head) < EDGE):
+                inner.append(bare)
+            elif cut:
+                self._stems.setdefault(head[:EDGE], []).append(head)
+            elif entry.startswith("*"):
+                self._stems.setdefault(head[-EDGE:], []).append(bare)
+            else:
+                heads.add(head)
+        self._heads = frozenset(heads)
+        self._parts = tuple(dict.fromkeys(inner))
+        self._pairs = frozenset(entry[:2] for entry in unspaced)
+
+    def places(self, view: View) -> list[int]:
+        """Return where in the text, in order, one of the words may begin."""
+        return view.once(self, lambda: self._places(view))
+
+    def _places(self, view: View) -> list[int]:
+        text = view.derived(small)
+        wanted = [*(view.derived(word_set) & self._heads), *(part for part in self._parts if part in text)]
+        for key in view.derived(edges) & self._stems.keys() if self._stems else ():
+            wanted += self._stems[key]
+        if self._pairs:
+            wanted += view.derived(pairs_without_spaces) & self._pairs
+        places: set[int] = set()
+        for word in wanted:
+            place = text.find(word)
+            while place >= 0:
+                places.add(place)
+                place = text.find(word, place + 1)
+        return sorted(places)
+
+
+def is_unspaced(letter: str) -> bool:
+    """Tell whether a letter is of a script that writes words without spaces between them, or with particles glued to them."""
+    return letter >= UNSPACED and not "\u1e00" <= letter <= "\u2e7f"
+
+
+class Word(NamedTuple):
+    """A word in a text, and of which kinds it is, in the order of the index."""
+
+    start: int
+    end: int
+    text: str
+    """In small letters."""
+    kinds: tuple[str, ...]
+
+
+class WordIndex:
+    """Finds words of several kinds, and tells of which kinds each is. A word may be of several."""
+
+    def __init__(self, kinds: Mapping[str, Sequence[str]]) -> None:
+        """`kinds` has the words of each kind, as they are in a file of words."""
+        self._names = Names(dict.fromkeys(word for words in kinds.values() for word in words))
+        glued: dict[str, dict[str, None]] = {}
+        spaced: dict[str, list[str]] = {}
+        for kind, words in kinds.items():
+            for word in words:
+                if not is_unspaced(word.lstrip("*")[0]):
+                    spaced.setdefault(kind, []).append(word)
+                    continue
+                for form in {word.strip("*"), word.strip("*").replace(" ", "")}:
+                    glued.setdefault(form, {})[kind] = None
+        self._glued: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        for form in sorted(glued, key=len, reverse=True):
+            self._glued.setdefault(form[:2], []).append((form, tuple(glued[form])))
+        self._pattern = re.compile(whole(dict.fromkeys(word for words in spaced.values() for word in words)))
+        self._patterns = {kind: re.compile(whole(words)) for kind, words in spaced.items()}
+        self._kinds_of = lru_cache(4096)(self._kinds)
+
+    def found(self, view: View) -> list[Word]:
+        """Return the words in the order of where they begin; they may overlap."""
+        return view.once(self, lambda: self._found(view))
+
+    def _found(self, view: View) -> list[Word]:
+        text = view.derived(small)
+        words: list[Word] = []
+        for place in self._names.places(view):
+            if is_unspaced(text[place]):
+                for form, kinds in (*self._glued.get(text[place : place + 2], ()), *self._glued.get(text[place], ())):
+                    if text.startswith(form, place):
+                        words.append(Word(place, place + len(form), form, kinds))
+                        break
+            elif match := self._pattern.match(text, place):
+                words.append(Word(place, match.end(), match[0], self._kinds_of(match[0])))
+        return words
+
+    def _kinds(self, word: str) -> tuple[str, ...]:
+        return tuple(kind for kind, pattern in self._patterns.items() if pattern.fullmatch(word))
