@@ -10,7 +10,7 @@ from discreet.redaction.recognisers.obfuscated_email import CONNECTORS
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
 from discreet.redaction.recognisers.told import answer, password
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import ANSWERS, SECRETS
 from discreet.redaction.spoken import HAN_DIGITS, spoken_words
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
@@ -131,9 +131,9 @@ def _told(view: View, words: list[Span]) -> Iterator[int]:
     """Yield where words begin that may be what others before them tell."""
     tail = view.text
     lowered = view.derived(small)
-    names = [password.NAME.match(lowered, place) for place in secrets().places(view)]
+    names = [password.NAME.match(lowered, place) for place in SECRETS.places(view)]
     told = [name.end() for name in names if name and not name["key"]]  # keys and tokens are told apart as words
-    asked = [answer.NAME.match(lowered, place) for place in answer.answers().places(view)]
+    asked = [answer.NAME.match(lowered, place) for place in ANSWERS.places(view)]
     told += (name.end() for name in asked if name)
     places = [place for place in told if SENTENCE.match(tail, place)]
     if SeedPhraseRecogniser.HINTS.found_in(view):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import View
 from discreet.redaction.word_set import WORD, small, word_set
-from discreet.redaction.words import whole
+from discreet.redaction.words import languages, whole, words
 
 EDGE = 4
 """Letters of a word by which those that only begin or end with a listed one are found."""
@@ -85,26 +87,23 @@ def is_unspaced(letter: str) -> bool:
     return letter >= UNSPACED and not "\u1e00" <= letter <= "\u2e7f"
 
 
-class Word(NamedTuple):
-    """A word in a text, and of which kinds it is, in the order of the index."""
+class Place(NamedTuple):
+    """Where a word stands in a text."""
 
     start: int
     end: int
-    text: str
-    """In small letters."""
-    kinds: tuple[str, ...]
 
 
 class WordIndex:
-    """Finds words of several kinds, and tells of which kinds each is. A word may be of several."""
+    """Finds the words of several kinds in one look. A word may be of several, and stand within a longer one."""
 
     def __init__(self, kinds: Mapping[str, Sequence[str]]) -> None:
         """`kinds` has the words of each kind, as they are in a file of words."""
-        self._names = Names(dict.fromkeys(word for words in kinds.values() for word in words))
+        self._names = Names(dict.fromkeys(word for entries in kinds.values() for word in entries))
         glued: dict[str, dict[str, None]] = {}
         spaced: dict[str, list[str]] = {}
-        for kind, words in kinds.items():
-            for word in words:
+        for kind, entries in kinds.items():
+            for word in entries:
                 if not is_unspaced(word.lstrip("*")[0]):
                     spaced.setdefault(kind, []).append(word)
                     continue
@@ -113,26 +112,74 @@ class WordIndex:
         self._glued: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for form in sorted(glued, key=len, reverse=True):
             self._glued.setdefault(form[:2], []).append((form, tuple(glued[form])))
-        self._pattern = re.compile(whole(dict.fromkeys(word for words in spaced.values() for word in words)))
-        self._patterns = {kind: re.compile(whole(words)) for kind, words in spaced.items()}
+        self._pattern = re.compile(whole(dict.fromkeys(word for entries in spaced.values() for word in entries)))
+        self._patterns = {kind: lazy(whole(entries)) for kind, entries in spaced.items()}
         self._kinds_of = lru_cache(4096)(self._kinds)
 
-    def found(self, view: View) -> list[Word]:
-        """Return the words in the order of where they begin; they may overlap."""
+    def found(self, view: View) -> Mapping[str, list[Place]]:
+        """Return where the words of each kind stand, in order; nothing for kinds that have none there."""
         return view.once(self, lambda: self._found(view))
 
-    def _found(self, view: View) -> list[Word]:
+    def _found(self, view: View) -> Mapping[str, list[Place]]:
         text = view.derived(small)
-        words: list[Word] = []
+        found: dict[str, list[Place]] = {}
         for place in self._names.places(view):
             if is_unspaced(text[place]):
-                for form, kinds in (*self._glued.get(text[place : place + 2], ()), *self._glued.get(text[place], ())):
-                    if text.startswith(form, place):
-                        words.append(Word(place, place + len(form), form, kinds))
-                        break
+                kinds = self._glued_at(text, place)
             elif match := self._pattern.match(text, place):
-                words.append(Word(place, match.end(), match[0], self._kinds_of(match[0])))
-        return words
+                kinds = self._kinds_of(match[0])
+            else:
+                continue
+            for kind, size in kinds:
+                found.setdefault(kind, []).append(Place(place, place + size))
+        return found
 
-    def _kinds(self, word: str) -> tuple[str, ...]:
-        return tuple(kind for kind, pattern in self._patterns.items() if pattern.fullmatch(word))
+    def _glued_at(self, text: str, place: int) -> Iterable[tuple[str, int]]:
+        sizes: dict[str, int] = {}
+        for form, kinds in (*self._glued.get(text[place : place + 2], ()), *self._glued.get(text[place], ())):
+            if text.startswith(form, place):
+                for kind in kinds:
+                    sizes.setdefault(kind, len(form))
+        return sizes.items()
+
+    def _kinds(self, word: str) -> tuple[tuple[str, int], ...]:
+        found = ((kind, pattern.match(word)) for kind, pattern in self._patterns.items())
+        return tuple((kind, match.end()) for kind, match in found if match)
+
+
+TABLES = ("secret", "code", "answer", "address", "identity")
+
+
+@cache
+def index() -> WordIndex:
+    """Return what finds the words that recognisers ask for in every text: `secret.password`, `address.street`."""
+    return WordIndex(
+        {
+            f"{table}.{name}": words(table, name)
+            for table in TABLES
+            for name in dict.fromkeys(name for language in languages() for name in language.tables[table])
+            if name != "common"
+        }
+    )
+
+
+class Kinds:
+    """Words of one kind or of several, by the names of their lists."""
+
+    def __init__(self, table: str, *names: str) -> None:
+        self._kinds = tuple(f"{table}.{name}" for name in names)
+
+    def __or__(self, other: Kinds) -> Kinds:
+        both = Kinds("")
+        both._kinds = (*self._kinds, *other._kinds)
+        return both
+
+    def found(self, view: View) -> list[Place]:
+        """Return where such words stand in a text, in order."""
+        found = index().found(view)
+        lists = [found[kind] for kind in self._kinds if kind in found]
+        return lists[0] if len(lists) == 1 else sorted(chain(*lists))
+
+    def places(self, view: View) -> list[int]:
+        """Return where such words begin, in order."""
+        return view.once(self, lambda: list(dict.fromkeys(place.start for place in self.found(view))))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
 from discreet.redaction.view import View
-from discreet.redaction.word_index import Word, WordIndex, is_unspaced
+from discreet.redaction.word_index import index, is_unspaced
 from discreet.redaction.word_set import small
 from discreet.redaction.words import LATIN, any_of, languages, whole, words
 
@@ -34,7 +33,7 @@ COUNTED = frozenset(
     for word in language.words("address", kind)
 )
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
-ANOTHER_COUNTED = lazy(rf"(?:{any_of(COUNTED)})(?![^\W\d_])")
+ANOTHER_COUNTED = lazy(rf"[ ](?:{any_of(COUNTED)})(?![^\W\d_])")
 UNIT = lazy(
     rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м|[мm][²2]|из |январ|феврал|марта|апрел|мая(?!\w)|июн|июл|август|сентябр|октябр|ноябр|декабр)"
 )
@@ -146,23 +145,33 @@ class Part(NamedTuple):
     points: int
 
 
-@cache
-def index() -> WordIndex:
-    """Return what finds the words of addresses; one that is of several kinds counts as the first."""
-    return WordIndex({kind: words("address", kind) for kind in KINDS})
+class Word(NamedTuple):
+    """A word of an address."""
+
+    start: int
+    end: int
+    text: str
+    kind: str
 
 
-@cache
-def known_streets() -> WordIndex:
-    """Return what finds the names of streets that hundreds of towns have."""
-    return WordIndex({"street": words("address", "known")})
+def words_in(view: View) -> list[Word]:
+    """Return the words of addresses in a text, in order. One that is of several kinds is of the first."""
+    lowered, found = view.derived(small), index().found(view)
+    at: dict[int, Word] = {}
+    for kind in KINDS:
+        for start, end in found.get(f"address.{kind}", ()):
+            if start not in at:
+                at[start] = Word(start, end, lowered[start:end], kind)
+    return [at[start] for start in sorted(at)]
 
 
 def parts(view: View) -> Iterator[Part]:
     """Yield the parts of addresses in a text, in order, whether or not they are of one."""
     text, lowered = view.text, view.derived(small)
-    found = index().found(view)
-    streets = [part for street in known_streets().found(view) if (part := known(text, lowered, street))]
+    found = words_in(view)
+    streets = [
+        part for street in index().found(view).get("address.known", ()) if (part := known(text, lowered, *street))
+    ]
     done = 0
     for number, word in enumerate(found):
         while streets and streets[0].start <= word.start:
@@ -187,7 +196,7 @@ def part_of(text: str, lowered: str, word: Word, stop: int) -> Part | None:
         return None  # H2SO4
     if is_unspaced(word.text[0]) and word.text[0] > "\u0e7f":
         return glued(text, word)
-    if word.kinds[0] == "street":
+    if word.kind == "street":
         single = len(word.text) == 1 and not text.startswith(".", word.end)
         return None if single else street(text, lowered, word.start, word.end, stop)
     number = NUMBER_BEHIND.match(lowered, word.end)
@@ -198,7 +207,7 @@ def part_of(text: str, lowered: str, word: Word, stop: int) -> Part | None:
 
 def glued(text: str, word: Word) -> Part | None:
     """Return the part of a word that has its number or name right before it, as in Chinese, Japanese and Korean."""
-    kind = word.kinds[0]
+    kind = word.kind
     before = HAN_BEFORE.search(text, max(0, word.start - 8), word.start)
     if before is None:
         return None
@@ -222,16 +231,15 @@ def glued(text: str, word: Word) -> Part | None:
 
 def numbered(text: str, lowered: str, word: Word, number: re.Match[str]) -> Part | None:
     """Return the part of a word and the number behind it, unless that is of something else."""
-    kind, start = word.kinds[0], word.start
+    kind, start = word.kind, word.start
     if (
         len(word.text) == 1
         and word.text not in "pqд"
         and not number[0].startswith("." if word.text != "d" else (".", ":"))
     ):
         return None  # 28 m2, R16
-    if word.text in COUNTED and lowered.startswith(" ", number.end()):
-        if ANOTHER_COUNTED.match(lowered, number.end() + 1):
-            return None  # căn hộ 2 phòng
+    if word.text in COUNTED and ANOTHER_COUNTED.match(lowered, number.end()):
+        return None  # căn hộ 2 phòng
     code = number["code"]
     digit = DIGIT.search(code) is not None
     if word.text in COUNTED and not digit:
@@ -249,7 +257,7 @@ def numbered(text: str, lowered: str, word: Word, number: re.Match[str]) -> Part
 
 def counted(lowered: str, word: Word) -> Part | None:
     """Return the part of a word with a number before it: 3rd floor, 4. Stock."""
-    kind, start = word.kinds[0], word.start
+    kind, start = word.kind, word.start
     if kind not in ("floor", "entrance", "house") or word.text in COUNTED or len(word.text) == 1:
         return None
     before = NUMBER_BEFORE.search(lowered, max(0, start - 14), start)
@@ -258,7 +266,7 @@ def counted(lowered: str, word: Word) -> Part | None:
 
 def named(text: str, word: Word, stop: int) -> Part | None:
     """Return the part of a word with a name behind it, or before it."""
-    kind, start, end = word.kinds[0], word.start, word.end
+    kind, start, end = word.kind, word.start, word.end
     if word.text in BUILDINGS:
         kind = "building"
     if kind not in ("building", "area"):
@@ -287,17 +295,15 @@ def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | N
     return None if weak else small_street(lowered, start, end, house)
 
 
-def known(text: str, lowered: str, word: Word) -> Part | None:
+def known(text: str, lowered: str, start: int, end: int) -> Part | None:
     """Return the part of a street that hundreds of towns have, by its name alone, with its house."""
-    house = house_behind(lowered, word.end, HOUSE_BEHIND)
+    house = house_behind(lowered, end, HOUSE_BEHIND)
     if house is None:
         return None
     told = (
-        text[word.start].isupper()
-        or AT_END.match(text, house.end())
-        or TO_STREET.search(lowered, max(0, word.start - 12), word.start)
+        text[start].isupper() or AT_END.match(text, house.end()) or TO_STREET.search(lowered, max(0, start - 12), start)
     )
-    return Part(word.start, house.end(), "street", ENOUGH) if told else None
+    return Part(start, house.end(), "street", ENOUGH) if told else None
 
 
 def house_behind(lowered: str, place: int, pattern: re.Pattern[str]) -> re.Match[str] | None:

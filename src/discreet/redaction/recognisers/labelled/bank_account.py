@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
-from discreet.redaction.words import words
+from discreet.redaction.word_index import Kinds
 
 DIGITS = range(6, 21)
 """From British accounts (8) and Japanese ones (7) to Russian ones (20)."""
@@ -25,15 +23,12 @@ class BankAccountRecogniser(LabelledRecogniser):
     """Finds digits behind "account number", "stk", "р/с", "账号", "계좌번호" and the like. IBANs have a recogniser of their own."""
 
     type = "BANK_ACCOUNT"
+    NAMES = Kinds("identity", "bank")
     LEAST_DIGITS = 6
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])[A-Z]{4}0[A-Z0-9]{6}(?![0-9A-Za-z_])|"
         r"(?<![0-9A-Za-z_.,/:+-])[0-9](?:[ -]?[0-9]){5,23}(?:[/-][0-9]{1,3})?(?![0-9A-Za-z_]|[.,:/][0-9]|[ ]?(?:%|€|\$|₽|đ|₫|zł|円|元|원))"
     )
-
-    def names(self) -> Iterable[str]:
-        """Return the words for an account."""
-        return words("identity", "bank")
 
     def valid(self, found: Labelled) -> bool:
         """Tell an account from an amount."""

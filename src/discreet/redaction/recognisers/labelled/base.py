@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import AMOUNT
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import Names
+from discreet.redaction.word_index import Kinds, Place
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
@@ -50,27 +49,17 @@ class Labelled(NamedTuple):
 
 
 class LabelledRecogniser:
-    """Finds what has the form of `VALUE` behind one of the words that `names` returns, and is `valid`."""
+    """Finds what has the form of `VALUE` behind one of the words `NAMES`, and is `valid`."""
 
     type: ClassVar[str]
     LEAST_DIGITS = 2
     VALUE: ClassVar[re.Pattern[str]]
-
-    def names(self) -> Iterable[str]:
-        """Return the words, as they are in a file of words."""
-        raise NotImplementedError
+    NAMES: ClassVar[Kinds]
+    """The words."""
 
     def valid(self, found: Labelled) -> bool:
         """Tell whether a value is what its word says."""
         raise NotImplementedError
-
-    @cached_property
-    def _names(self) -> Names:
-        return Names(self.names())
-
-    @cached_property
-    def _name(self) -> re.Pattern[str]:
-        return lazy(whole(self.names()))
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all values."""
@@ -79,10 +68,10 @@ class LabelledRecogniser:
             return
         lowered = view.derived(small)
         place = 0
-        for spot in self._names.places(view):
-            if spot < place or (name := self._name.match(lowered, spot)) is None:
+        for name in self.NAMES.found(view):
+            if name.start < place:
                 continue
-            place = name.end()
+            place = name.end
             value = self.VALUE.search(text, place, min(len(text), place + MOST_GAP + 40))
             gap = lowered[place : value.start()] if value else ""
             if (
@@ -90,20 +79,20 @@ class LabelledRecogniser:
                 and len(gap) <= MOST_GAP
                 and GAP.fullmatch(gap)
                 and len(gap.split()) <= MOST_WORDS
-                and self.valid(Labelled(name[0], gap, value[0]))
+                and self.valid(Labelled(lowered[name.start : place], gap, value[0]))
             ):
                 yield value.span()
             elif before := self._before(text, lowered, name):
                 yield before
 
-    def _before(self, text: str, lowered: str, name: re.Match[str]) -> Span | None:
+    def _before(self, text: str, lowered: str, name: Place) -> Span | None:
         """Return the span of a value that its word follows: "110-234-567890 is my account"."""
-        first = max(0, name.start() - MOST_BEFORE)
-        link = LINK.search(lowered, first, name.start())
+        first = max(0, name.start - MOST_BEFORE)
+        link = LINK.search(lowered, first, name.start)
         if link is None or not text[link.start() - 1 : link.start()].isalnum():
             return None
         for value in self.VALUE.finditer(text, first, link.start() + 1):
-            if value.end() == link.start() and self.valid(Labelled(name[0], ":", value[0])):
+            if value.end() == link.start() and self.valid(Labelled(lowered[slice(*name)], ":", value[0])):
                 return value.span()
         return None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
 from discreet.redaction.view import Span, View
-from discreet.redaction.words import words
+from discreet.redaction.word_index import Kinds
 
 _YEAR = r"(?:19|20)[0-9]{2}"
 _SHORT = r"(?:(?:19|20)?[0-9]{2})"
@@ -24,6 +24,7 @@ class BirthDateRecogniser(LabelledRecogniser):
     """Finds a day with its year behind "born", "date of birth", "ngày sinh", "дата рождения", "生日" and the like."""
 
     type = "BIRTH_DATE"
+    NAMES = Kinds("identity", "born")
     LEAST_DIGITS = 3
     VALUE = lazy(
         rf"(?<![0-9A-Za-z_./-])(?:{_YEAR}[-/.]\s?[0-9]{{1,2}}[-/.]\s?[0-9]{{1,2}}"
@@ -53,10 +54,6 @@ class BirthDateRecogniser(LabelledRecogniser):
                 for match in self.VALUE.finditer(view.text)
                 if self.BORN_BEHIND.match(view.text, match.end())
             )
-
-    def names(self) -> Iterable[str]:
-        """Return the words for a birth."""
-        return words("identity", "born")
 
     def valid(self, found: Labelled) -> bool:
         """Take what has the form of a date; six digits or eight need nothing but a sign between."""

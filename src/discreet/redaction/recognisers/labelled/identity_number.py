@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
-from discreet.redaction.words import words
+from discreet.redaction.word_index import Kinds
 
 DIGITS = range(4, 21)
+LEAST_PLAIN = 5
+"""Digits of a number that has no letters: four are a year or a price."""
 SURELY_NUMBER = 8
 MOST_WORDS_APART = 2
 
@@ -20,6 +20,7 @@ class IdentityNumberRecogniser(LabelledRecogniser):
     """
 
     type = "NATIONAL_ID"
+    NAMES = Kinds("identity", "person")
     LEAST_DIGITS = 4
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?=[A-Z0-9 ./-]{0,24}[0-9])(?:[A-Z]{1,4}[ -]?)?[0-9](?:[ ./-]{0,2}[0-9]"
@@ -28,11 +29,9 @@ class IdentityNumberRecogniser(LabelledRecogniser):
         r"|(?<![0-9A-Za-z_.,/:+-])[A-Z]{5}[0-9]{4}[A-Z](?!\w)|(?<![0-9A-Za-z_.,/:+-])[A-Z]{2,3}(?=[0-9A-Z]{0,4}[0-9])[0-9A-Z]{3,8}[0-9A-Z](?<=[0-9A-Z])(?!\w)"
     )
 
-    def names(self) -> Iterable[str]:
-        """Return the words for such a number."""
-        return words("identity", "person")
-
     def valid(self, found: Labelled) -> bool:
         """Tell a number from a date or a word."""
+        if found.digits < LEAST_PLAIN and found.value.isdigit():
+            return False
         apart = MOST_WORDS_APART + (found.digits >= SURELY_NUMBER)
         return found.digits in DIGITS and found.words_between <= apart

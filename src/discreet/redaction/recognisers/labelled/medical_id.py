@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
-from discreet.redaction.words import words
+from discreet.redaction.word_index import Kinds
 
 MOST_WORDS = 4
 YEAR = lazy("(?:19|20)[0-9]{2}")
@@ -17,13 +15,10 @@ class MedicalIdRecogniser(LabelledRecogniser):
     """Finds what stands behind "MRN", "patient number", "mã bệnh nhân", "номер медкарты", "病历号" and the like."""
 
     type = "MEDICAL_ID"
+    NAMES = Kinds("identity", "medical")
     VALUE = lazy(
         r"(?<![0-9A-Za-z_.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])"
     )
-
-    def names(self) -> Iterable[str]:
-        """Return the words for such a number."""
-        return words("identity", "medical")
 
     def valid(self, found: Labelled) -> bool:
         """Tell a number from a date or a count."""

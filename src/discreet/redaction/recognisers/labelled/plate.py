@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
 from discreet.redaction.view import Span, View
-from discreet.redaction.words import words
+from discreet.redaction.word_index import Kinds
 
 MOST_WORDS = 4
 CHARS = range(4, 12)
@@ -25,16 +25,13 @@ class PlateRecogniser(LabelledRecogniser):
     """Finds plates behind words such as "license plate", "biển số", "госномер", "车牌", "Kennzeichen"; some by their form alone."""
 
     type = "PLATE"
+    NAMES = Kinds("identity", "plate")
     VALUE = lazy(
         r"(?<![0-9A-Za-z_./])(?=[^\d\n]{0,8}[0-9])(?:[A-ZÄÖÜА-Я]{1,3}|[0-9]{2,3} ?[가-힣]|[0-9]{1,4}|[A-Z0-9]{2,8}"
         r"|[\u4e00-\u9fff\u3041-\u3096가-힣][A-Z]?|[\u4e00-\u9fff]{2,4} ?[0-9]{2,3} ?[\u3041-\u3096] ?[0-9]{2}"
         r"|[A-Z]{2} ?[0-9]{1,2} ?[A-Z]{1,3})(?:[ ·•・.-]{0,2}(?:[A-ZА-Я]{1,4}|[0-9]{1,5}"
         r"|[a-z]{2}(?=[0-9]))){1,5}(?![0-9A-Za-z_])"
     )
-
-    def names(self) -> Iterable[str]:
-        """Return the words for a plate."""
-        return words("identity", "plate")
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all plates."""

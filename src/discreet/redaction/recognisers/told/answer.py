@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.told.names import ANSWERS
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import Names
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
@@ -42,7 +42,6 @@ NO_ANSWERS = frozenset(
     (*words("telling", "for", "filler", "is", "then"), "what", "что", "gì", "not", "was", "something", "about")
 )
 """Words that go on with a sentence."""
-_NAMES = Names(words("answer", "name", "question"))
 
 
 class SecurityAnswerRecogniser:
@@ -58,14 +57,9 @@ class SecurityAnswerRecogniser:
                 if names_a_value(match["value"]) and (match["told"] or not VERB.fullmatch(match["value"])):
                     yield match.span("value")
         behind = Windows(lowered, look, before=16, behind=LOOKED_AT_BEHIND)
-        for spot in answers().places(view):
+        for spot in ANSWERS.places(view):
             if found := behind.at(spot):
                 yield spot + found[0], spot + found[1]
-
-
-def answers() -> Names:
-    """Return the words for such questions and answers."""
-    return _NAMES
 
 
 def look(lowered: str, spot: int) -> Span | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.values import BRAND, LEAST_WORD_CHARS, TRAILING, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
@@ -96,7 +96,7 @@ class AroundRecogniser:
         if " (" in lowered and ("it's" in lowered or "it is" in lowered):
             yield from self._typed(view, EXPLAINED)
         around = Windows(view.text, lambda text, spot: look(text, lowered, spot), before=REACH, behind=LOOKED_AT_BEHIND)
-        for spot in secrets().places(view):
+        for spot in SECRETS.places(view):
             yield from ((spot + start, spot + end) for start, end in around.at(spot))
 
     def _typed(self, view: View, pattern: re.Pattern[str]) -> Iterator[Span]:

@@ -7,12 +7,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import codes, secrets
+from discreet.redaction.recognisers.told.names import CODES, PRESSED, SECRETS
 from discreet.redaction.recognisers.told.password import NAME as PASSWORD
 from discreet.redaction.recognisers.told.values import NAMED_THING, YEAR
 from discreet.redaction.recognisers.windows import Windows
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import Names, is_unspaced
+from discreet.redaction.word_index import is_unspaced
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 
@@ -75,14 +75,13 @@ TO_VERIFY = lazy(
     r"|code|pin|xác|đăng|вход|подтвержд|otp|anmeld|bestätig|código|codice|kod)"
 )
 USED = lazy(rf"{whole((*words('telling', 'use'), *words('code', 'sent')))} \Z")
-PRESSED = lazy(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")
+PRESSED_BEFORE = lazy(rf"{whole(words('code', 'press'))}(?: in| 密码| code| mã)?[ :]{{0,2}}[\"'“«]?\Z")
 PRESSED_BEHIND = lazy(rf"[\"'“«»]?[#*]?[ ]?{whole(words('code', 'press'))}")
 LOCK = lazy(whole(words("code", "lock")))
 MEASURE = lazy(r"[ ]?(?:times|minutes?|seconds?|hours?|days?|floor|этаж|раз|минут|tầng|lần|楼|樓|层|次|분|층)")
 
 KINDS = frozenset(("card", "pin", "once", "plain", "password"))
 """Of the words that name codes, those that may stand behind one."""
-_PRESS = Names(words("code", "press"))
 
 
 class ToldCodeRecogniser:
@@ -101,7 +100,7 @@ class ToldCodeRecogniser:
         if not THREE_DIGITS.search(text):
             return
         lowered = view.derived(small)
-        if spots := codes().places(view):
+        if spots := CODES.places(view):
             behind = Windows(
                 text, lambda text, spot: look(text, lowered, spot), before=LOOKED_AT_BEFORE, behind=LOOKED_AT_BEHIND
             )
@@ -112,7 +111,7 @@ class ToldCodeRecogniser:
                 place = spot + seen[0]
                 if found := seen[1]:
                     yield spot + found[0], spot + found[1]
-        named, pressed = bool(spots), bool(_PRESS.places(view))
+        named, pressed = bool(spots), bool(PRESSED.places(view))
         for digits in DIGITS.finditer(text) if named or pressed else ():
             if (
                 (named and self._named_behind(view, digits))
@@ -140,7 +139,7 @@ class ToldCodeRecogniser:
         if not value.isdigit() or YEAR.fullmatch(value) or UNIT.match(lowered, end) or MEASURE.match(lowered, end):
             return False
         if not (
-            PRESSED.search(lowered, max(0, start - 28), start)
+            PRESSED_BEFORE.search(lowered, max(0, start - 28), start)
             or (len(value) >= LEAST_DIGITS and PRESSED_BEHIND.match(lowered, end))
         ):
             return False
@@ -165,7 +164,7 @@ def name_behind(view: View, digits: re.Match[str]) -> str | None:
 def names(view: View, first: int, last: int) -> Iterator[tuple[str, int, int]]:
     """Yield the kinds and spans of the words for codes and passwords that begin between two places."""
     lowered = view.derived(small)
-    for places, pattern in ((codes(), NAME), (secrets(), PASSWORD)):
+    for places, pattern in ((CODES, NAME), (SECRETS, PASSWORD)):
         found = places.places(view)
         for place in found[bisect_left(found, first) : bisect_left(found, last)]:
             if (name := pattern.match(lowered, place)) and name.lastgroup in KINDS:

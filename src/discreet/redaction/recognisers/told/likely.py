@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -14,14 +14,13 @@ from typing import NamedTuple
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
-from discreet.redaction.recognisers.told.names import secrets
 from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_password
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
 from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, names_a_value
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import Names
+from discreet.redaction.word_index import index
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import languages, words
 
@@ -156,16 +155,10 @@ def models() -> tuple[Model, Model, Model]:
     )  # type: ignore[return-value]  # of three
 
 
-@cache
-def telling() -> Names:
-    """Return the words without which nothing is likely."""
-    return Names(word for kind in TELLING for table, *lists in CLASSES[kind] for word in words(table, *lists))
-
-
-@cache
-def asking() -> Names:
-    """Return the words without which no plain word is likely."""
-    return Names(word for kind in ASKING for table, *lists in CLASSES[kind] for word in words(table, *lists))
+def has_any(view: View, kinds: Iterable[str]) -> bool:
+    """Tell whether a text has a word of one of these kinds of `CLASSES`."""
+    found = index().found(view)
+    return any(f"{table}.{name}" in found for kind in kinds for table, *names in CLASSES[kind] for name in names)
 
 
 def numbers(view: View) -> list[Span]:
@@ -342,8 +335,7 @@ class LikelySecretRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""
         of_numbers, of_words, of_foreign = models()
-        asked = secrets() if view.text.isascii() else asking()
-        found = foreign(view) if asked.places(view) else []
+        found = foreign(view) if has_any(view, ASKING) else []
         if found:
             yield from (
                 span
@@ -353,14 +345,14 @@ class LikelySecretRecogniser:
         if not DIGIT_OR_PHRASE.search(view.text):
             return
         found = numbers(view)
-        if found and telling().places(view):
+        if found and has_any(view, TELLING):
             yield from (
                 span
                 for span in found
                 if of_numbers.score(number_figures(view, span, len(found))) > of_numbers.threshold
             )
         found = tokens(view)
-        if found and (telling().places(view) or not view.text.isascii()):
+        if found and (has_any(view, TELLING) or not view.text.isascii()):
             yield from (span for span in found if of_words.score(token_figures(view, span)) > of_words.threshold)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.password import NAME, THEN
 from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import BRAND, TRAILING, looks_random, names_a_value
@@ -64,7 +64,7 @@ class LoginRecogniser:
                 yield bare.span("value")
             if "admin/" in text or "root/" in text:
                 yield from (match.span("value") for match in OF_ADMIN.finditer(text))
-        spots = secrets().places(view)
+        spots = SECRETS.places(view)
         if not spots:
             return
         lowered = view.derived(small)

@@ -1,20 +1,13 @@
-"""Words for secrets in a text."""
+"""Words for secrets, as they are looked for in every text."""
 
 from __future__ import annotations
 
-from functools import cache
+from discreet.redaction.word_index import Kinds
 
-from discreet.redaction.word_index import Names
-from discreet.redaction.words import words
-
-
-@cache
-def secrets() -> Names:
-    """Return the words for passwords, keys and accounts."""
-    return Names(words("secret", "password", "weak", "key", "login"))
-
-
-@cache
-def codes() -> Names:
-    """Return the words for codes that let somebody in."""
-    return Names(words("code", "once", "pin", "card", "plain"))
+SECRETS = Kinds("secret", "password", "weak", "key", "login")
+"""Words for passwords, keys and accounts."""
+CODES = Kinds("code", "once", "pin", "card", "plain")
+"""Words for codes that let somebody in."""
+PRESSED = Kinds("code", "press")
+ANSWERS = Kinds("answer", "name", "question")
+"""Words for questions that stand in for a password, and for their answers."""

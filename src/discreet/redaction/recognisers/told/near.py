@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, looks_random, names_a_value
@@ -76,7 +76,7 @@ class NearRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such words."""
         lowered = view.derived(small)
-        spots = [spot for spot in secrets().places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
+        spots = [spot for spot in SECRETS.places(view) if (name := NAME.match(lowered, spot)) and not name["key"]]
         text = view.text
         yield from (
             ()

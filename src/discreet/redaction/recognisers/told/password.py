@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.programs import is_program, is_template
 from discreet.redaction.recognisers.told.values import (
     ASIDE,
@@ -128,7 +128,7 @@ class PasswordRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that is told."""
-        spots = secrets().places(view)
+        spots = SECRETS.places(view)
         if not spots:
             return
         text, lowered = view.text, view.derived(small)
@@ -198,7 +198,7 @@ class Clause:
             return True, None
         if self._says(word):
             return True, self._quoted()
-        if cut := ASIDE.search(self._text, start, start + len(word) + 1):
+        if (cut := ASIDE.search(self._text, start, start + len(word) + 1)) and cut.start() > start:
             word = self._text[start : cut.start()]
         value = word[: len(word) - len(word.lstrip("*_"))] + word.lstrip("*_").rstrip(TRAILING)
         end = start + len(value)

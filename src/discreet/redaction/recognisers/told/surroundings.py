@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from math import exp
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import WordIndex
+from discreet.redaction.word_index import Place, WordIndex, index
 from discreet.redaction.words import words
 
 REACH = 170
@@ -43,11 +45,10 @@ CLASSES = {
 
 
 @cache
-def index() -> WordIndex:
-    """Return what finds the words of all kinds."""
-    return WordIndex(
-        {kind: [word for table, *lists in tables for word in words(table, *lists)] for kind, tables in CLASSES.items()}
-    )
+def telling() -> WordIndex:
+    """Return what finds words that are too frequent to be looked for in every text."""
+    names = {name for tables in CLASSES.values() for table, *names in tables if table == "telling" for name in names}
+    return WordIndex({f"telling.{name}": words("telling", name) for name in sorted(names)})
 
 
 class Found(NamedTuple):
@@ -63,14 +64,21 @@ def kinds(view: View) -> tuple[Found, ...]:
 
 
 def _kinds(view: View) -> tuple[Found, ...]:
-    found = {kind: Found([], []) for kind in CLASSES}
-    for word in index().found(view):
-        for kind in word.kinds:
-            starts, ends = found[kind]
-            if not ends or word.start >= ends[-1]:
-                starts.append(word.start)
-                ends.append(word.end)
-    return tuple(found.values())
+    words = {**index().found(view), **telling().found(view)}
+    return tuple(
+        apart(chain(*(words.get(f"{table}.{name}", ()) for table, *names in tables for name in names)))
+        for tables in CLASSES.values()
+    )
+
+
+def apart(words: Iterable[Place]) -> Found:
+    """Return the words in order, those that stand within others left out."""
+    found = Found([], [])
+    for start, end in sorted(words):
+        if not found.ends or start >= found.ends[-1]:
+            found.starts.append(start)
+            found.ends.append(end)
+    return found
 
 
 class Nearness(NamedTuple):

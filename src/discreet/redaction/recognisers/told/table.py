@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.told.names import secrets
+from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.words import whole, words
@@ -41,7 +41,7 @@ class TableRecogniser:
                 yield match.span("value")
         if "values" in view.lowered and "insert" in view.lowered:
             yield from self.inserted(text)
-        if "\n" in text and self.SIGN.search(text) and secrets().places(view):
+        if "\n" in text and self.SIGN.search(text) and SECRETS.places(view):
             yield from self.cells(text)
 
     INSERT = lazy(
