@@ -26,7 +26,7 @@ COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
-THRESHOLDS = {"numbers": 0.4, "words": 0.7, "foreign": 0.2}
+THRESHOLDS = {"numbers": 0.3, "words": 0.7, "foreign": 0.2}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]

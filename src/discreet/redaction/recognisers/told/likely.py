@@ -101,7 +101,7 @@ PAIRED = (
 )
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
 ASKING = ("password", "login", "opens", "answer")
-TELLING = ("password", "login", "opens", "once", "pin", "lock", "context", "answer")
+TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 NUMBER_NAMES = (
     *NAMES,
     *(f"{kind} and {shape}" for shape in ("few digits", "6 digits", "more digits", "letters") for kind in PAIRED),
