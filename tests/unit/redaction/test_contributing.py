@@ -20,7 +20,7 @@ from discreet.redaction.words import languages
 
 ROOT = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(
-    r"^(?:Write `(?P<new>[^`\n]+)`|In `(?P<old>[^`\n]+)`, behind the line `(?P<line>[^`\n]+)`, add):\n\n"
+    r"^(?:Write `(?P<new>[^`\n]+)`|In (?:`(?P<old>[^`\n]+)`|the file of each language), behind the line `(?P<line>[^`\n]+)`, add):\n\n"
     r"```[a-z]+\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -93,17 +93,30 @@ def copy_of_the_package(folder):
 def follow(folder):
     """Do what the document says, in `folder`."""
     for block in blocks():
-        path = folder / (block["new"] or block["old"])
-        assert folder.resolve() in path.resolve().parents, f"{path} is not copied"
         if block["new"]:
+            path = inside(folder, block["new"])
             assert not path.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block["text"], encoding="utf-8")
-            continue
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        (place,) = [number for number, line in enumerate(lines, 1) if line.strip() == block["line"]]
-        lines.insert(place, block["text"])
-        path.write_text("".join(lines), encoding="utf-8")
+        elif block["old"]:
+            add_behind(inside(folder, block["old"]), block["line"], block["text"])
+        else:
+            for line in block["text"].splitlines(keepends=True):
+                _, code = line.rsplit("  # ", 1)
+                path = inside(folder, f"src/discreet/redaction/words/{code.strip()}.toml")
+                add_behind(path, block["line"], line)
+
+
+def inside(folder, path):
+    assert folder.resolve() in (folder / path).resolve().parents, f"{path} is not copied"
+    return folder / path
+
+
+def add_behind(path, line, text):
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    (place,) = [number for number, each in enumerate(lines, 1) if each.strip() == line]
+    lines.insert(place, text)
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def run(folder, *arguments, said=""):
@@ -160,7 +173,7 @@ def test_the_hostile_text_stays_as_it_is_once_it_is_redacted(followed):
 
 def test_the_tests_that_the_document_writes_and_names_pass_for_what_it_adds(followed):
     options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".")
-    added = "cs or library_card or the_languages_are_these"
+    added = "cs or library or the_languages_are_these"
     outcome = run(followed.folder, "-m", "pytest", *options, "-k", added, "tests")
     assert outcome.returncode == 0, outcome.stdout[-3000:]
     assert "passed" in outcome.stdout
