@@ -14,11 +14,16 @@ class LazyPattern:
 
     def __getattr__(self, name: str) -> Any:
         """Compile it; from then on its methods are found without asking here."""
+        if name.startswith("__"):
+            raise AttributeError(name)
         compiled = re.compile(*self._source)
         for method in ("search", "match", "fullmatch", "finditer", "findall", "sub", "split"):
             setattr(self, method, getattr(compiled, method))
         self.compiled = compiled
         return getattr(compiled, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyPattern, self._source
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self.__dict__.get("compiled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import AddressValueError, IPv4Network, IPv6Address
+from ipaddress import AddressValueError, IPv6Address
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.identifiers import digits_are_close
@@ -29,9 +29,6 @@ WORDS = lazy(r"[^\W\d_]|[@/§]")
 
 STAMP = lazy(r"(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}-\Z")
 """A date before an hour with dots, as DB2 writes it."""
-PRIVATE = lazy(r"10\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.")
-"""RFC 1918."""
-LONGEST_NETWORK = 30
 NETWORKS = frozenset(
     (
         "10.0.0.0/8",
@@ -51,16 +48,8 @@ NETWORKS = frozenset(
 
 
 def is_network(written: str) -> bool:
-    """Tell a network that everybody has, or a part of a private one, from an address."""
-    if written in NETWORKS:
-        return True
-    address, _, length = written.partition("/")
-    if not length or not PRIVATE.match(address):
-        return False
-    try:
-        return IPv4Network(written).prefixlen <= LONGEST_NETWORK
-    except ValueError:
-        return False  # an address in it
+    """Tell a network that everybody has from an address."""
+    return written in NETWORKS
 
 
 class IpRecogniser:

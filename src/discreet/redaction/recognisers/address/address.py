@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from discreet.redaction.lazy_pattern import lazy
@@ -55,8 +56,9 @@ class AddressRecogniser:
         if not found:
             return
         parts = list(self._parts.parts(view)) if digit else []
+        starts = [part.start for part in parts]
         for start, end in united(found):
-            yield preceded(view.text, start), followed(view.text, end, parts)
+            yield preceded(view.text, start), followed(view.text, end, parts, starts)
 
 
 def united(spans: Iterable[Span]) -> Iterator[Span]:
@@ -80,26 +82,27 @@ def preceded(text: str, start: int) -> int:
     return before.start() if before else start
 
 
-def followed(text: str, end: int, parts: list[Part]) -> int:
-    """Return where an address ends that goes on behind `end` with parts of a building, a side or a postcode."""
+def followed(text: str, end: int, parts: list[Part], starts: list[int]) -> int:
+    """Return where an address ends that goes on behind `end` with parts of a building, a side or a postcode.
+
+    `starts` has where the `parts` begin.
+    """
     for _ in range(MOST_PARTS):
-        last = Part(end, end, "street", 0)
-        following = next(
-            (
-                each
-                for each in parts
-                if each.end > end >= each.start or (each.start >= end and is_beside(text, last, each))
-            ),
-            None,
-        )
-        if (
-            following
-            and (following.start < end or following.kind in INSIDE)
-            and DIGIT.search(text, following.start, following.end)
-        ):
+        if following := part_behind(text, end, parts, starts):
             end = end_of(text, following.end, following.kind)
         elif behind := BEHIND.match(text, end):
             end = behind.end()
         else:
             break
     return end
+
+
+def part_behind(text: str, end: int, parts: list[Part], starts: list[int]) -> Part | None:
+    """Return the part of an address that reaches over `end`, or goes on there within a building."""
+    place = bisect_right(starts, end)
+    for part in parts[max(0, place - 1) : place + 1]:
+        within = part.start < end < part.end
+        beside = part.start >= end and part.kind in INSIDE and is_beside(text, Part(end, end, "street", 0), part)
+        if (within or beside) and DIGIT.search(text, part.start, part.end):
+            return part
+    return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -169,13 +170,13 @@ def parts(view: View) -> Iterator[Part]:
     """Yield the parts of addresses in a text, in order, whether or not they are of one."""
     text, lowered = view.text, view.derived(small)
     found = words_in(view)
-    streets = [
+    streets = deque(
         part for street in index().found(view).get("address.known", ()) if (part := known(text, lowered, *street))
-    ]
+    )
     done = 0
     for number, word in enumerate(found):
         while streets and streets[0].start <= word.start:
-            street = streets.pop(0)
+            street = streets.popleft()
             if street.start >= done:
                 yield street
                 done = street.end

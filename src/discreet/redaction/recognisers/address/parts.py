@@ -60,7 +60,7 @@ SLAVIC_BEFORE = lazy(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ов�
 """A street in small letters, as it stands before its house."""
 LABEL = lazy(
     rf"(?:^|(?<=\n))[^\n:：\0]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：\0]{{0,20}}?(?:[:：]"
-    rf"| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]{{0,170}}[0-9])[^\n]{{6,170}})"
+    rf"| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]{{0,170}}[0-9])[^\n]{{6,170}})(?=\n|\Z)"
 )
 """A line of a form, for text in small letters."""
 NO_HOME = lazy(

@@ -18,7 +18,7 @@ MOST_GAP = 44
 MOST_WORDS = 7
 
 GAP = lazy(
-    r"(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
+    r"\.?(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
 )
 """What may stand there: words of the same sentence, and a line break behind a colon."""
 MOST_BEFORE = 64
@@ -28,6 +28,7 @@ LINK = lazy(
 """What stands between a value and its word behind it: " is my "."""
 UNIT = lazy(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 DIGIT = lazy("[0-9]")
+DATE = lazy(r"(?:19|20)[0-9]{2}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:19|20)?[0-9]{2}")
 
 
 class Labelled(NamedTuple):
@@ -54,6 +55,8 @@ class LabelledRecogniser:
     type: ClassVar[str]
     LEAST_DIGITS = 2
     VALUE: ClassVar[re.Pattern[str]]
+    DATED: ClassVar[bool] = False
+    """Whether a date can be one."""
     NAMES: ClassVar[Kinds]
     """The words."""
 
@@ -79,6 +82,7 @@ class LabelledRecogniser:
                 and len(gap) <= MOST_GAP
                 and GAP.fullmatch(gap)
                 and len(gap.split()) <= MOST_WORDS
+                and (self.DATED or not DATE.fullmatch(value[0]))
                 and self.valid(Labelled(lowered[name.start : place], gap, value[0]))
             ):
                 yield value.span()

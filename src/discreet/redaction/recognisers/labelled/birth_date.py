@@ -24,6 +24,7 @@ class BirthDateRecogniser(LabelledRecogniser):
     """Finds a day with its year behind "born", "date of birth", "ngày sinh", "дата рождения", "生日" and the like."""
 
     type = "BIRTH_DATE"
+    DATED = True
     NAMES = Kinds("identity", "born")
     LEAST_DIGITS = 3
     VALUE = lazy(
@@ -38,7 +39,7 @@ class BirthDateRecogniser(LabelledRecogniser):
     )
 
     BORN_BEHIND = lazy(
-        r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu|geboren"
+        r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日效成前后後])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu|geboren"
         r"|geb\.|hat (?:sie|er) Geburtstag|born|nato|nata|né|née|urodzony|urodzona)(?![^\W\d_]))"
     )
     """A date, and what is said of it behind."""

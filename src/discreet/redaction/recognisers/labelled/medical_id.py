@@ -7,7 +7,8 @@ from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecog
 from discreet.redaction.word_index import Kinds
 
 MOST_WORDS = 4
-YEAR = lazy("(?:19|20)[0-9]{2}")
+OTHERWISE = lazy("(?:19|20)[0-9]{2}|[0-9]{2,3}/[0-9]{2,3}")
+"""A year, or the pressure of blood."""
 DIGITS = range(4, 19)
 
 
@@ -17,9 +18,9 @@ class MedicalIdRecogniser(LabelledRecogniser):
     type = "MEDICAL_ID"
     NAMES = Kinds("identity", "medical")
     VALUE = lazy(
-        r"(?<![0-9A-Za-z_.,/:+-])(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])"
+        r"(?<![0-9A-Za-z_.,/+-])(?<![0-9]:)(?:[A-Z]{1,5}[ -]?)?[0-9](?:[ ./-]?[0-9A-Z]){3,20}(?![0-9A-Za-z_]|[.,:/][0-9])"
     )
 
     def valid(self, found: Labelled) -> bool:
         """Tell a number from a date or a count."""
-        return found.digits in DIGITS and not YEAR.fullmatch(found.value) and found.words_between <= MOST_WORDS
+        return found.digits in DIGITS and not OTHERWISE.fullmatch(found.value) and found.words_between <= MOST_WORDS

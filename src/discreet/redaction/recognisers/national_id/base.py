@@ -185,7 +185,7 @@ class NationalIdRecogniser:
     """Finds the ids of one country."""
 
     type = "NATIONAL_ID"
-    LEAST_DIGITS = 5
+    LEAST_DIGITS = 4
     NUMBERS: ClassVar[tuple[Digits, ...]] = ()
     CODES: ClassVar[tuple[Code, ...]] = ()
 

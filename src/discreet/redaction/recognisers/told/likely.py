@@ -64,7 +64,7 @@ TOKEN = lazy(
 )
 PHRASE = lazy("[a-z]+(?:-[a-z]+){2,5}")
 FOREIGN = lazy(
-    r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[A-Za-z][a-z]{3,15})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z])"
+    r"(?<![!-~\u00c0-\u024f\u1e00-\u1eff])[\"'`«“「『]?(?P<value>[A-Za-z][a-z]{3,15})(?![\x21\x23-\x26\x2a-\x2b\x2d\x2f-\x3a\x3c-\x7e\u00c0-\u024f\u1e00-\u1eff]|\.[a-z]| ?/)"
 )
 SYLLABLE = lazy("(?:ngh?|kh|th|tr|ch|ph|gh|gi|qu|nh|[bcdghklmnprstvx])?[aeiouy]{1,3}(?:ng|nh|ch|[cmnpt])?")
 """Vietnamese without marks."""

@@ -61,6 +61,8 @@ OF_USER = lazy(
 
 
 MASKED = lazy(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
+FIELD = lazy(r"[A-Za-z_][\w.-]{1,40}[=:]")
+"""The name of the next one."""
 NAMED_BEFORE = lazy(rf"{whole(words('secret', 'password', 'weak'))}[^.!?\n]{{0,20}}\Z")
 """A word for a password before something masked."""
 
@@ -125,7 +127,7 @@ def beside_mask(text: str, lowered: str) -> Iterator[Span]:
     for match in MASKED.finditer(text):
         told = NAMED_BEFORE.search(lowered, max(0, match.start() - 32), match.start())
         value = match["value"].rstrip(".,;:)\"'")
-        if told and looks_random(value) and names_a_value(value):
+        if told and looks_random(value) and names_a_value(value) and not FIELD.match(value):
             yield match.start("value"), match.start("value") + len(value)
 
 
