@@ -153,9 +153,7 @@ def test_a_line_that_passes_holds_nothing_the_redactor_finds_but_what_stays(line
 def test_a_value_beside_what_stays_goes(value, before, after):
     redacted = LineRedactor(REDACTOR).redact(f"{before}; {value}; {after}")
     parts = {part for part in re.findall(r"\w{4,}", value) if part not in before + after}
-    assert not {part for part in parts if part in redacted} - {
-        *re.findall(r"\w{4,}", REDACTOR.redact(value))
-    }
+    assert not {part for part in parts if part in redacted} - {*re.findall(r"\w{4,}", REDACTOR.redact(value))}
 
 
 @pytest.mark.skipif(SETS is None, reason="DISCREET_EVAL_SETS names no folder of labelled texts")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import Span
+from discreet.redaction.view import Span, View
 
 UPPER = "".join(
     chr(code)
@@ -79,6 +79,10 @@ class AddressGrammar:
     AFTER_LAST: ClassVar[re.Pattern[str] | None] = None
     SMALL_PLACES: ClassVar[re.Pattern[str] | None] = None
     """The parts that may follow in an address in small letters."""
+
+    def spans(self, view: View) -> Iterator[Span]:
+        """Return the spans of all addresses."""
+        raise NotImplementedError
 
     def each(self, text: str, *cores: Core) -> Iterator[Span]:
         """Yield what the judges of `cores` make of their matches.
