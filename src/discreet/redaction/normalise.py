@@ -6,7 +6,7 @@ import re
 import unicodedata
 from string import ascii_letters
 
-from discreet.redaction.confusables import LATIN, MIXED_WORD
+from discreet.redaction.confusables import ALIKE, LATIN, MIXED_WORD
 from discreet.redaction.spoken import with_spoken_digits
 from discreet.redaction.view import View
 
@@ -131,7 +131,7 @@ def _folded(view: View) -> View:
 
 def _without_mixed(view: View, chars: set[str]) -> View:
     """Return the view with letters of one script in words that mix several."""
-    if chars.isdisjoint(_LATIN_LETTERS) or not MIXED_WORD.search(view.text):
+    if chars.isdisjoint(_LATIN_LETTERS) or chars.isdisjoint(ALIKE) or not MIXED_WORD.search(view.text):
         return view
     return view.replaced(MIXED_WORD, lambda match: match[0].translate(LATIN))
 

@@ -73,7 +73,7 @@ RAISED = re.compile("[⁰¹²³⁴-⁹₀-₉]")
 """Digits above or below the line; the 2 of m² is read as one here only."""
 
 LEAST_SIGNS = re.compile(
-    r"[0-9](?: ?[^0-9A-Za-z\s.()-]|\.{2}|[OoОоQlIZSBЗбA]| [SOIB]{4} |\)? - ?[0-9]|(?<=[OoОоQlISBЗб].))"
+    r"[0-9](?:[ .()-]{0,4}(?:<|[^0-9A-Za-z\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff\u4e00-\u9fff\0\s.()-])|\.{2}|[OoОоQlIZSBЗбA]| [SOIB]{4} |\)? - ?[0-9]|(?<=[OoОоQlISBЗб].))"
 )
 """All begin with a digit, which `re` skips to."""
 SEVERAL_RAISED = re.compile("[₀-₉⁰-⁹²³¹]{3}")

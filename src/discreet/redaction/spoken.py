@@ -14,7 +14,8 @@ from discreet.redaction.words import any_of, languages, words
 LEAST_DIGITS = 4
 """As many as the shortest code that counts."""
 LEAST_WORDS = 2
-"""Words of numbers in such a text. Counting words costs a tenth of looking for a number."""
+"""Words of numbers side by side in such a text. Counting words costs a tenth of looking for a number."""
+BETWEEN = frozenset(("und", "y", "et", "e", "i"))
 MOST_PLAIN = 3
 """Numbers that stand one beside the other in prose."""
 
@@ -126,7 +127,15 @@ def _may_have(view: View) -> bool:
     heads = spoken().heads
     if heads.isdisjoint(view.derived(word_set)):
         return False
-    return sum(map(heads.__contains__, WORD.findall(view.lowered))) >= LEAST_WORDS
+    run = 0
+    for word in WORD.findall(view.lowered):
+        if word in heads:
+            run += 1
+            if run == LEAST_WORDS:
+                return True
+        elif word not in BETWEEN:
+            run = 0
+    return False
 
 
 def _digits(text: str, known: Spoken) -> str:

@@ -15,22 +15,23 @@ from discreet.redaction.words import languages, whole, words
 
 EDGE = 4
 """Letters of a word by which those that only begin or end with a listed one are found."""
+WITHOUT_SPACES = re.compile("[\u0530-\u1dff\u2e80-\uffff]")
 UNSPACED = "\u0530"
 """Scripts from here on write words without spaces between them, or with particles glued to them, but for Latin ones with marks."""
 
 
-def pairs_without_spaces(text: str) -> frozenset[str]:
-    """Return the letters of scripts without spaces in a text, each with the one behind it and alone; for `View.derived`."""
-    letters = frozenset() if text.isascii() else frozenset(filter(is_unspaced, set(text)))
-    if not letters:
-        return letters
-    return letters | {pair for pair in map(str.__add__, text, text[1:]) if pair[0] in letters}
+def pairs_without_spaces(text: str) -> frozenset[tuple[str, str]]:
+    """Return each two letters that stand side by side, if some are of scripts without spaces; for `View.derived`."""
+    if text.isascii() or not WITHOUT_SPACES.search(text):
+        return frozenset()
+    return frozenset(zip(text, text[1:] + "\n", strict=True))
 
 
 def edges(text: str) -> frozenset[str]:
     """Return the first and the last letters of all words, as many as `EDGE`; for `View.derived`."""
     found = word_set(text)
-    return frozenset(word[:EDGE] for word in found) | frozenset(word[-EDGE:] for word in found)
+    long = [word for word in found if len(word) >= EDGE]
+    return frozenset([word[:EDGE] for word in long] + [word[-EDGE:] for word in long])
 
 
 class Names:
@@ -60,7 +61,8 @@ class Names:
                 heads.add(head)
         self._heads = frozenset(heads)
         self._parts = tuple(dict.fromkeys(inner))
-        self._pairs = frozenset(entry[:2] for entry in unspaced)
+        self._pairs = frozenset((entry[0], entry[1]) for entry in unspaced if len(entry) > 1)
+        self._singles = frozenset(entry for entry in unspaced if len(entry) == 1)
 
     def places(self, view: View) -> list[int]:
         """Return where in the text, in order, one of the words may begin."""
@@ -71,8 +73,9 @@ class Names:
         wanted = [*(view.derived(word_set) & self._heads), *(part for part in self._parts if part in text)]
         for key in view.derived(edges) & self._stems.keys() if self._stems else ():
             wanted += self._stems[key]
-        if self._pairs:
-            wanted += view.derived(pairs_without_spaces) & self._pairs
+        if pairs := self._pairs and view.derived(pairs_without_spaces):
+            wanted += map("".join, pairs & self._pairs)
+            wanted += self._singles.intersection(text) if self._singles else ()
         places: set[int] = set()
         for word in wanted:
             place = text.find(word)
