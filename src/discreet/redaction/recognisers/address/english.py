@@ -20,7 +20,9 @@ from discreet.redaction.recognisers.address.street_types import (
     NO_STREETS,
     OTHER_TYPES,
     PLAIN_TYPES,
+    ROADS,
     SMALL_TYPES,
+    SMALL_WORDS,
 )
 from discreet.redaction.recognisers.address.western import (
     AFTER_LAST,
@@ -36,6 +38,7 @@ from discreet.redaction.recognisers.address.western import (
     mentions_address,
 )
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import word_set
 
 _NUMBER = (
     r"(?<![\w.$€£%+/-])(?<![0-9][,:])(?P<number>(?:[0-9]{1,4}[A-Za-z]?/)?[0-9]{1,6}(?:-[0-9]{1,4})?[A-Za-z]?(?: 1/2)?)"
@@ -120,11 +123,16 @@ class EnglishAddressRecogniser(AddressGrammar):
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
-        lowered = view.lowered
-        cores: list[Core] = [(self.NUMBERED, self.judge), (self.STREET, self.judge)]
+        lowered, found = view.lowered, view.derived(word_set)
+        cores: list[Core] = []
+        if not found.isdisjoint(ROADS):
+            cores.append((self.NUMBERED, self.judge))
+        if not (found.isdisjoint(PLAIN_TYPES) and found.isdisjoint(OTHER_TYPES)):
+            cores.append((self.STREET, self.judge))
         if "broadway" in lowered:
             cores.append((self.BROADWAY, self.judge))
-        cores.append((self.SMALL, self.judge_small))
+        if not found.isdisjoint(SMALL_WORDS):
+            cores.append((self.SMALL, self.judge_small))
         if any(hint in lowered for hint in ("box", "bag", "apo", "fpo", "dpo")):
             cores += (self.BOX, self.follow), (self.MILITARY, self.follow)
         if self.POSTCODE.search(text):

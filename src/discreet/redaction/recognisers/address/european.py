@@ -17,6 +17,7 @@ from discreet.redaction.recognisers.address.grammar import (
 )
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
 from discreet.redaction.view import Span, View
+from discreet.redaction.word_set import word_set
 
 ENDINGS = words(
     "straße strasse strase str. gasse allee platz damm ufer chaussee promenade pfad steig stieg weg brücke "  # German
@@ -32,6 +33,18 @@ WEAK_ENDINGS = words(
 """The same, but other names end so, too."""
 
 _ENDINGS, _WEAK_ENDINGS = tuple(ENDINGS), tuple(WEAK_ENDINGS)
+_BARE_ENDINGS = tuple(ending.rstrip(".") for ending in (*ENDINGS, *WEAK_ENDINGS))
+FRENCH_WORDS = words(
+    "rue avenue av bd boulevard chemin ch impasse allée allé rang montée place quai cours route passage square faubourg sentier"
+    " villa cité"
+)
+LEADING_WORDS = words(
+    "calle c avenida avda av r praceta plaza pza paseo pº ronda camino carrer carretera ctra travesía glorieta acceso alameda"
+    " callejón cañada cuesta pasadizo pasaje rambla urbanización vial jirón carrera calzada rúa via viale piazza piazzale"
+    " corso vicolo largo strada borgo contrada incrocio rotonda stretto canale lungomare rua travessa praça estrada rodovia"
+    " ul ulica al aleja pl os osiedle rue avenue boulevard chemin str bulevardul bd der dem im zum zur den"
+)
+"""Without one of them there is no address of the kind."""
 _CLOSE = r"(?!\w|[.,:/-][0-9]|[ ]?[%€$£°])"
 _HOUSE = r"[0-9]{1,5}(?: ?[a-zA-Z](?!\w))?(?:[/-][0-9]{1,4}[a-zA-Z]?){0,2}"
 _NAME = (
@@ -131,11 +144,14 @@ class EuropeanAddressRecogniser(AddressGrammar):
         text = view.derived(without_ideographs)
         if not DIGIT.search(text):
             return
-        cores: list[Core] = [
-            (self.ENDED, self.judge_ended),
-            (self.FRENCH, self.judge_french),
-            (self.LEADING, self.judge_leading),
-        ]
+        found = view.derived(word_set)
+        cores: list[Core] = []
+        if any(word.endswith(_BARE_ENDINGS) for word in found):
+            cores.append((self.ENDED, self.judge_ended))
+        if not found.isdisjoint(FRENCH_WORDS):
+            cores.append((self.FRENCH, self.judge_french))
+        if not found.isdisjoint(LEADING_WORDS) or "Am " in text or "Οδός" in text or "Λεωφόρος" in text or "º" in text:
+            cores.append((self.LEADING, self.judge_leading))
         if any(hint in view.lowered for hint in ("cad", "cd.", "sok", "sk.", "bulv", "blv")):
             cores.append((self.TURKISH, self.judge_turkish))
         if not text.isascii() or " na " in text:

@@ -41,11 +41,13 @@ NO_STREETS = frozenset(
 )
 """Names that only end like one of a street."""
 
-SMALL_TYPES = any_of(
-    "street|st|avenue|ave|road|rd|boulevard|blvd|lane|ln|drive|court|ct|terrace|place|circle|parkway|highway|crescent",
-    caseless=True,
+SMALL_WORDS = words(
+    "street st avenue ave road rd boulevard blvd lane ln drive court ct terrace place circle parkway highway crescent"
 )
 """Those that people write in small letters."""
+SMALL_TYPES = any_of(sorted(SMALL_WORDS), caseless=True)
+ROADS = words("highway hwy route rte road fm cr sr rural avenue ave")
+"""Those that a number may follow."""
 
 NO_NAMES = any_of(
     "a|the|down|of|from|on|in|into|along|to|my|your|our|their|his|her|this|that|and|or|at|minute|minutes|min|mile|miles|"

@@ -98,15 +98,18 @@ class VietnameseAddressRecogniser(AddressGrammar):
     NEARBY = lazy(r"[^0-9.!?\n]{0,38}+")
     """Read backwards: what stands before an address in its sentence."""
 
-    WORDS = frozenset(re.findall(r"[a-z]+", f"{_AREA} {_CITIES} {_LANE} duong pho d nha so sn hcm hn p q tp kp")) - {
-        "city",
-        "block",
-        "an",
-        "long",
-        "street",
-        "province",
-        "can",
-        *("to", "so", "h", "d", "ward", "district", "tower", "o"),
+    WORDS = frozenset(
+        word
+        for word in re.findall(
+            "[a-z]+", f"{_AREA} {_CITIES} ngo ngach hem kiet khom khu xom ap lo duong pho nha so sn hcm hn tp kp"
+        )
+        if len(word) > len("th")
+    ) - {"city", "block", "long", "street", "province", "can", "ward", "district", "tower", "dist", "thi"} | {
+        "p",
+        "q",
+        "hn",
+        "tp",
+        "kp",
     }
     """Words of such an address without marks."""
     STREETS = ("đường", "phố", "đ.", "ng", "hẻm", "kiệt", "duong", "pho", "hem", "kiet", "lộ", "lo", "tổ", "str")
