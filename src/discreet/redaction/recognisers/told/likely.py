@@ -18,7 +18,7 @@ from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_passw
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.programs import is_log, is_program
 from discreet.redaction.recognisers.told.surroundings import CLASSES, MONEY, NAMES, around
-from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, names_a_value
+from discreet.redaction.recognisers.told.values import BRAND, FAMOUS, NAMED_THING, TOOLS, names_a_value
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import index
 from discreet.redaction.word_set import small, word_set
@@ -100,6 +100,7 @@ PAIRED = (
     "about",
 )
 PLACES = tuple(map(list(CLASSES).index, PAIRED))
+REACH_OF_ASKING = 80
 ASKING = ("password", "login", "opens", "answer")
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 NUMBER_NAMES = (
@@ -159,6 +160,18 @@ def has_any(view: View, kinds: Iterable[str]) -> bool:
     """Tell whether a text has a word of one of these kinds of `CLASSES`."""
     found = index().found(view)
     return any(f"{table}.{name}" in found for kind in kinds for table, *names in CLASSES[kind] for name in names)
+
+
+def is_asked(view: View, span: Span) -> bool:
+    """Tell whether a word without which no plain word is likely stands near."""
+    found = index().found(view)
+    return any(
+        abs(place.start - span[0]) < REACH_OF_ASKING
+        for kind in ASKING
+        for table, *names in CLASSES[kind]
+        for name in names
+        for place in found.get(f"{table}.{name}", ())
+    )
 
 
 def numbers(view: View) -> list[Span]:
@@ -229,7 +242,13 @@ def may_be_password(word: str, *, others: bool) -> bool:
         return names_a_value(word)
     if not others or SYLLABLE.fullmatch(word):
         return False
-    return word.islower() and word not in plain_words() and not BRAND.fullmatch(word) and names_a_value(word)
+    return (
+        word.islower()
+        and word not in TOOLS
+        and word not in plain_words()
+        and not BRAND.fullmatch(word)
+        and names_a_value(word)
+    )
 
 
 @cache
@@ -335,7 +354,7 @@ class LikelySecretRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""
         of_numbers, of_words, of_foreign = models()
-        found = foreign(view) if has_any(view, ASKING) else []
+        found = [span for span in foreign(view) if is_asked(view, span)] if has_any(view, ASKING) else []
         if found:
             yield from (
                 span

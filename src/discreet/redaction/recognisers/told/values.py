@@ -19,6 +19,22 @@ BRAND = lazy(
 )
 """What passwords are for."""
 
+TOOLS = frozenset(
+    word
+    for words in (
+        "python java javascript typescript rust golang kotlin swift scala ruby perl matlab julia haskell cobol fortran bash zsh",
+        "linux ubuntu debian fedora centos alpine docker podman kubectl helm nginx apache redis kafka celery gunicorn ansible",
+        "terraform jenkins gitlab github grep curl wget cron regex json yaml html http https localhost postgres mysql sqlite",
+        "mongodb pandas numpy pytorch pytest django flask fastapi react angular vite vitest webpack node npm yarn flexbox",
+        "list tuple dict array string index range join left inner outer group order select insert update delete commit branch",
+        "merge rebase push pull fetch import export const func return async await null true false print test build deploy",
+        "excel word powerpoint photoshop canva notion figma zoom teams slack skype outlook chrome firefox safari edge android",
+        "offer deal sale online offline team leader manager deadline meeting email check list file folder link link website",
+        "ollama qwen llama claude gemini chatgpt openai copilot midjourney tesla iphone ipad macbook samsung xiaomi oppo vivo",
+    )
+    for word in words.split()
+)
+"""What people of all languages call programs and what they do with them."""
 LEAST_WORD_CHARS = 6
 """An ASCII word of that many letters at the end of a Vietnamese, Russian or Chinese sentence is not the name of a thing."""
 ASIDE = lazy(r"[(\[{](?=[^\x00-\x7f])")
