@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import View
 from discreet.redaction.word_set import WORD, word_set
 from discreet.redaction.words import any_of, languages, words
@@ -80,11 +81,11 @@ def spoken() -> Spoken:
         hundreds,
         repeats,
         frozenset(found[0] for name in (*digits, *hundreds, *repeats) if (found := WORD.match(name))),
-        re.compile(
+        lazy(
             rf"(?<![^\W_]){names}(?:(?:[ \n]{{1,2}}|[,.;-] {{0,2}}|,? und | y | et | e | i ){names}){{1,40}}(?![^\W_])",
             re.IGNORECASE,
         ),
-        re.compile(rf"{names}(?![^\W_])"),
+        lazy(rf"{names}(?![^\W_])"),
     )
 
 

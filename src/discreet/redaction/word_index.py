@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import View
 from discreet.redaction.word_set import WORD, small, word_set
 from discreet.redaction.words import languages, whole, words
@@ -39,36 +38,30 @@ class Names:
 
     def __init__(self, entries: Iterable[str], parts: Iterable[str] = ()) -> None:
         """`entries` are as in a file of words; `parts` are looked for within words, too."""
-        heads: set[str] = set()
-        unspaced: list[str] = []
-        inner = list(parts)
+        self._heads: set[str] = set()
+        self._parts: dict[str, None] = dict.fromkeys(parts)
         self._stems: dict[str, list[str]] = {}
+        pairs: list[str] = []
         for entry in entries:
-            bare = entry.strip("*")
-            if is_unspaced(bare[0]):
-                unspaced.append(entry.partition("*")[0])
-                continue
-            found = WORD.match(bare)
-            head = found[0] if found else ""
-            cut = entry.lstrip("*")[len(head) :].startswith("*")
-            if not head or ((cut or entry.startswith("*")) and len(head) < EDGE):
-                inner.append(bare)
-            elif cut:
-                self._stems.setdefault(head[:EDGE], []).append(head)
-            elif entry.startswith("*"):
-                self._stems.setdefault(head[-EDGE:], []).append(bare)
+            kind, needle = needle_of(entry)
+            if kind == "pair":
+                pairs.append(needle)
+            elif kind == "part":
+                self._parts[needle] = None
+            elif kind == "head":
+                self._heads.add(needle)
             else:
-                heads.add(head)
-        self._heads = frozenset(heads)
-        self._parts = tuple(dict.fromkeys(inner))
-        self._pairs = frozenset((entry[0], entry[1]) for entry in unspaced if len(entry) > 1)
-        self._singles = frozenset(entry for entry in unspaced if len(entry) == 1)
+                key = needle[-EDGE:] if kind == "end" else needle[:EDGE]
+                self._stems.setdefault(key, []).append(needle)
+        self._pairs = frozenset((needle[0], needle[1]) for needle in pairs if len(needle) > 1)
+        self._singles = frozenset(needle for needle in pairs if len(needle) == 1)
 
     def places(self, view: View) -> list[int]:
         """Return where in the text, in order, one of the words may begin."""
-        return view.once(self, lambda: self._places(view))
+        return view.once(self, lambda: sorted({place for _, place in self.hits(view)}))
 
-    def _places(self, view: View) -> list[int]:
+    def hits(self, view: View) -> Iterator[tuple[str, int]]:
+        """Yield what a word begins with, or has within it, and where in the text that stands."""
         text = view.derived(small)
         wanted = [*(view.derived(word_set) & self._heads), *(part for part in self._parts if part in text)]
         for key in view.derived(edges) & self._stems.keys() if self._stems else ():
@@ -76,13 +69,26 @@ class Names:
         if pairs := self._pairs and view.derived(pairs_without_spaces):
             wanted += map("".join, pairs & self._pairs)
             wanted += self._singles.intersection(text) if self._singles else ()
-        places: set[int] = set()
-        for word in wanted:
-            place = text.find(word)
+        for needle in wanted:
+            place = text.find(needle)
             while place >= 0:
-                places.add(place)
-                place = text.find(word, place + 1)
-        return sorted(places)
+                yield needle, place
+                place = text.find(needle, place + 1)
+
+
+def needle_of(entry: str) -> tuple[str, str]:
+    """Return how a word of a file is looked for, and what of it: a `head` that is a whole word, a `part`, and so on."""
+    bare = entry.strip("*")
+    if is_unspaced(bare[0]):
+        return "pair", entry.strip("*").partition("*")[0][:2]
+    found = WORD.match(bare)
+    head = found[0] if found else ""
+    cut = entry.lstrip("*")[len(head) :].startswith("*")
+    if not head or ((cut or entry.startswith("*")) and len(head) < EDGE):
+        return "part", bare
+    if cut:
+        return "beginning", head
+    return ("end", bare) if entry.startswith("*") else ("head", head)
 
 
 def is_unspaced(letter: str) -> bool:
@@ -97,57 +103,81 @@ class Place(NamedTuple):
     end: int
 
 
+class Entry:
+    """A word of one kind or of several."""
+
+    __slots__ = ("_pattern", "_plain", "_word", "kinds")
+
+    def __init__(self, word: str, kinds: tuple[str, ...]) -> None:
+        self.kinds = kinds
+        self._word = word
+        self._plain = word.isalpha()
+        self._pattern: re.Pattern[str] | None = None
+
+    def end(self, text: str, place: int) -> int | None:
+        """Return where the word ends that begins at a place, if it stands there as a whole."""
+        if not self._plain:
+            self._pattern = self._pattern or re.compile(whole((self._word,)))
+            match = self._pattern.match(text, place)
+            return match.end() if match else None
+        end = place + len(self._word)
+        beside = text[place - 1 : place] + text[end : end + 1]
+        return None if any(self._goes_on(char) for char in beside) else end
+
+    def _goes_on(self, char: str) -> bool:
+        if "\u0400" <= self._word[0] <= "\u04ff":
+            return "\u0400" <= char <= "\u04ff"
+        return "a" <= char <= "z" or "\u00c0" <= char <= "\u024f" or "\u1e00" <= char <= "\u1eff"
+
+
+class Glued:
+    """The same of a script without spaces, where anything may stand beside it."""
+
+    __slots__ = ("_form", "kinds")
+
+    def __init__(self, form: str, kinds: tuple[str, ...]) -> None:
+        self._form = form
+        self.kinds = kinds
+
+    def end(self, text: str, place: int) -> int | None:
+        """Return where the word ends that begins at a place."""
+        return place + len(self._form) if text.startswith(self._form, place) else None
+
+
 class WordIndex:
     """Finds the words of several kinds in one look. A word may be of several, and stand within a longer one."""
 
     def __init__(self, kinds: Mapping[str, Sequence[str]]) -> None:
         """`kinds` has the words of each kind, as they are in a file of words."""
-        self._names = Names(dict.fromkeys(word for entries in kinds.values() for word in entries))
-        glued: dict[str, dict[str, None]] = {}
-        spaced: dict[str, list[str]] = {}
+        of_word: dict[str, list[str]] = {}
         for kind, entries in kinds.items():
             for word in entries:
-                if not is_unspaced(word.lstrip("*")[0]):
-                    spaced.setdefault(kind, []).append(word)
-                    continue
-                for form in {word.strip("*"), word.strip("*").replace(" ", "")}:
-                    glued.setdefault(form, {})[kind] = None
-        self._glued: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-        for form in sorted(glued, key=len, reverse=True):
-            self._glued.setdefault(form[:2], []).append((form, tuple(glued[form])))
-        self._pattern = re.compile(whole(dict.fromkeys(word for entries in spaced.values() for word in entries)))
-        self._patterns = {kind: lazy(whole(entries)) for kind, entries in spaced.items()}
-        self._kinds_of = lru_cache(4096)(self._kinds)
+                of_word.setdefault(word, []).append(kind)
+        self._names = Names(of_word)
+        self._entries: dict[str, list[Entry | Glued]] = {}
+        for word, found in of_word.items():
+            kind, needle = needle_of(word)
+            entries = self._entries.setdefault(needle, [])
+            if kind == "pair":
+                bare = word.strip("*")
+                entries += [Glued(form, tuple(found)) for form in dict.fromkeys((bare, bare.replace(" ", "")))]
+            else:
+                entries.append(Entry(word, tuple(found)))
 
     def found(self, view: View) -> Mapping[str, list[Place]]:
-        """Return where the words of each kind stand, in order; nothing for kinds that have none there."""
+        """Return where the words of each kind stand, in order, the longest of those that begin at one place."""
         return view.once(self, lambda: self._found(view))
 
     def _found(self, view: View) -> Mapping[str, list[Place]]:
         text = view.derived(small)
-        found: dict[str, list[Place]] = {}
-        for place in self._names.places(view):
-            if is_unspaced(text[place]):
-                kinds = self._glued_at(text, place)
-            elif match := self._pattern.match(text, place):
-                kinds = self._kinds_of(match[0])
-            else:
-                continue
-            for kind, size in kinds:
-                found.setdefault(kind, []).append(Place(place, place + size))
-        return found
-
-    def _glued_at(self, text: str, place: int) -> Iterable[tuple[str, int]]:
-        sizes: dict[str, int] = {}
-        for form, kinds in (*self._glued.get(text[place : place + 2], ()), *self._glued.get(text[place], ())):
-            if text.startswith(form, place):
-                for kind in kinds:
-                    sizes.setdefault(kind, len(form))
-        return sizes.items()
-
-    def _kinds(self, word: str) -> tuple[tuple[str, int], ...]:
-        found = ((kind, pattern.match(word)) for kind, pattern in self._patterns.items())
-        return tuple((kind, match.end()) for kind, match in found if match)
+        ends: dict[str, dict[int, int]] = {}
+        for needle, place in self._names.hits(view):
+            for entry in self._entries[needle]:
+                if end := entry.end(text, place):
+                    for kind in entry.kinds:
+                        known = ends.setdefault(kind, {})
+                        known[place] = max(end, known.get(place, end))
+        return {kind: [Place(*each) for each in sorted(known.items())] for kind, known in ends.items()}
 
 
 TABLES = ("secret", "code", "answer", "address", "identity")

@@ -55,6 +55,7 @@ def _language(code: str, data: dict[str, Any]) -> Language:
     return Language(code, data.get("spaced", True), tables)
 
 
+@cache
 def words(table: str, *names: str, spaced: bool | None = None) -> tuple[str, ...]:
     """Return the lists of all languages as one, without repetitions; of those only that put spaces between words or don't."""
     return tuple(
@@ -73,8 +74,13 @@ def any_of(names: str | Iterable[str], *, caseless: bool = False) -> str:
 
     It compares each character once: Python's `re` tries the names of an alternation one after another.
     """
+    return _any_of(tuple(names.split("|") if isinstance(names, str) else names), caseless)
+
+
+@cache
+def _any_of(names: tuple[str, ...], caseless: bool) -> str:
     tree: dict[str, Any] = {}
-    for name in names.split("|") if isinstance(names, str) else names:
+    for name in names:
         node = tree
         for char in name:
             node = node.setdefault(char, {})
@@ -102,6 +108,11 @@ def whole(entries: Iterable[str]) -> str:
 
     Letters of another script may stand beside them, and beside those of scripts without spaces any may.
     """
+    return _whole(tuple(entries))
+
+
+@cache
+def _whole(entries: tuple[str, ...]) -> str:
     by_script: dict[str, list[str]] = {"latin": [], "cyrillic": [], "other": []}
     for entry in entries:
         by_script[_script(entry.lstrip("*")[:1])].append(entry)
