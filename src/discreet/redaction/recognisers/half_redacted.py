@@ -24,7 +24,10 @@ AT_BEGIN = lazy(
 """Signs for the first digits, and the others."""
 LEAST_BEHIND = 6
 DIGITS = lazy("[0-9]+")
-BETWEEN = lazy(rf"(?:[0-9]{{2,8}}|\+[0-9]{{1,3}}) ?{BLANK} ?[0-9]{{2,8}}")
+BETWEEN = lazy(
+    rf"[0-9]{{2,8}}{BLANK} ?[0-9]{{2,8}}|[0-9]{{2,8}} ?{BLANK}[0-9]{{2,8}}|\+[0-9]{{1,3}} ?{BLANK} ?[0-9]{{2,8}}"
+    rf"|(?<![0-9])(?!(?:19|20)[0-9]{{2}} )[0-9]{{4}} {BLANK} (?!(?:19|20)[0-9]{{2}}(?![0-9]))[0-9]{{4}}"
+)
 GLUED = lazy(
     rf"(?:card|карт\w{{0,2}}|thẻ|卡|phone|tel|тел\w{{0,6}}|acc(?:oun)?t|iban|ssn|sđt|số|call|call me|号"
     rf"|號)[^\n]{{0,16}}?(?:[0-9]{{3,8}}{BLANK}|{BLANK}[0-9]{{3,8}})",
