@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +19,13 @@ from redaction_sets.phrases import rows
 
 from discreet.redaction.normalise import normalise
 from discreet.redaction.recognisers.told import likely
-from discreet.redaction.view import View
 
 MODEL = Path(likely.__file__).with_name("likely.toml")
 COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
-THRESHOLDS = {"numbers": 0.3, "words": 0.7, "foreign": 0.2}
+THRESHOLDS = {"numbers": 0.3, "passwords": 0.7, "words": 0.2}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]
@@ -52,19 +51,19 @@ def texts() -> Iterator[tuple[str, str, list[tuple[int, int]], bool]]:
         yield from (("near misses", line, [], True) for line in sentences.splitlines())
 
 
-def samples(find: Callable[[View], list[tuple[int, int]]], figures: Callable[..., list[float]]) -> list[Sample]:
+def samples(name: str) -> list[Sample]:
     """Return the figures of all candidates that are surely secrets or surely none."""
-    found: list[Sample] = []
+    sort = likely.SORTS[name]
+    kept: list[Sample] = []
     for source, text, secret, plain in texts():
         view = normalise(text)
-        spans = find(view)
-        for span in spans:
+        found, worth = likely.candidates(view, name)
+        for span in worth:
             start, end = view.source(*span)
             hit = any(start < last and first < end for first, last in secret)
             if hit or plain:
-                given = (view, span) if figures is likely.token_figures else (view, span, len(spans))
-                found.append((source, figures(*given), hit, not secret))
-    return found
+                kept.append((source, sort.figures(view, span, found), hit, not secret))
+    return kept
 
 
 def fit(data: list[Sample]) -> tuple[np.ndarray, float]:
@@ -91,12 +90,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     lines = ["# Made by benchmarks/told_model.py", ""]
-    for kind, find, figures, names in (
-        ("numbers", likely.numbers, likely.number_figures, likely.NUMBER_NAMES),
-        ("words", likely.tokens, likely.token_figures, likely.TOKEN_NAMES),
-        ("foreign", likely.foreign, likely.foreign_figures, likely.FOREIGN_NAMES),
-    ):
-        data = samples(find, figures)
+    for kind, sort in likely.SORTS.items():
+        data = samples(kind)
         print(kind, len(data), "candidates,", sum(hit for _, _, hit, _ in data), "secrets")
         for held in ("told_asia", "told_europe", "told_asia_b", "told_europe_b"):
             inside = [each for each in data if each[0] != held]
@@ -118,7 +113,7 @@ def main() -> None:
             f"  all: caught {sum(caught)} of {len(caught)}, wrong {sum(wrong)} of {len(wrong)}, threshold {least:.2f}"
         )
         lines += [f"[{kind}]", f"bias = {bias:.3f}", f"threshold = {least:.3f}", f"[{kind}.weights]"]
-        lines += [f'"{name}" = {weight:.3f}' for name, weight in zip(names, weights, strict=True)] + [""]
+        lines += [f'"{name}" = {weight:.3f}' for name, weight in zip(sort.FIGURES, weights, strict=True)] + [""]
     if options.write:
         MODEL.write_text("\n".join(lines), encoding="utf-8")
 

@@ -20,7 +20,19 @@ PlaceholderKey = bytes | Callable[[], bytes]
 """32 bytes or more, or what returns them when they are needed."""
 
 NUMBERS = frozenset(
-    {"PHONE", "CARD", "IBAN", "NATIONAL_ID", "BANK_ACCOUNT", "IMEI", "MAC", "VIN", "PLATE", "MEDICAL_ID", "PARTIAL_NUMBER"}
+    {
+        "PHONE",
+        "CARD",
+        "IBAN",
+        "NATIONAL_ID",
+        "BANK_ACCOUNT",
+        "IMEI",
+        "MAC",
+        "VIN",
+        "PLATE",
+        "MEDICAL_ID",
+        "PARTIAL_NUMBER",
+    }
 )
 """Types that are the same however they are grouped."""
 EXACT = frozenset({"URL", "INTERNAL_ID"})

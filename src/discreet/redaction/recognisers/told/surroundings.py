@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
 from math import exp
+from operator import or_
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_index import Place, WordIndex, index
+from discreet.redaction.word_index import Kinds, Place, WordIndex, index
 from discreet.redaction.words import words
 
 REACH = 170
@@ -126,9 +127,34 @@ MONEY = lazy(
 )
 
 
+def window(view: View, span: Span) -> str:
+    """Return the text around a candidate in which words count. Nothing else does, so that a stream reads as the whole."""
+    return view.text[max(0, span[0] - REACH) : span[1] + REACH]
+
+
 def technical(text: str) -> float:
-    """Return how much a text looks like that of a program or a log, from 0 to 1; for `View.derived`."""
+    """Return how much a text looks like that of a program or a log, from 0 to 1."""
     return min(1.0, 12 * len(TECHNICAL.findall(text)) / (len(text) + 40))
+
+
+@cache
+def words_of(*kinds: str) -> Kinds:
+    """Return the words of some of `CLASSES`, but for those that are too frequent to be looked for in every text."""
+    lists = [Kinds(table, *names) for kind in kinds for table, *names in CLASSES[kind] if table != "telling"]
+    return reduce(or_, lists)
+
+
+def is_near(view: View, span: Span, kinds: tuple[str, ...], reach: int = REACH) -> bool:
+    """Tell whether a word of some kinds begins so near to a candidate."""
+    places = words_of(*kinds).places(view)
+    place = bisect_left(places, span[0] - reach)
+    return place < len(places) and places[place] < span[1] + reach
+
+
+def count_near(span: Span, spans: list[Span]) -> int:
+    """Return how many of the candidates of a text, in order, stand around one, itself among them."""
+    first = bisect_left(spans, (span[0] - REACH, 0))
+    return bisect_left(spans, (span[1] + REACH, 0)) - first
 
 
 def around(view: View, span: Span) -> list[float]:
@@ -148,12 +174,12 @@ def around(view: View, span: Span) -> list[float]:
         float(start == 0 or text[start - 1] == "\n"),
         float(SENTENCE.search(text, max(0, start - 40), start) is not None),
         float(MODEL.search(text, max(0, start - 7), start) is not None),
-        view.derived(technical),
+        technical(window(view, span)),
     ]
     return figures
 
 
-NAMES = (
+AROUND = (
     *(f"{kind} {side}" for kind in CLASSES for side in ("before", "before, far", "behind", "behind, far")),
     *(
         "number before",
@@ -170,3 +196,27 @@ NAMES = (
     ),
 )
 """What the figures of `around` are."""
+
+PAIRED = (
+    "password",
+    "login",
+    "user",
+    "opens",
+    "once",
+    "pin",
+    "plain",
+    "lock",
+    "press",
+    "sent",
+    "context",
+    "other",
+    "about",
+)
+PLACES = tuple(map(list(CLASSES).index, PAIRED))
+"""Kinds that mean more beside one shape of candidate than beside another."""
+
+
+def together(figures: list[float], shapes: list[float]) -> list[float]:
+    """Return for each shape and kind of words how near such words stand to a candidate of that shape."""
+    near = [max(figures[4 * place + 1], figures[4 * place + 3]) for place in PLACES]
+    return [shape * figure for shape in shapes for figure in near]
