@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from discreet.redaction.changes import changed_parts, inside, neighbourhoods, with_placeholders
 from discreet.redaction.clean_texts import CleanTexts, digest_of
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
-from discreet.redaction.findings import Finding, merge
+from discreet.redaction.findings import Finding, apart_from, merge
 from discreet.redaction.normalise import normalise
 from discreet.redaction.pieces import joined
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged
@@ -203,9 +203,14 @@ class Redactor:
 
     def _read(self, view: View, *, depth: int) -> Iterator[Finding]:
         digits = sum(map(view.text.count, "0123456789"))
+        taken: list[Span] = []
         for recogniser in self._by_digits[min(digits, len(self._by_digits) - 1)]:
-            for start, end in recogniser.spans(view):
+            spans = recogniser.spans(view)
+            if getattr(recogniser, "GUESSES", False):
+                spans = apart_from(taken, spans)
+            for start, end in spans:
                 if view.text[start:end].strip(BLANK):
+                    taken.append((start, end))
                     yield Finding(recogniser.type, *view.source(start, end))
         yield from self._encoded(view, depth=depth)
 

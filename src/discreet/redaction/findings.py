@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from discreet.redaction.view import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,23 @@ def merge(findings: Iterable[Finding]) -> list[Finding]:
         merged[-1] = Finding(kind, union.start, max(union.end, finding.end))
         strongest = max(strongest, strength)
     return merged
+
+
+def united(spans: Iterable[Span]) -> list[Span]:
+    """Return `spans` in order, those that overlap as one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def apart_from(taken: Iterable[Span], spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield those of `spans` that overlap none of those `taken`."""
+    others = united(taken)
+    for start, end in spans:
+        before = bisect_left(others, (end, 0)) - 1
+        if before < 0 or others[before][1] <= start:
+            yield start, end

@@ -16,6 +16,8 @@ LEAST_DIGITS = 4
 """As many as the shortest code that counts."""
 LEAST_WORDS = 2
 """Words of numbers side by side in such a text. Counting words costs a tenth of looking for a number."""
+COUNTED = ("12345678", "012345678", "987654321")
+"""Somebody counts."""
 BETWEEN = frozenset(("und", "y", "et", "e", "i"))
 MOST_PLAIN = 3
 """Numbers that stand one beside the other in prose."""
@@ -162,6 +164,8 @@ def _digits(text: str, known: Spoken) -> str:
     if hundred:
         parts.append(str(hundred))
     digits = "".join(parts)
+    if digits.startswith(COUNTED):
+        return text
     alone = len(digits) >= LEAST_DIGITS and (len(parts) > MOST_PLAIN or len(digits) > len(parts) + 1)
     return digits if alone else text
 

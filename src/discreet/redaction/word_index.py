@@ -156,13 +156,13 @@ class WordIndex:
         self._names = Names(of_word)
         self._entries: dict[str, list[Entry | Glued]] = {}
         for word, found in of_word.items():
-            kind, needle = needle_of(word)
-            entries = self._entries.setdefault(needle, [])
-            if kind == "pair":
+            sort, needle = needle_of(word)
+            known = self._entries.setdefault(needle, [])
+            if sort == "pair":
                 bare = word.strip("*")
-                entries += [Glued(form, tuple(found)) for form in dict.fromkeys((bare, bare.replace(" ", "")))]
+                known += [Glued(form, tuple(found)) for form in dict.fromkeys((bare, bare.replace(" ", "")))]
             else:
-                entries.append(Entry(word, tuple(found)))
+                known.append(Entry(word, tuple(found)))
 
     def found(self, view: View) -> Mapping[str, list[Place]]:
         """Return where the words of each kind stand, in order, the longest of those that begin at one place."""

@@ -19,6 +19,7 @@ from discreet.redaction.recognisers.labelled import (
     ImeiRecogniser,
     MacRecogniser,
     MedicalIdRecogniser,
+    MemberIdRecogniser,
     PlateRecogniser,
     VinRecogniser,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "LoginRecogniser",
     "MacRecogniser",
     "MedicalIdRecogniser",
+    "MemberIdRecogniser",
     "NearRecogniser",
     "ObfuscatedEmailRecogniser",
     "PasswordRecogniser",
@@ -98,7 +100,6 @@ DEFAULT: tuple[Recogniser, ...] = (
     PasswordRecogniser(),
     AroundRecogniser(),
     NearRecogniser(),
-    LikelySecretRecogniser(),
     LoginRecogniser(),
     CredentialListRecogniser(),
     TableRecogniser(),
@@ -121,10 +122,12 @@ DEFAULT: tuple[Recogniser, ...] = (
     ImeiRecogniser(),
     MacRecogniser(),
     MedicalIdRecogniser(),
+    MemberIdRecogniser(),
     PlateRecogniser(),
     VinRecogniser(),
     IpRecogniser(),
     UrlRecogniser(),
     HalfRedactedRecogniser(),
+    LikelySecretRecogniser(),
 )
 """What a `Redactor` looks for unless told otherwise."""

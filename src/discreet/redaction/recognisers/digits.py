@@ -45,6 +45,7 @@ LOOKALIKE = re.compile(
     r"|(?!(?:TEL|PHONE|SDT|MOB|FAX|CALL|HP|WA|VISA|CARD|CC|MC|NO|NR)[0-9])[A-Z]{2,6}[0-9]{8,20}"  # tracking numbers
     r"|[0-9D][0-9]{2}-[0-9]{7}-[0-9]{7}"  # order numbers of Amazon
     r")(?![0-9])"
+    r"|97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,6}-[0-9](?![0-9-])"  # ISBN
     r"|(?i:ISBN|ISSN|EAN|GTIN|UPC)(?:-1[03])?[ :#]{0,3}[0-9][0-9 -]{6,15}[0-9X]"
     r")"
 )

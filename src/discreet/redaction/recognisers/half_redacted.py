@@ -22,6 +22,10 @@ AT_BEGIN = lazy(
     r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2})?(?:[*•xX█]{2,4}[ .-]?){2,8}(?P<left>[0-9]{2,4}(?:[ .-]?[0-9]{2,4}){1,8})(?![0-9A-Za-z_*•])"
 )
 """Signs for the first digits, and the others."""
+LAST = lazy(
+    r"(?<![0-9A-Za-z*•])(?:(?:[*•█]{2,12}|[Xx]{4,12})|(?:[*•xX█]{4}[ -]){1,4})(?P<left>[0-9]{4})(?![0-9A-Za-z*#•]|[ -][*•xX█0-9])"
+)
+"""The last four of a card."""
 LEAST_BEHIND = 6
 DIGITS = lazy("[0-9]+")
 BETWEEN = lazy(
@@ -82,6 +86,7 @@ def beside_signs(text: str) -> Iterator[Span]:
     for match in AT_BEGIN.finditer(text):
         if sum(map(str.isdigit, match["left"])) >= LEAST_BEHIND:
             yield match.span("left")
+    yield from (match.span("left") for match in LAST.finditer(text))
 
 
 def digits_in(matches: Iterator[re.Match[str]]) -> Iterator[Span]:

@@ -63,14 +63,14 @@ class PhoneRecogniser:
         r"|(?<![a-z])(?:whats|wpp|zap|cellulare|telefono|telefoon|telefone|celular|hp|wa|rufnummer|mobil|mobiel|chiama(?:mi|re|teci)|contatto|conta[ck]?to|liga[r]?|ligue|llám?a(?:me|r|nos)|llame|marca|appelle[rz]?|rappelle[rz]?|joindre|erreichbar|durchwahl|bel|bellen|zadzwoń|dzwoń|numer|numaram|numarası|arayın|hubungi|telepon|telpon"
         r"|rückruf|numer telefonu|num|nummer|komórka|numara)(?![a-z])"
         r"|โทร|เบอร์|携帯|핸드폰|휴대폰|폰번호|फोन|फ़ोन|मोबाइल|هاتف|جوال|موبايل|رقمي"
-        r"|telefon|téléphone|(?<![a-z])tél(?![a-z])|numéro|portable|teléfono|móvil|handy|전화|연락처)[^0-9.!?。！？]{0,24}\Z",
+        r"|telefon|téléphone|(?<![a-z])tél(?![a-z])|numéro|portable|teléfono|móvil|handy|전화|연락처)\.?[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
     )
     """Words after which a number of any plausible length is one to call."""
 
     ABOUT_OTHER_NUMBERS = re.compile(
         r"(?:(?<![a-z])(?:order|invoice|tracking|ticket|reference|ref|isbn|ean|upc|sku|serial|part|case|build|commit|id)"
-        r"|đơn hàng|mã đơn|hóa đơn|заказа?|счёта?|инн|訂單|订单|單號|单号|編號|编号)"
+        r"|đơn hàng|mã đơn|hóa đơn|заказа?|счёта?|инн|гост|commande|zamówieni[ae]|bestell|bestelnummer|pedido|ordine|pesanan|sipariş|артикул|article|artikel|条形码|条码|訂單|订单|單號|单号|編號|编号)"
         r"(?: ?(?:number|no\.?|nr\.?|số|номер|id|編號|编号|號碼|号码))?[ :#№=是為为-]{0,4}\Z"
         r"|[a-z]-\Z",
         re.IGNORECASE,
@@ -217,17 +217,16 @@ class _Search:
                 self._barren.add(self._asked)
             return number
         before = self._text[max(0, first.start - CONTEXT_CHARS) : first.start]
+        lead = self.words.lead(first)
         if rules.is_international(self._text, before, first) and (number := rules.international(found)):
             return number
-        self.is_called = (
+        other = lead and rules.ABOUT_OTHER_NUMBERS.search(lead)
+        self.is_called = not other and (
             self.words.introduce(first) or rules.ABOUT_PHONES_AFTER.match(self._text, first.end) is not None
         )
-        if self.is_called:
-            return self._first(found, self._validate) or self._first(found, rules.possible)
-        lead = self.words.lead(first)
-        if lead and (rules.ABOUT_OTHER_NUMBERS.search(lead) or rules.MONEY_BEFORE.search(lead)):
+        if other or (lead and not self.is_called and rules.MONEY_BEFORE.search(lead)):
             return None
-        return self._first(found, self._validate)
+        return self._first(found, self._validate) or (self._first(found, rules.possible) if self.is_called else None)
 
     def _first(self, windows: Sequence[Window], door: Callable[[Window], bool]) -> Window | None:
         """Return the first window on one line that passes a door and is no sum of money."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from discreet.redaction.findings import united
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
@@ -59,18 +60,6 @@ class AddressRecogniser:
         starts = [part.start for part in parts]
         for start, end in united(found):
             yield preceded(view.text, start), followed(view.text, end, parts, starts)
-
-
-def united(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans in order, those that overlap as one."""
-    first = last = -1
-    for start, end in sorted(spans):
-        if start >= last:
-            if last > first:
-                yield first, last
-            first = start
-        last = max(last, end)
-    yield first, last
 
 
 def preceded(text: str, start: int) -> int:

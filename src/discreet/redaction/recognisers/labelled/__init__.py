@@ -7,6 +7,7 @@ from discreet.redaction.recognisers.labelled.identity_number import IdentityNumb
 from discreet.redaction.recognisers.labelled.imei import ImeiRecogniser
 from discreet.redaction.recognisers.labelled.mac import MacRecogniser
 from discreet.redaction.recognisers.labelled.medical_id import MedicalIdRecogniser
+from discreet.redaction.recognisers.labelled.member_id import MemberIdRecogniser
 from discreet.redaction.recognisers.labelled.plate import PlateRecogniser
 from discreet.redaction.recognisers.labelled.vin import VinRecogniser
 
@@ -18,6 +19,7 @@ __all__ = [
     "LabelledRecogniser",
     "MacRecogniser",
     "MedicalIdRecogniser",
+    "MemberIdRecogniser",
     "PlateRecogniser",
     "VinRecogniser",
 ]

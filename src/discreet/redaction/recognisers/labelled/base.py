@@ -18,7 +18,7 @@ MOST_GAP = 44
 MOST_WORDS = 7
 
 GAP = lazy(
-    r"\.?(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=][ \t]*\r?\n[ \t>]*)?"
+    r"\.?(?:[^.!?。！？;\d\n\0]|(?<![^\W\d_])(?:no|nr|nº|n|núm|num|nro|rek|acc|st|sr|dr|t|c|ur|geb|nac|г|р|д|сч|№)\.)*(?:[:=]?[ \t]*\r?\n[ \t>]*)?"
 )
 """What may stand there: words of the same sentence, and a line break behind a colon."""
 MOST_BEFORE = 64

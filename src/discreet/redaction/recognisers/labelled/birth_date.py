@@ -11,7 +11,7 @@ from discreet.redaction.word_index import Kinds
 
 _YEAR = r"(?:19|20)[0-9]{2}"
 _SHORT = r"(?:(?:19|20)?[0-9]{2})"
-_MONTH = r"(?:[^\W\d_]{3,12}\.?)"
+_MONTH = r"(?:[^\s\d.,;:/-]{3,14}\.?)"
 
 
 MOST_WORDS = 3
@@ -32,14 +32,15 @@ class BirthDateRecogniser(LabelledRecogniser):
         rf"|[0-9]{{1,2}}\s?[-/.]\s?[0-9]{{1,2}}\s?[-/.]\s?{_SHORT}|(?:{_YEAR}"
         rf"|[0-9]{{2}}) ?[年년]\s?[0-9]{{1,2}} ?[月월]\s?[0-9]{{1,2}} ?[日号號일]?"
         rf"|[0-9]{{1,2}}(?:st|nd|rd|th|er|º|\.)? ?(?:de |of |tháng )?(?:{_MONTH}|[0-9]{{1,2}})(?: de| del|,"
-        rf"| năm)? {_YEAR}(?: года| г\.)?|[0-9]{{1,2}} ?(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC) ?{_SHORT}"
+        rf"| năm| พ\.ศ\.)? (?:{_YEAR}|25[0-9]{{2}})(?: года| г\.)?|[0-9]{{1,2}} ?(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC) ?{_SHORT}"
+        rf"|[0-9]{{1,2}} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{{0,6}}\.? [0-9]{{2}}(?![0-9])|[0-9]{{1,2}}/[0-9]{{1,2}}/25[0-9]{{2}}"
         rf"|[A-Z][a-z]{{2,8}} [0-9]{{1,2}}(?:st|nd|rd|th)?,? {_YEAR}|(?:民國|民国|昭和|平成"
         rf"|令和) ?[0-9]{{1,3}} ?年\s?[0-9]{{1,2}} ?月\s?[0-9]{{1,2}} ?日"
         r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01]))(?![0-9]|[./-][0-9])"
     )
 
     BORN_BEHIND = lazy(
-        r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日效成前后後])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu|geboren"
+        r"[ ]?(?:生(?:まれ)?(?![^\W\d_]*[活产產意命日效成前后後])|생(?:이|일|입|인|,|\.|\s|\Z)|(?:г\. ?р\.|года рождения|doğumlu[^\W\d_]{0,4}|geboren"
         r"|geb\.|hat (?:sie|er) Geburtstag|born|nato|nata|né|née|urodzony|urodzona)(?![^\W\d_]))"
     )
     """A date, and what is said of it behind."""

@@ -20,7 +20,7 @@ LINE = lazy(
 )
 PGPASS = lazy(r"^[\w.*-]{1,80}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[!-~]{3,128})$", re.MULTILINE)
 """https://www.postgresql.org/docs/current/libpq-pgpass.html"""
-OTHERWISE = lazy(r"[0-9]{1,5}(?:/.*)?|[\w.-]+@.*|\+?[0-9][0-9 ()./-]{5,}|.*://.*|[\w./~-]*/[\w./~-]*")
+OTHERWISE = lazy(r"[0-9]{1,5}(?:/.*)?|[\w.-]+@.*|\+?[0-9][0-9 ()./-]{5,}|.*://.*|[\w./~-]*/[\w./~-]*\$?|~\$?")
 """A port, an address, a telephone number, a path."""
 
 

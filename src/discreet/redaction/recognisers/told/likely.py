@@ -31,7 +31,7 @@ class Model(NamedTuple):
 
     def accepts(self, figures: list[float]) -> bool:
         """Tell whether the log odds that they are of a secret are high enough."""
-        return self.bias + sum(map(mul, self.weights, figures)) > self.threshold
+        return bool(self.bias + sum(map(mul, self.weights, figures)) > self.threshold)
 
 
 @cache
@@ -57,6 +57,8 @@ class LikelySecretRecogniser:
     """Weighs the words around each number and each word that may be a password."""
 
     type = "SECRET"
+    GUESSES = True
+    """Gives way to those that know what a number is."""
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all that are likely secrets."""

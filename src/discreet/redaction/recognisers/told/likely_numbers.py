@@ -23,7 +23,7 @@ from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 """Kinds of words of which one stands near every code."""
-MOST_NEAR = 24
+MOST_NEAR = 15
 """Where more stand around one, they are a table."""
 MOST_IN_A_SENTENCE = 3
 SENT_DIGITS = 6
@@ -32,7 +32,7 @@ MORE_DIGITS = (5, 7, 8)
 NUMBER = lazy(
     r"(?<![0-9A-Za-z_.,/:#$€£¥₫₽+@%~-])(?<![0-9][ )\n])(?<![0-9]\)[ \n])(?:[0-9]{3}[ -][0-9]{3}|[0-9]{3,8}"
     r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
-    r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z]|[ -][0-9]| ?%)"
+    r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z.]|[ -][0-9]| ?%)"
 )
 YEAR = lazy(r"(?:19|20)[0-9]{2}")
 YEARS = lazy(r"1[0-9]{3}|20[0-9]{2}")

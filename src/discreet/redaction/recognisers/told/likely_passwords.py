@@ -15,7 +15,7 @@ from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 """Kinds of words of which one stands near every password, but for some in texts of other scripts."""
-MOST_NEAR = 24
+MOST_NEAR = 15
 TOKEN = lazy(
     r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]"
     r"|[^\x00-\x7f]|\Z))|(?<=[^\x00-\x7f])(?P<glued>[A-Za-z][!#-&*+.0-9A-Z_a-z~^-]{5,47}?)(?=[,.;:!?]{0,2}(?:\s"

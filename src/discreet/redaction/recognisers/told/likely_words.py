@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.told.near import OF_USER
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.surroundings import (
     AROUND,
@@ -21,11 +22,13 @@ from discreet.redaction.recognisers.told.surroundings import (
 )
 from discreet.redaction.recognisers.told.values import BRAND, TOOLS, names_a_value
 from discreet.redaction.view import Span, View
-from discreet.redaction.word_set import word_set
+from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import languages, words
 
 TELLING = ("password", "login", "opens", "answer")
 """Kinds of words of which one stands near every such password."""
+TELLING_AMONG_OTHERS = ("password", "login")
+"""The same in a text of the same letters, where the word may be an ordinary one."""
 REACH = 80
 """Characters to it."""
 MOST_NEAR = 12
@@ -53,17 +56,22 @@ FIGURES = (
 
 def candidates(view: View) -> list[Span]:
     """Return where such words stand."""
-    text = view.text
+    text, lowered = view.text, view.derived(small)
     others = not text.isascii() and STANDS_OUT.search(text) is not None
     if not others and common_words().isdisjoint(view.derived(word_set)):
         return []
     spans = (match.span("value") for match in WORD.finditer(text))
-    return [span for span in spans if may_be_password(view, span, others=others)]
+    return [
+        span
+        for span in spans
+        if may_be_password(view, span, others=others) and not OF_USER.search(lowered, max(0, span[0] - 40), span[0])
+    ]
 
 
 def is_told(view: View, span: Span) -> bool:
     """Tell whether a word stands near without which none is a password."""
-    return is_near(view, span, TELLING, REACH)
+    foreign = STANDS_OUT.search(window(view, span)) is not None
+    return is_near(view, span, TELLING if foreign else TELLING_AMONG_OTHERS, REACH)
 
 
 def may_be_password(view: View, span: Span, *, others: bool) -> bool:

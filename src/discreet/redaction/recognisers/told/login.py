@@ -43,6 +43,7 @@ NO_USER = lazy(
 )
 DETAILS = lazy(r"details|info|creds?|credentials?")
 UNUSUAL = lazy(r"[0-9]|[^\w\s'’/,;:.-]")
+AMOUNT = lazy(r"[0-9]+(?:ms|s|m|h|kb|mb|gb|%|k)")
 FIELD = lazy(r"[A-Za-z_]{2,20}=[^=]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 """The next field of a log, or an address: `user=ann action=login`."""
 _MIXED = r"(?P<value>(?=[^\s!@#$%^&*_]{0,30}[!@#$%^&*_])(?=[^0-9\s]{0,30}[0-9])(?=[^A-Z\s]{0,30}[A-Z])[!-.0-~]{6,31})(?=[ .,)]{0,3}(?:[\r\n]|\Z))"
@@ -110,10 +111,10 @@ def password_of_pair(text: str, lowered: str, start: int) -> Span | None:
 def is_pair(pair: re.Match[str], value: str) -> bool:
     """Tell a user and a password from an address, a path or the next words of a sentence."""
     user = pair["user"]
-    if len(value) < LEAST_CHARS or not names_a_value(value) or value.startswith("/"):
+    if len(value) < LEAST_CHARS or not names_a_value(value) or value.startswith(("/", "~/")):
         return False
     if user in ("http", "https", *words("telling", "is")) or user.startswith(("password", "pass@", "pwd")):
         return False
-    if FIELD.match(value) or BRAND.fullmatch(value):
+    if FIELD.match(value) or AMOUNT.fullmatch(value) or BRAND.fullmatch(value):
         return False
     return not (pair["by"] and (pair["sign"] or BRAND.fullmatch(user) or not UNUSUAL.search(value)))

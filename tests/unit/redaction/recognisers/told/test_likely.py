@@ -4,7 +4,8 @@ import pytest
 
 from discreet.redaction import Redactor
 from discreet.redaction.recognisers import LikelySecretRecogniser
-from discreet.redaction.recognisers.told.likely import MOST_CANDIDATES, models
+from discreet.redaction.recognisers.told.likely import models
+from discreet.redaction.recognisers.told.likely_numbers import MOST_NEAR
 
 REDACTOR = Redactor(recognisers=[LikelySecretRecogniser()])
 CHANCE = random.Random("codes")
@@ -83,13 +84,19 @@ def test_numbers_and_names_of_other_things_stay(text):
 
 
 def test_a_text_full_of_numbers_is_a_table():
-    codes = " or ".join(code(4) for _ in range(MOST_CANDIDATES + 1))
-    text = f"the alarm panel wants {code(4)}, be quick\n\n{codes}"
+    codes = " or ".join(code(4) for _ in range(MOST_NEAR + 1))
+    text = f"the alarm panel wants {codes}, be quick"
     assert REDACTOR.redact(text) == text
 
 
 def test_a_model_weighs_each_figure_once():
-    for model in models():
+    for model in models().values():
         nothing = [0.0] * len(model.weights)
-        assert model.score(nothing) == model.bias
-        assert model.score([1.0, *nothing[1:]]) == pytest.approx(model.bias + model.weights[0])
+        assert model.accepts(nothing) is (model.bias > model.threshold)
+        for place, weight in enumerate(model.weights):
+            figures = [
+                *nothing[:place],
+                (model.threshold - model.bias + 1) / weight if weight else 0.0,
+                *nothing[place + 1 :],
+            ]
+            assert model.accepts(figures) is (weight != 0 or model.bias > model.threshold)
