@@ -25,7 +25,7 @@ COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
-THRESHOLDS = {"numbers": 0.3, "passwords": 0.7, "words": 0.2}
+THRESHOLDS = {"numbers": 0.3, "passwords": 0.7, "words": 0.4}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]

@@ -27,8 +27,6 @@ from discreet.redaction.words import languages, words
 
 TELLING = ("password", "login", "opens", "answer")
 """Kinds of words of which one stands near every such password."""
-TELLING_AMONG_OTHERS = ("password", "login")
-"""The same in a text of the same letters, where the word may be an ordinary one."""
 REACH = 80
 """Characters to it."""
 MOST_NEAR = 12
@@ -70,8 +68,7 @@ def candidates(view: View) -> list[Span]:
 
 def is_told(view: View, span: Span) -> bool:
     """Tell whether a word stands near without which none is a password."""
-    foreign = STANDS_OUT.search(window(view, span)) is not None
-    return is_near(view, span, TELLING if foreign else TELLING_AMONG_OTHERS, REACH)
+    return is_near(view, span, TELLING, REACH)
 
 
 def may_be_password(view: View, span: Span, *, others: bool) -> bool:
