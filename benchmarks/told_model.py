@@ -25,6 +25,8 @@ COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
+SPEAKERS = ("", "User: ")
+"""How turns begin in transcripts, our own among them."""
 THRESHOLDS = {"numbers": 0.3, "passwords": 0.7, "words": 0.4}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
@@ -43,7 +45,7 @@ def texts() -> Iterator[tuple[str, str, list[tuple[int, int]], bool]]:
     for row in sets.rows if sets else ():
         if row.negative:
             yield row.set, row.text, [], True
-    yield from (("chat", turn, [], True) for turn in (sets.turns if sets else ()))
+    yield from (("chat", said + turn, [], True) for turn in (sets.turns if sets else ()) for said in SPEAKERS)
     gate = Path(__file__).parent / "gate_sets"
     for path in sorted(gate.glob("*tune*.jsonl")):
         yield from (("gate", json.loads(line)["text"], [], True) for line in path.read_text("utf-8").splitlines())

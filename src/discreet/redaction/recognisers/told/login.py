@@ -44,6 +44,8 @@ NO_USER = lazy(
 DETAILS = lazy(r"details|info|creds?|credentials?")
 UNUSUAL = lazy(r"[0-9]|[^\w\s'’/,;:.-]")
 AMOUNT = lazy(r"[0-9]+(?:ms|s|m|h|kb|mb|gb|%|k)")
+END = lazy(r"[ .]{0,3}(?:[\r\n]|\Z)")
+"""What follows `bob: hunter`; `User: Ann: Thanks, that helps` is a transcript."""
 FIELD = lazy(r"[A-Za-z_]{2,20}=[^=]|[0-9]{1,3}(?:\.[0-9]{1,3}){3}\Z")
 """The next field of a log, or an address: `user=ann action=login`."""
 _MIXED = r"(?P<value>(?=[^\s!@#$%^&*_]{0,30}[!@#$%^&*_])(?=[^0-9\s]{0,30}[0-9])(?=[^A-Z\s]{0,30}[A-Z])[!-.0-~]{6,31})(?=[ .,)]{0,3}(?:[\r\n]|\Z))"
@@ -104,7 +106,8 @@ def password_of_pair(text: str, lowered: str, start: int) -> Span | None:
         told = len(value) in CODE_DIGITS and (pair["by"] or pair["sign"] == "/")
     else:
         named = NO_USER.fullmatch(pair["user"]) or NO_USER.fullmatch(value)
-        told = looks_random(value) or (pair["sign"] and not named and THEN.match(lowered, first + len(value)))
+        then = END if pair["sign"] == ":" else THEN
+        told = looks_random(value) or (pair["sign"] and not named and then.match(lowered, first + len(value)))
     return (first, first + len(value)) if told else None
 
 

@@ -77,6 +77,9 @@ def test_passwords_are_found_by_what_stands_around_them(text, value):
         "the port is 8080 and the login works",
         "1234 is a bad pin",
         "4821 * 2 = 9642",
+        "User: my peanut allergy",
+        "User: the monkey at the zoo took it",
+        "User: what a sunshine\nAssistant: Shall we go out?",
     ],
 )
 def test_numbers_and_names_of_other_things_stay(text):

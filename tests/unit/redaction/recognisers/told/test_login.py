@@ -58,6 +58,8 @@ def test_a_pair_that_is_all_of_a_message_or_of_an_administrator_needs_no_word(te
         "login: bob / admin",
         "credentials: read/write",
         "username and password are required",
+        "User: Ann: Thanks, that helps",
+        "User: Note: don't forget the milk",
         "bob/settings",
         "src/App_2",  # all of a message, with too few characters
         "see bob/Hunter_2 for more",
