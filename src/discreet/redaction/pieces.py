@@ -25,6 +25,9 @@ LEAST_DIGITS = 9
 LEAST_ONES = 6
 """The same of single digits, of which codes may be made."""
 
+CARD_JOINTS = frozenset("*·•_~–—‐:")
+"""Signs between groups of four that stay groups: neither those of lists and tables nor those of dates."""
+
 USUAL = re.compile(r"[ .()-]*|[ .()-]*\n[ ]*")
 """What may stand in numbers anyway, see `recognisers.digits`."""
 
@@ -99,9 +102,12 @@ def joined(view: View) -> View | None:
 
 
 def _digits(match: re.Match[str]) -> str:
+    joint = match["joint"]
+    if match.re == FOURS and joint.strip() in CARD_JOINTS:
+        return match[0].replace(joint, " ")
     digits = "".join(filter(str.isdigit, re.sub("<[^>]*>", "", match[0])))
     least = LEAST_ONES if match.re == ONES else LEAST_DIGITS
-    return match[0] if USUAL.fullmatch(match["joint"]) or len(digits) < least else digits
+    return match[0] if USUAL.fullmatch(joint) or len(digits) < least else digits
 
 
 def _scanned(match: re.Match[str]) -> str:

@@ -50,7 +50,7 @@ class CardRecogniser:
 
     ABOUT_CARDS = re.compile(
         r"(?:(?<![a-z])(?:cards?|cc|visa|mastercard|amex|maestro)(?![a-z])|thẻ|карт[аыеуой]{1,2}|卡)(?:\. ?(?:the "
-        r"|its |my )?number)?[^0-9.!?。！？]{0,24}\Z",
+        r"|its |my )?number)?(?: ?(?:no|nr|num)\.)?[^0-9.!?。！？]{0,24}\Z",
         re.IGNORECASE,
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""

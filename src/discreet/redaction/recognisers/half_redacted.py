@@ -23,7 +23,7 @@ AT_BEGIN = lazy(
 )
 """Signs for the first digits, and the others."""
 LAST = lazy(
-    r"(?<![0-9A-Za-z*•])(?:(?:[*•█]{2,12}|[Xx]{4,12})|(?:[*•xX█]{4}[ -]){1,4})(?P<left>[0-9]{4})(?![0-9A-Za-z*#•]|[ -][*•xX█0-9])"
+    r"(?<![0-9A-Za-z*•])(?:(?:[*•█]{2,12}|[Xx]{4,12})|(?:[*•xX█]{4}[ -]){1,4}|[*•xX█]{3}[ -][*•xX█]{2}[ -])(?P<left>[0-9]{4})(?![0-9A-Za-z*#•]|[ -][*•xX█0-9])"
 )
 """The last four of a card."""
 LEAST_BEHIND = 6

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import Span, View
+from discreet.redaction.view import BLANK, Span, View
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import any_of, words
 
@@ -65,11 +65,16 @@ CUT_SHORT = lazy(
 """With a provider that everybody knows, and without its domain."""
 COMMAS = lazy(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
-    rf"(?:(?:{PROVIDERS}) ?[,、; ] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?"
+    rf"(?:(?:{PROVIDERS}) ?[,、; .] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?|(?:{UNMISTAKABLE}|yahoo)(?:{_TOP})"
     rf"|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
     re.IGNORECASE,
 )
-"""A comma, or a space behind a known provider, where the dot should be."""
+"""A comma where the dot should be; behind a known provider a space too, or nothing."""
+MASKED = lazy(
+    rf"(?<![A-Za-z0-9._+@-])(?=[A-Za-z._+-]{{0,40}}[0-9.])(?P<local>[A-Za-z0-9._+-]{{3,64}}@)"
+    rf"(?:{BLANK}|\[[A-Z][A-Z _]{{2,19}}\]|<[A-Z_]{{3,20}}>|[*•]{{3,12}})"
+)
+"""Who it is, before a domain that somebody masked; `root@` is no name."""
 COMMA_BEFORE = lazy(
     r"(?<![A-Za-z0-9._+@,-])[A-Za-z]{2,30},[A-Za-z]{2,30}[0-9]{0,4}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,3}(?![\w@])"
 )
@@ -243,6 +248,7 @@ class ObfuscatedEmailRecogniser:
         if sign:
             for pattern in (BACKWARDS, CUT_SHORT, COMMAS, COMMA_BEFORE):
                 yield from (match.span() for match in pattern.finditer(view.text))
+            yield from (match.span("local") for match in MASKED.finditer(view.text))
 
 
 def is_disguised(match: re.Match[str]) -> bool:

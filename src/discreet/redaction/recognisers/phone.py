@@ -9,7 +9,7 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneNumber, ValidationResult
 
-from discreet.redaction.recognisers.digits import Window, digits_of, scan
+from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
 from discreet.redaction.recognisers.introductions import Introductions
 from discreet.redaction.recognisers.phone_plans import Plan
 from discreet.redaction.view import Span, View
@@ -55,7 +55,7 @@ class PhoneRecogniser:
     ABOUT_PHONES = re.compile(
         r"(?:(?<![a-z])(?:(?:tele|cell)?phones?|tel|mobile|cell|fax|hotline|phone no|call|calling|ring|dial|reach (?:me|us|him|her|them)"
         r"|whatsapp|viber|zalo|sms)(?![a-z])"
-        r"|answering at|texts? to|messages? to|registered"
+        r"|answering at|(?:texts?|messages?) (?:to|me|us|him|her|them)|registered"
         r"|điện thoại|dien thoai|tổng đài|zalo|momo|alo|số máy|sđt|sdt|đt|gọi|liên hệ|di động|hotline"
         r"|телефон|тел\.|звон|моб\.|номер телефона|сотов|позвони|набери|вотсап|ватсап"
         r"|電話|电话|手機|手机|致電|致电|請打|请打|傳真|传真|撥打|拨打|聯絡|联系"
@@ -89,6 +89,11 @@ class PhoneRecogniser:
         re.IGNORECASE,
     )
 
+    DIVIDED = re.compile(r"(?<![0-9])[+(]{0,2}[0-9](?:[ .()/*·•_|–—-]{0,5}[0-9]){8,13}(?![0-9])")
+    """Digits with anything between them, which only a word makes a number."""
+    ODDLY = re.compile(r"[0-9][ )]{0,2}(?:[*·•_|–—/]|\.\.)|(?:[0-9][ .-]){4}")
+    """Divided as no number should be."""
+
     def __init__(self, *, regions: Sequence[str] = DEFAULT_REGIONS) -> None:
         self._plans = tuple(map(Plan.of, regions))
         self._written = re.compile("|".join(["00", *(plan.written.pattern for plan in self._plans)]))
@@ -104,6 +109,15 @@ class PhoneRecogniser:
             search.words.take(window, introduced=search.is_called)
             extension = self.EXTENSION.match(digits.text, window.end)
             yield self.opening(digits.text, window), extension.end() if extension else window.end
+        if self.ODDLY.search(digits.text):
+            yield from (match.span() for match in self.DIVIDED.finditer(digits.text) if self.is_oddly_told(match))
+
+    def is_oddly_told(self, match: re.Match[str]) -> bool:
+        """Tell whether digits that are divided as no number should be stand behind a word that introduces them."""
+        if not self.ODDLY.search(match[0]):
+            return False
+        before = match.string[max(0, match.start() - CONTEXT_CHARS) : match.start()]
+        return self.ABOUT_PHONES.search(before[last_digit(before) + 1 :]) is not None
 
     def may_begin(self, digits: str) -> bool:
         """Tell whether digits begin like a number without `+` of one of the regions."""

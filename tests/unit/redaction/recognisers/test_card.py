@@ -92,3 +92,5 @@ def test_domestic_schemes_are_found(number):
 def test_a_printed_card_number_may_be_mistyped_or_backwards():
     assert REDACTOR.redact("so 4111 1111 1111 1112 ok") == "so <CARD> ok"
     assert REDACTOR.redact("so 1111 1111 1111 1114 ok") == "so <CARD> ok"
+    assert REDACTOR.redact("card no. 4111 1111\n1111 1112, ok") == "card no. <CARD>, ok"
+    assert REDACTOR.redact("so 4111*1111*1111*1112 ok") == "so <CARD> ok"

@@ -34,6 +34,7 @@ def test_digits_on_both_sides_of_signs_are_found(text, expected):
         ("phone 0912 345 xxx", "phone <PARTIAL_NUMBER>"),
         ("ssn 482-11-xxxx", "ssn <PARTIAL_NUMBER>"),
         ("SSN 482-11-****", "SSN <PARTIAL_NUMBER>"),
+        ("SSN ***-**-4821", "SSN ***-**-<PARTIAL_NUMBER>"),
     ],
 )
 def test_digits_before_signs_for_the_last_ones_are_found(text, expected):

@@ -29,11 +29,20 @@ REDACTOR = Redactor(recognisers=[ObfuscatedEmailRecogniser()])
         "bramwell@icloud。com",
         "moc.elpmaxe@eel.nna",
         "ann.lee@gmail",
+        "ann.lee@outlookcom",
+        "ann.lee@ yahoo .com .vn",
+        "ann.lee @yandex. ru",
     ],
 )
 @pytest.mark.parametrize("around", ["reach me: {} ok", "信箱：{}，謝謝"])
 def test_disguised_addresses_are_found(written, around):
     assert REDACTOR.redact(around.format(written)) == around.format("<EMAIL>")
+
+
+@pytest.mark.parametrize("domain", ["<EMAIL>", "[REMOVED].com", "<HOST>", "***.com"])
+def test_who_it_is_is_found_before_a_masked_domain(domain):
+    assert REDACTOR.redact(f"from anna72@{domain}, hello") == f"from <EMAIL>{domain}, hello"
+    assert REDACTOR.redact(f"ssh root@{domain}") == f"ssh root@{domain}"
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,9 @@ def test_what_stands_beside_a_number_stays(text, expected):
         ("gọi cho mình số 024 1941 7585 nhé", "gọi cho mình số <PHONE> nhé"),
         ("телефон 234-56-78", "телефон <PHONE>"),
         ("電話：2720 8889", "電話：<PHONE>"),
+        ("тел. 8-9-6-4-163-7-3-4-6, Олег", "тел. <PHONE>, Олег"),
+        ("手机号1 3 6 · 1223 · 1545", "手机号<PHONE>"),
+        ("tel 58 4*91 8*17 8", "tel <PHONE>"),
     ],
 )
 def test_a_word_before_it_makes_any_possible_number_a_phone(text, expected):
@@ -117,6 +120,8 @@ def test_a_word_before_it_makes_any_possible_number_a_phone(text, expected):
         "1700000000",
         "телефон разрядился до 5%",
         "My phone number of attempts was 3.",
+        "58 4*91 8*17 8",
+        "21–19 / 18–21 / 21–17",
     ],
 )
 def test_other_numbers_stay(text):

@@ -60,7 +60,7 @@ OF_USER = lazy(
 """What stands before the name of who logs in."""
 
 
-MASKED = lazy(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
+MASKED = lazy(rf"(?:{BLANK}|\*{{3,12}}|\[[A-Za-z _]{{3,20}}\]|<[A-Z_]{{3,20}}>|█{{2,12}})[ ]?(?P<value>[!-~]{{4,40}})")
 FIELD = lazy(r"[A-Za-z_][\w.-]{1,40}[=:]")
 """The name of the next one."""
 NAMED_BEFORE = lazy(rf"{whole(words('secret', 'password', 'weak'))}[^.!?\n]{{0,20}}\Z")
@@ -91,7 +91,7 @@ class NearRecogniser:
         )
         if not spots:
             return
-        if BLANK in text or "***" in text or "[" in text:
+        if BLANK in text or "***" in text or "[" in text or "<" in text:
             yield from beside_mask(text, lowered)
         for first, last in _around(spots, len(text)):
             for match in TOKEN.finditer(text, first, last):
