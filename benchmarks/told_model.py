@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +26,11 @@ COPIES = 3
 PENALTY = 2.0
 STEPS = 40
 CONVERGED = 1e-6
+FIELDS = ("text", "message", "content")
+"""What a message is called in a record."""
 SPEAKERS = ("", "User: ")
 """How turns begin in transcripts, our own among them."""
-THRESHOLDS = {"numbers": 0.3, "passwords": 0.7, "words": 0.4}
+THRESHOLDS = {"numbers": -0.3, "passwords": 0.7, "words": 0.4}
 """Log odds from which a candidate counts: of the texts about codes that tell none, one in fifty has a number above it."""
 
 Sample = tuple[str, list[float], bool, bool]
@@ -36,10 +39,16 @@ Sample = tuple[str, list[float], bool, bool]
 
 def texts() -> Iterator[tuple[str, str, list[tuple[int, int]], bool]]:
     """Yield source, text, places of secrets, and whether nothing else in the text has to go."""
-    for row in rows("tuning", 1, copies=COPIES):
+    tuning = list(rows("tuning", 1, copies=COPIES))
+    others = [row["text"] for row in tuning if row["neg"]]
+    chance = random.Random("others")
+    for row in tuning:
         secret = [(span["start"], span["end"]) for span in row["spans"] if span["type"] == "SECRET"]
         other = any(span["type"] != "SECRET" for span in row["spans"])
         yield row["src"], row["text"], secret, not other
+        yield row["src"], f"{row['text']}\n{chance.choice(others)}", secret, not other
+        if row["neg"]:
+            yield from (("fields", f"{field}: {row['text']}", [], True) for field in FIELDS)
     folder = find_folder(None)
     sets = read_sets(folder) if folder else None
     for row in sets.rows if sets else ():

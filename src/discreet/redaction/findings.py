@@ -21,15 +21,19 @@ class Finding:
     """Index after its last character."""
 
 
+TOLD = frozenset(("BANK_ACCOUNT", "MEDICAL_ID", "MEMBER_ID", "PLATE"))
+"""Types of numbers that nothing but a word tells: a card is behind "card number" what else it might be there."""
+
+
 def merge(findings: Iterable[Finding]) -> list[Finding]:
     """Return `findings` in order of their start, those that overlap united into one.
 
     The union is kept, since the part that only one recogniser found would leak. A secret gives the union its type,
-    whatever else is there; otherwise the longest does, and of two equally long ones the first.
+    whatever else is there; otherwise the longest does, and of two equally long ones that which more than a word tells.
     """
     merged: list[Finding] = []
     strongest = (False, 0)
-    for finding in sorted(findings, key=lambda each: (each.start, -each.end, each.type)):
+    for finding in sorted(findings, key=lambda each: (each.start, -each.end, each.type in TOLD, each.type)):
         strength = (finding.type == "SECRET", finding.end - finding.start)
         if not merged or finding.start >= merged[-1].end:
             merged.append(finding)

@@ -191,7 +191,7 @@ def index() -> WordIndex:
             f"{table}.{name}": words(table, name)
             for table in TABLES
             for name in dict.fromkeys(name for language in languages() for name in language.tables[table])
-            if name != "common"
+            if name not in ("common", "city", "meeting")
         }
     )
 

@@ -68,7 +68,9 @@ class IbanRecogniser:
 
     BODY = lazy(rf"(?:{SEPARATOR}[A-Za-z0-9]){{11,34}}+")
 
-    GROUPED = lazy(r"[A-Z]{2}[0-9]{2}(?P<separator>[ -])(?:[A-Z0-9]{4}(?:(?P=separator)|\n)){2,7}[A-Z0-9]{1,4}", re.IGNORECASE)
+    GROUPED = lazy(
+        r"[A-Z]{2}[0-9]{2}(?P<separator>[ -])(?:[A-Z0-9]{4}(?:(?P=separator)|\n)){2,7}[A-Z0-9]{1,4}", re.IGNORECASE
+    )
 
     NAMED = Words("", "iban", gap=24, elsewhere=NOWHERE)
     """The word after which even a wrong length counts."""

@@ -8,6 +8,7 @@ from discreet.redaction.recognisers.address.european import EuropeanAddressRecog
 from discreet.redaction.recognisers.address.parts import PartsAddressRecogniser
 from discreet.redaction.recognisers.address.russian import RussianAddressRecogniser
 from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressRecogniser
+from discreet.redaction.recognisers.address.village import VillageAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "PartsAddressRecogniser",
     "RussianAddressRecogniser",
     "VietnameseAddressRecogniser",
+    "VillageAddressRecogniser",
     "WorldwideAddressRecogniser",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from discreet.redaction.findings import united
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
+from discreet.redaction.recognisers.address.city import city_behind
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
 from discreet.redaction.recognisers.address.english import EnglishAddressRecogniser
 from discreet.redaction.recognisers.address.european import EuropeanAddressRecogniser
@@ -16,6 +17,7 @@ from discreet.redaction.recognisers.address.part import Part
 from discreet.redaction.recognisers.address.parts import POSTCODE, SIDE, PartsAddressRecogniser, end_of, is_beside
 from discreet.redaction.recognisers.address.russian import RussianAddressRecogniser
 from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressRecogniser
+from discreet.redaction.recognisers.address.village import VillageAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
 from discreet.redaction.view import Span, View
 
@@ -28,6 +30,7 @@ STREET = lazy(r"(?:ул|пр|пер|бул|шос|наб|пл|мкр)[а-я]{0,8
 """With which a Russian address goes on behind its town."""
 BEHIND = lazy(
     rf"(?<=[0-9])(?:-[IVX]{{1,4}}|/[A-Za-z]|-[0-9]{{1,3}}(?: hoog)?)(?![\w-])|(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?"
+    r"|[ ,]{1,2}[a-z]{1,2}[0-9][0-9a-z]? [0-9][a-z]{2}(?![0-9A-Za-z_])"
 )
 """On which side a flat is, or a postcode."""
 
@@ -39,7 +42,7 @@ class AddressRecogniser:
 
     def __init__(self) -> None:
         self._parts = PartsAddressRecogniser()
-        self._grammars: tuple[AddressGrammar | PartsAddressRecogniser, ...] = (
+        self._grammars: tuple[AddressGrammar | PartsAddressRecogniser | VillageAddressRecogniser, ...] = (
             EnglishAddressRecogniser(),
             EuropeanAddressRecogniser(),
             WorldwideAddressRecogniser(),
@@ -47,6 +50,7 @@ class AddressRecogniser:
             RussianAddressRecogniser(),
             ChineseAddressRecogniser(),
             EastAsianAddressRecogniser(),
+            VillageAddressRecogniser(),
             self._parts,
         )
 
@@ -72,7 +76,7 @@ def preceded(text: str, start: int) -> int:
 
 
 def followed(text: str, end: int, parts: list[Part], starts: list[int]) -> int:
-    """Return where an address ends that goes on behind `end` with parts of a building, a side or a postcode.
+    """Return where an address ends that goes on behind `end` with parts of a building, a side, a postcode or a city.
 
     `starts` has where the `parts` begin.
     """
@@ -81,6 +85,8 @@ def followed(text: str, end: int, parts: list[Part], starts: list[int]) -> int:
             end = end_of(text, following.end, following.kind)
         elif behind := BEHIND.match(text, end):
             end = behind.end()
+        elif city := city_behind(text, end):
+            end = city
         else:
             break
     return end
@@ -92,6 +98,6 @@ def part_behind(text: str, end: int, parts: list[Part], starts: list[int]) -> Pa
     for part in parts[max(0, place - 1) : place + 1]:
         within = part.start < end < part.end
         beside = part.start >= end and part.kind in INSIDE and is_beside(text, Part(end, end, "street", 0), part)
-        if (within or beside) and DIGIT.search(text, part.start, part.end):
+        if (within or beside) and (part.kind == "building" or DIGIT.search(text, part.start, part.end)):
             return part
     return None

@@ -52,6 +52,10 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"|(?<=[동리가] )[0-9]{1,4}번지)"
         r"(?![0-9]|시|분|명|개|년|월|일|원|번 |번째|km)"
     )
+    KOREAN_ROAD = lazy(
+        r"(?<![가-힣])[가-힣]{1,8}(?:대로|로) ?[0-9]{1,4}(?:번|가)?길 ?[0-9]{1,4}(?:-[0-9]{1,4})?(?![0-9]|시|분|명|개|년|월|일|원)"
+    )
+    """A side street with the number of a house, wherever it is."""
     KOREAN_TAIL = lazy(
         r"(?:[, ]{0,2}(?:[가-힣A-Za-z]{2,12}(?:아파트|빌딩|타워|오피스텔|빌라|하우스|맨션)|\([가-힣0-9, ]{2,24}\)|(?:지하 ?|지층 ?)?[0-9A-Z]{1,5}(?:동|호|층)(?![가-힣]{2}))){1,5}"
     )
@@ -67,6 +71,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
                     tail = self.JAPANESE_TAIL.match(text, match.end())
                     yield match.start(), tail.end() if tail else match.end()
         if "로" in text or "길" in text or "동" in text or "리" in text:
-            for match in self.KOREAN.finditer(text):
-                tail = self.KOREAN_TAIL.match(text, match.end())
-                yield match.start(), tail.end() if tail else match.end()
+            for pattern in (self.KOREAN, self.KOREAN_ROAD):
+                for match in pattern.finditer(text):
+                    tail = self.KOREAN_TAIL.match(text, match.end())
+                    yield match.start(), tail.end() if tail else match.end()

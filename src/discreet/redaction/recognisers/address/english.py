@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.city import city_behind
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -150,11 +151,13 @@ class EnglishAddressRecogniser(AddressGrammar):
     def judge_small(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address in small letters: with further parts, introduced, or on a line of its own."""
         text, start = match.string, match.start()
-        if self.no_street(match[0]) or self.AFTERWARDS.match(text, match.end()):
+        city = city_behind(text, match.end())
+        if self.no_street(match[0]) or (city is None and self.AFTERWARDS.match(text, match.end())):
             return None
-        end, firm = self.closing(text, match.end())
+        end, firm = self.closing(text, city or match.end())
         if not (
             firm
+            or city
             or introduced(text, start)
             or self.AT.search(text, max(0, start - 9), start)
             or self.LINE.search(text, max(0, start - 4), start)

@@ -64,6 +64,11 @@ class EuropeanAddressRecogniser(AddressGrammar):
         rf"(?<=[ .,])(?P<number>{_HOUSE}){_CLOSE}"
     )
     """Name and number; the name's last word decides."""
+    SMALL_ENDED = lazy(
+        r"(?<![\w.@/-])[a-zäöüß-]{3,24}(?:str\.?|straße|strasse|straat|laan|gracht|gasse|gatan|vägen)[ ,]{1,2}"
+        rf"{_HOUSE}{_CLOSE}(?! ?(?:km|m|uhr|euro|meter|min)(?!\w))"
+    )
+    """The same in small letters, for those that nothing else ends with."""
 
     FRENCH = lazy(
         r"(?<![\w.$€£%+/-])(?:(?P<number>[0-9]{1,4}(?:[ -]?[A-D](?!\w))?(?: ?(?:bis|ter|quater))?),? )?"
@@ -148,6 +153,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
         cores: list[Core] = []
         if any(word.endswith(_BARE_ENDINGS) for word in found):
             cores.append((self.ENDED, self.judge_ended))
+            yield from (match.span() for match in self.SMALL_ENDED.finditer(text))
         if not found.isdisjoint(FRENCH_WORDS):
             cores.append((self.FRENCH, self.judge_french))
         if not found.isdisjoint(LEADING_WORDS) or "Am " in text or "Οδός" in text or "Λεωφόρος" in text or "º" in text:

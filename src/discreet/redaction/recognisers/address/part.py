@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.recognisers.address.city import BEHIND, city_behind
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
 from discreet.redaction.view import View
 from discreet.redaction.word_index import index, is_unspaced
@@ -47,11 +48,17 @@ HOUSE_BEHIND = lazy(
 NUMBER_BEFORE = lazy(
     r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
     r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|पहली|दूसरी|तीसरी|चौथी|पाँचवीं|पांचवीं|ground|first|second|third"
-    r"|fourth|fifth) \Z"
+    r"|fourth|fifth|primo|secondo|terzo|quarto|quinto|premier|deuxième|troisième|primer|segundo|tercer|cuarto|primeiro|terceiro|ersten|zweiten|dritten|pierwszym|drugim|trzecim) \Z"
 )
 NAME_BEFORE = lazy(rf"(?<![\w])(?:{NAMES})[ ]\Z")
-CASELESS_BEFORE = lazy(r"(?<![\u0900-\u097f])[\u0900-\u097f]{2,20}[ ]\Z")
+CASELESS_BEFORE = lazy(
+    r"(?<![\u0900-\u097f])(?:(?<![0-9.,:/])[0-9]{1,5}(?:/[0-9]{1,4})?,? (?:[\u0900-\u097f]{2,20} )?)?[\u0900-\u097f]{2,20}[ ]\Z"
+)
 SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
+NUMBERED_BEFORE = lazy(r"(?<!\w)[^\W\d_]{3,20} [0-9]{1,4}\. \Z")
+"""bahçelievler 7. cad."""
+HOUSE_BEFORE = lazy(r"(?<![\w.,:/$€£-])[0-9]{1,4}(?: ?[a-d]|bis|ter)?,? \Z")
+NAME_AND_CITY = lazy(rf"[.]?(?: [^\W\d_]{{2,20}}){{1,4}}?(?={BEHIND.pattern})")
 HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
@@ -78,7 +85,7 @@ NAME_FIRST = frozenset(
     for word in language.words("address", kind)
 )
 """Words that follow the name of a building or a district."""
-BUILDINGS = frozenset(("apartment", "apartments", "residency", "heights", "अपार्टमेंट"))
+BUILDINGS = frozenset(("apartemen", "apartment", "apartments", "residency", "heights", "अपार्टमेंट"))
 """Words for a flat as well as for a house of flats, which has a name."""
 HOUSE_FIRST = frozenset(("marg", "gali", "rasta"))
 """Words for a street that its house stands before."""
@@ -281,6 +288,9 @@ def named(text: str, word: Word, stop: int) -> Part | None:
 def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | None:
     """Return the part of a street with its name, and with the house's number if it is there."""
     weak = lowered[start:end] in WEAK_STREETS
+    caseless = CASELESS_BEFORE.search(text, max(0, start - 48), start)
+    if caseless and caseless[0][0].isdigit():
+        return Part(caseless.start(), end, "street", ENOUGH)
     last = lowered[start:end] in NAME_LAST
     if last and (part := name_last(text, lowered, start, end, stop, weak=weak)):
         return part
@@ -289,7 +299,7 @@ def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | N
         sure = (house and not weak) or (lowered[start:end] in HOUSE_FIRST and before[0][0].isdigit())
         points = ENOUGH if sure else PLAIN
         return Part(before.start(), house.end() if house else end, "street", points)
-    if caseless := CASELESS_BEFORE.search(text, max(0, start - 24), start):
+    if caseless:
         return Part(caseless.start(), house.end() if house else end, "street", ENOUGH if house else PLAIN)
     if house and last:
         return numbered_street(text, lowered, start, house, weak=weak)
@@ -302,7 +312,10 @@ def known(text: str, lowered: str, start: int, end: int) -> Part | None:
     if house is None:
         return None
     told = (
-        text[start].isupper() or AT_END.match(text, house.end()) or TO_STREET.search(lowered, max(0, start - 12), start)
+        text[start].isupper()
+        or text.startswith(("號", "号"), house.end())
+        or AT_END.match(text, house.end())
+        or TO_STREET.search(lowered, max(0, start - 12), start)
     )
     return Part(start, house.end(), "street", ENOUGH) if told else None
 
@@ -317,12 +330,18 @@ def name_last(text: str, lowered: str, start: int, end: int, stop: int, *, weak:
     """Return the part of a street whose name follows its word: rue de la Paix 5."""
     name = NAME_BEHIND.match(text, end, stop) or (None if weak else SMALL_BEHIND.match(lowered, end))
     if name is None or name.end() == end:
-        return None
+        return None if weak else name_and_city(lowered, start, end)
     capital = name.re == NAME_BEHIND
     if house := house_behind(lowered, name.end(), HOUSE_BEHIND):
-        sure = capital or house["word"] or ENDS.match(text, house.end()) is not None
+        sure = capital or house["word"] or ENDS.match(text, house.end()) or city_behind(lowered, house.end())
         return Part(start, house.end(), "street", ENOUGH if sure else NUMBERED["street"])
     return Part(start, name.end(), "street", PLAIN * capital)
+
+
+def name_and_city(lowered: str, start: int, end: int) -> Part | None:
+    """Return the part of a street in small letters behind its house, its name and city behind it: 27 rue de la paix paris."""
+    name = HOUSE_BEFORE.search(lowered, max(0, start - 8), start) and NAME_AND_CITY.match(lowered, end)
+    return Part(start, name.end(), "street", PLAIN) if name else None
 
 
 def numbered_street(text: str, lowered: str, start: int, number: re.Match[str], *, weak: bool) -> Part | None:
@@ -339,7 +358,9 @@ def small_street(lowered: str, start: int, end: int, house: re.Match[str] | None
     """Return the part of a street in small letters, or of one that has a number for its name before its word."""
     before = None if lowered[start:end] in NAME_LAST else SMALL_BEFORE.search(lowered, max(0, start - 28), start)
     if house:
-        points = NUMBERED["street"] if before else PLAIN
+        before = before or NUMBERED_BEFORE.search(lowered, max(0, start - 32), start)
+        city = before and city_behind(lowered, house.end())
+        points = ENOUGH if city else NUMBERED["street"] if before else PLAIN
         return Part(before.start() if before else start, house.end(), "street", points)
     if before and AT_HOUSE.search(lowered, max(0, before.start() - 16), before.start()):
         return Part(before.start(), end, "street", PLAIN)

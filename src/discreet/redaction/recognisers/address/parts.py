@@ -18,6 +18,8 @@ MOST_BEHIND = 5
 MOST_GAP = 48
 REACH = 40
 HOME = frozenset(("street", "flat", "building", "house"))
+INDOORS = frozenset(("flat", "floor"))
+"""Where people meet, too."""
 GAP = lazy(
     rf"[\s,،;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy"
     rf"|tại|od|van|में|في|से|の|ที่|ve|di|en|y|el|la|il|rumah|nhà)[ ])?(?:(?:{NAMES}|{CASELESS}"
@@ -59,7 +61,7 @@ STREET_BEHIND = lazy(
 SLAVIC_BEFORE = lazy(r"(?<!\w)(?:[^\W\d_]{3,20} )?[а-яё]{3,20}(?:ина|ова|ева|ого|ой|ая|ую|ых|их|а|ы|и|я)[, ] ?\Z")
 """A street in small letters, as it stands before its house."""
 LABEL = lazy(
-    rf"(?:^|(?<=\n))[^\n:：\0]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：\0]{{0,20}}?(?:[:：]"
+    rf"(?:^|(?<=\n))[^\n:：\0]{{0,24}}?(?P<told>{whole(words('address', 'told'))})[^\n:：\0.!?]{{0,20}}?(?:[:：]"
     rf"| [-–—] )[ \t]{{0,3}}(?P<value>(?=[^\n]{{0,170}}[0-9])[^\n]{{6,170}})(?=\n|\Z)"
 )
 """A line of a form, for text in small letters."""
@@ -77,6 +79,10 @@ class PartsAddressRecogniser:
     @cached_property
     def _told(self) -> re.Pattern[str]:
         return lazy(rf"{whole(words('address', 'told'))}[^.!?\n]{{0,{REACH}}}\Z")
+
+    @cached_property
+    def _meeting(self) -> re.Pattern[str]:
+        return lazy(whole(words("address", "meeting")))
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all addresses."""
@@ -108,6 +114,12 @@ class PartsAddressRecogniser:
         home = any(part.kind in HOME for part in run) or (
             left is not None and left.re == LEFT and (left["home"] or left["number"])
         )
+        if (
+            left is None
+            and {part.kind for part in run} <= INDOORS
+            and self._meeting.search(lowered, max(0, start - REACH), end + REACH)
+        ):
+            return
         if not home or not DIGIT.search(text, left.start() if left else start, end):
             return
         points = sum(part.points for part in run)

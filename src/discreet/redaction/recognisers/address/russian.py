@@ -51,6 +51,9 @@ class RussianAddressRecogniser(AddressGrammar):
         rf"(?<!\w){_TYPE} (?P<name>(?:[\w-]{{2,20}} ){{0,3}}[\w-]{{2,20}}),? (?P<mark>{_MARK}) ?(?P<house>{_HOUSE})",
         re.IGNORECASE,
     )
+    ROAD = lazy(
+        rf"(?<!\w)(?P<name>[а-яё-]{{4,24}}(?:ское|ского|ском|цкое|цкого|цком)),? (?P<mark>)ш(?:оссе|\.)?,? ?(?P<house>{_HOUSE})"
+    )
     UNTYPED = lazy(
         rf"(?<!\w)(?P<name>{_NAME}),? (?:(?P<mark>(?i:{_MARK})) ?)?(?P<house>{_HOUSE}),? ?(?i:корп(?:ус|\.)?|к\."
         rf"|стр\.|кв(?:артира|\.)?) ?№?[0-9]{{1,4}}(?!\w|[.,]?[0-9]|[ ]?(?:м|руб|тыс|%))"
@@ -103,6 +106,7 @@ class RussianAddressRecogniser(AddressGrammar):
         (TYPE_FIRST, TYPES),
         (NAME_FIRST, TYPES),
         (SMALL, TYPES),
+        (ROAD, ("кое ш", "кого ш", "ком ш")),
         (UNTYPED, FLATS),
         (HOUSE_AND_FLAT, ("кв",)),
         (MARKED, ("д.", "дом", "буд.")),

@@ -50,9 +50,10 @@ EMERGENCY = frozenset(
 )
 """Numbers that everybody calls."""
 COUNTED_OUT = lazy(
-    r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z"
+    r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z|[要卖賣售价價]\Z"
+    r"|(?<![A-Za-z])(?:[Ff]lat|[Aa]partment|[Rr]oom|[Hh]ouse|[Bb]us|[Tt]ram|квартир[аыеу]|кв\.|комнат[аеы]|phòng|căn hộ|Wohnung|Zimmer|chambre|appartement|habitación) \Z"
 )
-"""What stands before the result of a sum, or before the number of a standard."""
+"""What stands before the result of a sum, a price, or the number of a standard, of a flat or of a bus."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
 FIGURES = (

@@ -19,8 +19,15 @@ LOG = re.compile(
 )
 
 
+SETTING = re.compile(r":(?=[ \n]|\Z)")
+"""Behind a key that is indented, in YAML."""
+
+
 def is_program(text: str, start: int, end: int) -> bool:
-    """Tell whether what stands around a word on its line is a program."""
+    """Tell whether what stands around a word on its line is a program, or the word the key of a line of settings."""
+    first = text.rfind("\n", max(0, start - MOST_CHARS), start) + 1
+    if SETTING.match(text, end) and text[first:start].isspace():
+        return True
     return PROGRAM.search(line_around(text, start, end)) is not None
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import Kinds, Place, WordIndex, index
+from discreet.redaction.word_set import small
 from discreet.redaction.words import words
 
 REACH = 170
@@ -45,6 +46,10 @@ CLASSES = {
 """Kinds of words: tables and lists of the files of words."""
 
 
+FIELD = lazy(r"(?:text|message)[\"']?:")
+"""What a message is called in a record, rather than what a code came with."""
+
+
 @cache
 def telling() -> WordIndex:
     """Return what finds words that are too frequent to be looked for in every text."""
@@ -66,6 +71,9 @@ def kinds(view: View) -> tuple[Found, ...]:
 
 def _kinds(view: View) -> tuple[Found, ...]:
     words = {**index().found(view), **telling().found(view)}
+    if "code.context" in words:
+        text = view.derived(small)
+        words["code.context"] = [each for each in words["code.context"] if not FIELD.match(text, each.start)]
     return tuple(
         apart(chain(*(words.get(f"{table}.{name}", ()) for table, *names in tables for name in names)))
         for tables in CLASSES.values()

@@ -14,7 +14,7 @@ BRAND = lazy(
     r"|wi-?fi|router|laptop|iphone|ipad|mac|android|outlook|yahoo|yandex|vk|steam|spotify|paypal|bitwarden"
     r"|lastpass|keepass|server|app|web|online|id|api|twitter|discord|slack|zoom|skype|viber|whatsapp|excel|word"
     r"|pdf|zip|database|db"
-    r"|chrome|firefox|safari|touch|face|login|username|phone)",
+    r"|youtube|linkedin|openai|chatgpt|dropbox|onedrive|playstation|chrome|firefox|safari|touch|face|login|username|phone)",
     re.IGNORECASE,
 )
 """What passwords are for."""
@@ -151,7 +151,7 @@ def names_a_value(text: str) -> bool:
 def looks_random(text: str) -> bool:
     """Tell whether `text` has digits, symbols inside, or capitals among small letters, and is no date, amount or address."""
     text = text.rstrip(".,;:!?)\"'")
-    if UNLIKE_WORDS.search(text) is None:
+    if UNLIKE_WORDS.search(text) is None or BRAND.fullmatch(text):
         return False
     return not (
         ((text[0] in NUMERIC or "://" in text) and OTHERWISE.fullmatch(text))
