@@ -8,6 +8,7 @@ import sys
 from collections.abc import Collection
 from contextlib import suppress
 from fnmatch import fnmatch
+from glob import escape
 from pathlib import Path
 
 from discreet.errors import ConfigurationError
@@ -72,6 +73,27 @@ def replace_private(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+
+
+def remove_private(path: Path) -> None:
+    """Delete a file that `replace_private` has written, and what processes left of it that were killed while they wrote."""
+    path.unlink(missing_ok=True)
+    for left in path.parent.glob(f".{escape(path.name)}.*.new"):
+        writer = left.suffixes[-2].removeprefix(".")
+        if writer.isdigit() and not _is_running(int(writer)):
+            left.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    if sys.platform == "win32":  # where signal 0 is one that ends processes
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True
 
 
 def _close(name: str, flags: int, parent: int, owners: Collection[int]) -> None:

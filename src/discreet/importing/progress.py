@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from discreet.errors import ImportSourceError
 from discreet.importing.report import Report
-from discreet.private_files import make_private, replace_private
+from discreet.private_files import make_private, remove_private, replace_private
 
 if sys.platform != "win32":
     import fcntl
@@ -100,4 +100,4 @@ class ProgressFile:
 
     def remove(self) -> None:
         """Forget it: the import is finished."""
-        self.path.unlink(missing_ok=True)
+        remove_private(self.path)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ScanError
-from discreet.private_files import make_private, replace_private
+from discreet.private_files import make_private, remove_private, replace_private
 
 FORMAT = 1
 
@@ -53,4 +53,4 @@ class ProgressFile:
 
     def done(self) -> None:
         """Delete it."""
-        self.path.unlink(missing_ok=True)
+        remove_private(self.path)

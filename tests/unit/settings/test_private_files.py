@@ -1,10 +1,12 @@
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from discreet.errors import ConfigurationError
-from discreet.private_files import make_private
+from discreet.private_files import make_private, remove_private, replace_private
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +74,17 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
         make_private(folder)
     make_private(folder, owners=[owner])
     assert mode(folder) == 0o700
+
+
+def test_what_a_killed_process_left_of_a_file_goes_with_it(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])  # its process id is nobody's once it has been waited for
+    gone.wait()
+    path = tmp_path / "how [far].json"
+    left, kept = (tmp_path / f".{path.name}.{process}.new" for process in (gone.pid, os.getpid()))
+    other = tmp_path / f".other.json.{gone.pid}.new"
+    replace_private(path, b"{}")
+    for each in (left, kept, other):
+        each.write_bytes(b"{")
+    remove_private(path)
+    assert sorted(tmp_path.iterdir()) == sorted((kept, other))
+    remove_private(path)
