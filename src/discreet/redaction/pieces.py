@@ -53,8 +53,9 @@ SCANNED_CARD = re.compile(r"(?<![^\W_])(?=[^\d\n]{0,12}[0-9])[0-9OoIlZSBGAT]{4}(
 FOURS_IN_CARDS = str.maketrans("OoIlZSBGAT", "0011258647")
 BYTES = re.compile("[0-9A-F]{2}(?: [0-9A-F]{2})+")
 SCANNED_IBAN = re.compile(
-    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSB]{2}(?: ?[0-9A-Zlo]{4}){2,7}(?: ?[0-9A-Zlo]{1,4})?(?![A-Za-z0-9])"
+    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9OlIZSBб]{2}(?: ?[0-9A-Zlo]{4}){2,7}(?: ?[0-9A-Zlo]{1,4})?(?![A-Za-z0-9])"
 )
+AT_SCANNED = re.compile(r"(?<=[A-Za-z0-9])©(?=[A-Za-z0-9-]{2,40}[.,][a-z])")
 LEAST_SCANNED = 6
 """Digits that were read as such."""
 
@@ -94,6 +95,8 @@ def joined(view: View) -> View | None:
         whole = whole.replaced(SCANNED_CARD, _scanned_card)
         whole = whole.replaced(SCANNED, _scanned)
         whole = whole.replaced(DISGUISED, lambda match: match[0].translate(LETTERS_FOR_DIGITS))
+    if "©" in whole.text:
+        whole = whole.replaced(AT_SCANNED, lambda _: "@")
     if SPACED.search(whole.text):
         whole = whole.replaced(SINGLES, _word)
     if "\n" in whole.text:

@@ -55,7 +55,7 @@ class CardRecogniser:
     )
     """Words after which a wrong check digit is a typing error: all but one digit would leak."""
 
-    COMMON = re.compile("4|5[1-5]|3[47]|6011|62|220")
+    COMMON = re.compile("4|5[1-5]|3[47]|6011|62|220|9704")
     """Of the schemes that most people have: a sum of four numbers rarely begins so."""
     GROUPED = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 4, 3)})
     """As cards are printed. Hardly another number is, so there the check digit may be wrong."""

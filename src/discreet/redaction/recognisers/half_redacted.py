@@ -13,13 +13,17 @@ LEAST_CHARS = 8
 LEAST_DIGITS = 5
 LEAST_SIGNS = 2
 
+_SIGN = "[*•xX█#]"
 NUMBER = lazy(
-    r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2}"
-    r"|\+)?[0-9](?:[ ().-]{0,3}[0-9]){0,24}[ .)-]{0,2}(?:[*•xX█]{2,12}[ .-]{0,2}){1,4}[0-9](?:[ .-]{0,2}[0-9]){1,11}(?![0-9A-Za-z_*•])"
+    rf"(?<![0-9A-Za-z_*•#])(?:[A-Z]{{2}}|\+)?[0-9](?:[ ().-]{{0,3}}[0-9]){{0,24}}[ .)-]{{0,2}}(?:{_SIGN}{{2,12}}[ .-]{{0,2}}){{1,4}}"
+    r"[0-9](?:[ .-]{0,2}[0-9]){1,11}(?![0-9A-Za-z_*•])"
 )
 """Digits on both sides of signs that stand for digits."""
+IBAN = lazy(
+    r"(?<![0-9A-Za-z])[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){1,6}(?: ?(?:[*•█#]{2,12}|[xX]{4,12})){1,6}(?: ?[A-Z0-9]{2,4}){0,6}(?![0-9A-Za-z*•])"
+)
 AT_BEGIN = lazy(
-    r"(?<![0-9A-Za-z_*•#])(?:[A-Z]{2})?(?:[*•xX█]{2,4}[ .-]?){2,8}(?P<left>[0-9]{2,4}(?:[ .-]?[0-9]{2,4}){1,8})(?![0-9A-Za-z_*•])"
+    rf"(?<![0-9A-Za-z_*•#])(?:[A-Z]{{2}})?(?:(?:{_SIGN}{{2,4}}[ .-]?){{2,8}}|[*•█]{{3}}[.-]?)(?P<left>[0-9]{{2,4}}(?:[ .-]?[0-9]{{2,4}}){{1,8}})(?![0-9A-Za-z_])"
 )
 """Signs for the first digits, and the others."""
 LAST = lazy(
@@ -34,24 +38,27 @@ BETWEEN = lazy(
 )
 GLUED = lazy(
     rf"(?:card|карт\w{{0,2}}|thẻ|卡|phone|tel|тел\w{{0,6}}|acc(?:oun)?t|iban|ssn|sđt|số|call|call me|号"
-    rf"|號)[^\n]{{0,16}}?(?:[0-9]{{3,8}}{BLANK}|{BLANK}[0-9]{{3,8}})",
+    rf"|號)[^\n]{{0,16}}?(?:[0-9]{{3,8}}{BLANK}|{BLANK}(?:[0-9]{{3,8}}|[0-9]{{2,4}}(?:-[0-9]{{2,4}}){{1,2}}))",
     re.IGNORECASE,
 )
 
 
+_MASKED = (
+    "(?i:redacted|masked|hidden|removed|скрыто|удалено|đã ẩn|ẩn|ukryte|usunięte|oculto|ocultado|masqué|supprimé|nascosto|verborgen"
+    "|geschwärzt|已隐藏|已隱藏|隐藏|隱藏|已删除|已刪除)"
+)
 _MASK = (
-    r"(?:\[(?:[A-Z][A-Z_ ]{2,19}|redacted|masked|hidden|removed|скрыто|удалено|đã ẩn|ẩn|已隐藏|已隱藏)\]"
-    r"|<(?:[A-Z][A-Z_]{2,19}|redacted|masked|hidden|removed)>"
-    r"|\((?:redacted|masked|hidden|removed|скрыто|ẩn|已隐藏|已隱藏)\)|#{3,8}|_{3,8}|█{2,12}|…|[?]{3,8})"
+    rf"(?:\[(?:[A-Z][A-Z_ ]{{2,19}}|{_MASKED})\]|<(?:[A-Z][A-Z_]{{2,19}}|{_MASKED})>|\({_MASKED}\)"
+    r"|#{3,8}|_{3,8}|█{2,12}|…|[?]{3,8})"
 )
 BESIDE = lazy(
     rf"(?<![\w.,])[0-9](?:[ -]?[0-9]){{2,11}}[ -]?{_MASK}(?:[ -]?[0-9](?:[ -]?[0-9]){{1,11}})?(?![0-9A-Za-z])"
     rf"|(?<![\w.,])(?<!^){_MASK}[ -]?[0-9](?:[ -]?[0-9]){{3,11}}(?![0-9A-Za-z.,]|\.[0-9])"
 )
 """Digits, and a word or signs for the others."""
-PARENTHESIS = lazy(r"\([rmhсẩ已]")
+PARENTHESIS = lazy(rf"\({_MASKED}")
 AT_END = lazy(
-    r"(?<![\w*•#])\+?[0-9](?:[ ().-]{0,2}[0-9]){6,14}[ .-]{0,2}[*•xX█]{2,6}(?![0-9A-Za-z_*•])"
+    r"(?<![\w*•#])\+?[0-9](?:[ ().-]{0,2}[0-9]){6,14}[ .-]{0,2}[*•xX█]{2,6}(?:-[*•xX█]{2,4}){0,2}(?![0-9A-Za-z_*•])"
     r"|(?<![0-9A-Za-z])[0-9]{3}-[0-9]{2}-[xX*•]{4}(?![0-9A-Za-z*•])"
 )
 """Seven digits or more, and signs for the last ones."""
@@ -66,7 +73,7 @@ class HalfRedactedRecogniser:
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such digits."""
         text = view.text
-        if any(sign in text for sign in ("**", "••", "xx", "XX", "██")):
+        if any(sign in text for sign in ("**", "••", "xx", "XX", "██", "##")):
             yield from beside_signs(text)
         if any(sign in text for sign in ("[", "<", "###", "___", "██", "…", "???")) or PARENTHESIS.search(text):
             yield from digits_in(BESIDE.finditer(text))
@@ -82,7 +89,8 @@ def beside_signs(text: str) -> Iterator[Span]:
         signs = sum(char in "*•xX█" for char in match[0])
         if digits >= LEAST_DIGITS and signs >= LEAST_SIGNS and digits + signs >= LEAST_CHARS:
             yield match.span()
-    yield from (match.span() for match in AT_END.finditer(text))
+    for pattern in (AT_END, IBAN):
+        yield from (match.span() for match in pattern.finditer(text))
     for match in AT_BEGIN.finditer(text):
         if sum(map(str.isdigit, match["left"])) >= LEAST_BEHIND:
             yield match.span("left")

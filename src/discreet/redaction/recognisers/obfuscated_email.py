@@ -50,6 +50,12 @@ CONNECTORS = frozenset(
 )
 """The words of both, for who reads a text that is not finished."""
 
+PLACEHOLDER = lazy(
+    r"(?:user(?:name)?|usuario|utilisateur|benutzer|utente|usuário|name|nombre|nome|nom|имя|логин|tên) [^\W\d_]{1,10} "
+    r"(?:domain|dominio|domínio|domaine|домен|example|ejemplo|host)(?!\w)[^\n]{0,20}",
+    re.IGNORECASE,
+)
+"""`user at domain dot com`, of nobody."""
 SPELLED = lazy(
     rf"(?<![{_LETTER}+%&-]){_WORD}(?:{_JOIN}{_WORD}){{0,3}}(?P<at>{_AT})"
     rf"(?P<domain>{_LABEL}(?:{_JOIN}{_LABEL}){{0,3}}{_DOT}(?:{_TOP}))(?![A-Za-z0-9])",
@@ -65,7 +71,7 @@ CUT_SHORT = lazy(
 """With a provider that everybody knows, and without its domain."""
 COMMAS = lazy(
     rf"(?<![A-Za-z0-9._+@-])[A-Za-z0-9_+-]{{1,64}}(?:[.,][A-Za-z0-9_+-]{{1,64}}){{0,3}} ?@ ?"
-    rf"(?:(?:{PROVIDERS}) ?[,、; .] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?|(?:{UNMISTAKABLE}|yahoo)(?:{_TOP})"
+    rf"(?:(?:{PROVIDERS}) ?[,、; .] ?(?:{_TOP})(?: ?[,、;.] ?(?:{_TOP}))?|(?:{UNMISTAKABLE}|yahoo)(?:(?:{_TOP})| ?[.,] ?(?:corn|c0m|con))"
     rf"|[A-Za-z0-9-]{{2,63}}(?:[,、;.][A-Za-z0-9-]{{2,63}}){{0,2}}[,、;](?:{_TOP})(?:[,、;.](?:{_TOP}))?)(?![\w@])",
     re.IGNORECASE,
 )
@@ -256,6 +262,8 @@ def is_disguised(match: re.Match[str]) -> bool:
     at = match["at"]
     if at == "@":
         return any(sign in match[0] for sign in " ([{<。點点\n") or "_dot_" in match[0] or "-dot-" in match[0]
+    if PLACEHOLDER.fullmatch(match[0]):
+        return False
     spoken = at.strip().replace(" ", "").isalpha() and at.startswith(" ")
     if spoken and match[0][: match.start("at") - match.start()].lower() in NO_LOCAL:
         return False

@@ -20,17 +20,24 @@ from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressR
 from discreet.redaction.recognisers.address.village import VillageAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
 from discreet.redaction.view import Span, View
+from discreet.redaction.words import whole, words
 
 MOST_PARTS = 6
 """Parts that may follow what a grammar takes for the end."""
 INSIDE = frozenset(("flat", "floor", "entrance", "building"))
 POSTCODE_BEFORE = lazy(r"〒 ?[0-9]{3}-?[0-9]{4}[ \n]?\Z")
 TOWN_BEFORE = lazy(r"(?<!\w)(?:г\. ?)?[А-ЯЁ][а-яё]{2,20}(?:-[А-Яа-яё]{2,20}){0,2}, \Z")
+HALF_A_NAME = lazy(r"(?<!\w)[^\W\d_]{2,20}-\Z")
+VILLAGE_BEFORE = lazy(
+    r"(?:[А-ЯЁ][а-яё-]{2,24} (?:обл(?:асть|\.)?|край|р-н|район),? ){0,3}(?<!\w)(?:д|дер|с|пос|пгт|г|х|ст)\. ?\Z"
+)
+BUILDING_BEFORE = lazy(rf"(?i:{whole([word for word in words('address', 'building') if len(word) > len('casa')])}) \Z")
+CITY_BEFORE = lazy(rf"(?i:{whole(words('address', 'city'))}), ?\Z")
 STREET = lazy(r"(?:ул|пр|пер|бул|шос|наб|пл|мкр)[а-я]{0,8}[. ]")
 """With which a Russian address goes on behind its town."""
 BEHIND = lazy(
-    rf"(?<=[0-9])(?:-[IVX]{{1,4}}|/[A-Za-z]|-[0-9]{{1,3}}(?: hoog)?)(?![\w-])|(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?"
-    r"|[ ,]{1,2}[a-z]{1,2}[0-9][0-9a-z]? [0-9][a-z]{2}(?![0-9A-Za-z_])"
+    rf"(?<=[0-9])(?:-[IVX]{{1,4}}|-[A-Z]|/[A-Za-z]|-[0-9]{{1,3}}(?: hoog)?)(?![\w-])|(?:{SIDE})(?![^\W\d_])|[\s,–-]{{1,4}}{POSTCODE}(?: [^\W\d_]{{3,30}})?"
+    r"|,? (?:km|км) ?[0-9]{1,3}(?![0-9])|[ ,]{1,2}[a-z]{1,2}[0-9][0-9a-z]? [0-9][a-z]{2}(?![0-9A-Za-z_])"
 )
 """On which side a flat is, or a postcode."""
 
@@ -67,12 +74,14 @@ class AddressRecogniser:
 
 
 def preceded(text: str, start: int) -> int:
-    """Return where an address begins that has a postcode or a town before `start`."""
-    first = max(0, start - 40)
-    before = POSTCODE_BEFORE.search(text, first, start)
-    if before is None and STREET.match(text, start):
-        before = TOWN_BEFORE.search(text, first, start)
-    return before.start() if before else start
+    """Return where an address begins that has a postcode, a town, a district or the word for a building before `start`."""
+    first = max(0, start - 80)
+    for pattern in (HALF_A_NAME, POSTCODE_BEFORE, VILLAGE_BEFORE, BUILDING_BEFORE, CITY_BEFORE):
+        if before := pattern.search(text, first, start):
+            start = before.start()
+    if STREET.match(text, start) and (before := TOWN_BEFORE.search(text, max(0, start - 40), start)):
+        start = before.start()
+    return start
 
 
 def followed(text: str, end: int, parts: list[Part], starts: list[int]) -> int:
@@ -98,6 +107,6 @@ def part_behind(text: str, end: int, parts: list[Part], starts: list[int]) -> Pa
     for part in parts[max(0, place - 1) : place + 1]:
         within = part.start < end < part.end
         beside = part.start >= end and part.kind in INSIDE and is_beside(text, Part(end, end, "street", 0), part)
-        if (within or beside) and (part.kind == "building" or DIGIT.search(text, part.start, part.end)):
+        if (within or beside) and (part.kind in ("building", "floor") or DIGIT.search(text, part.start, part.end)):
             return part
     return None

@@ -61,9 +61,14 @@ class ChineseAddressRecogniser(AddressGrammar):
     FIRM = lazy(
         rf"{_GAP}(?:(?:地下|B)?{_NUMBER}(?:樓|楼|层|層|F|f|室|房|戶|户|座|栋|幢|棟|号楼|號樓|单元|單元|号|號|門|门)(?:[-之]{_NUMBER})?(?![A-Za-z])"
         rf"|(?:{_NAME}){{2,10}}(?:大廈|大厦|大樓|大楼|廣場|广场|花園|花园|小區|小区|公寓|中心|家园|苑){_GAP}(?=[A-Z0-9一二三四五六七八九十,.\n]|\Z)"
+        rf"|(?:{_NAME}){{1,6}}?[A-Z]?[0-9]{{2,4}}(?:室|號房|号房)"
         r"|之[0-9一二三四五六七八九十]{1,3}|-[0-9]{1,3}(?![0-9])|[A-Z]?[0-9]{3,4}(?![\w.,/:-])|[A-D]座|\([^()\n]{2,20}\))"
     )
 
+    ESTATE = lazy(
+        rf"(?:{_NAME}){{2,8}}?[邨苑](?:{_NAME}){{1,6}}?[樓楼閣阁座軒轩](?:{_NUMBER}[樓楼])?[0-9]{{1,4}}(?:室|號|号)"
+    )
+    """Of Hong Kong's public housing."""
     ROMANISED = lazy(
         r"(?<!\w)(?:[0-9]{1,3}F\.?(?:-[0-9]{1,2})?,? )?No\.? ?[0-9]{1,5}(?:-[0-9]{1,3})?, ?(?:(?:Aly\.?|Alley|Ln\.?"
         r"|Lane|Sec\.?|Section) ?[0-9]{1,4}, ?){0,3}"
@@ -81,6 +86,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         text, lowered = view.text, view.lowered
         if self.ROMAN_NUMBER.search(lowered):
             yield from (match.span() for match in self.ROMANISED.finditer(text))
+        yield from (match.span() for match in self.ESTATE.finditer(text) if not text.isascii())
         if text.isascii() or not any(hint in lowered for hint in self.HINTS):
             return
         done = 0

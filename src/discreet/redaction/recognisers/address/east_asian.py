@@ -39,6 +39,10 @@ class EastAsianAddressRecogniser(AddressGrammar):
         r"(?:[\u3400-\u9fff]{2,4}[市区町村])?[\u3400-\u9fff\u30a1-\u30fa\u30fc]{1,6}(?:町|丁目|村|台|ヶ丘|が丘|通|本町|条"
         r"|番町)[ ]?[0-9]{1,2}-[0-9]{1,3}(?:-[0-9]{1,4}){0,2}(?![0-9-])"
     )
+    JAPANESE_HOUSE = lazy(
+        r"(?<![\u3400-\u9fff])(?!平成|令和|昭和|大正|電話|品番|型番)[\u3400-\u9fffヶケが々]{2,5}(?:[0-9]{1,2}丁目[0-9]{1,3}-[0-9]{1,3}|[0-9]{1,2}-[0-9]{1,3}-[0-9]{1,3})(?![0-9-])"
+    )
+    """A quarter with three numbers."""
     JAPANESE_TAIL = lazy(
         r"(?:-[0-9]{1,4})?(?:[ ](?:[\u3400-\u9fff\u30a1-\u30fa\u30fc\u3041-\u3096A-Za-z]{2,20}[ ]?){1,2}(?:[0-9]{1,4}(?:号室"
         r"|号|階|F)?)|[ ]?[0-9]{1,4}(?:号室|階))?(?![0-9-])"
@@ -66,7 +70,7 @@ class EastAsianAddressRecogniser(AddressGrammar):
         if text.isascii() or not DIGIT.search(text):
             return
         if self.BLOCK_NUMBER.search(text):
-            for pattern in (self.JAPANESE, self.JAPANESE_CITY, self.JAPANESE_BLOCK):
+            for pattern in (self.JAPANESE, self.JAPANESE_CITY, self.JAPANESE_BLOCK, self.JAPANESE_HOUSE):
                 for match in pattern.finditer(text):
                     tail = self.JAPANESE_TAIL.match(text, match.end())
                     yield match.start(), tail.end() if tail else match.end()

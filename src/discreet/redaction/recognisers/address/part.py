@@ -133,7 +133,7 @@ WEAK_STREETS = frozenset(
     )
 )
 """Words that begin or end other names as well."""
-FLAT_BEHIND = lazy(r"[-之 ]?[0-9]{1,4}(?![0-9])")
+FLAT_BEHIND = lazy(r"[-之 ]?[0-9]{1,4}(?![0-9]|시|분|초|명|개|년|월|일|원|번째|배|km|m|%|위|등|회|살|세|점)")
 
 
 PLAIN = 2
@@ -202,6 +202,8 @@ def part_of(text: str, lowered: str, word: Word, stop: int) -> Part | None:
     """
     if len(word.text) <= len("so") and lowered[word.start - 1 : word.start].isdigit() and word.text.isascii():
         return None  # H2SO4
+    if word.text.endswith(".") and "\u0e00" <= lowered[word.start - 1 : word.start] <= "\u0e7f":
+        return None  # the end of another abbreviation
     if is_unspaced(word.text[0]) and word.text[0] > "\u0e7f":
         return glued(text, word)
     if word.kind == "street":

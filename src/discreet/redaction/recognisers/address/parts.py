@@ -18,7 +18,7 @@ MOST_BEHIND = 5
 MOST_GAP = 48
 REACH = 40
 HOME = frozenset(("street", "flat", "building", "house"))
-INDOORS = frozenset(("flat", "floor"))
+INDOORS = frozenset(("flat", "floor", "building"))
 """Where people meet, too."""
 GAP = lazy(
     rf"[\s,،;/|.·、，()«»\"–-]{{0,5}}(?:(?:по|в|на|of|in|at|an der|de|à|au|dans|sur|của|ở|del|di|da|do|na|w|przy"
