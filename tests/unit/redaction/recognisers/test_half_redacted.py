@@ -34,6 +34,10 @@ def test_digits_on_both_sides_of_signs_are_found(text, expected):
         ("phone 0912 345 xxx", "phone <PARTIAL_NUMBER>"),
         ("ssn 482-11-xxxx", "ssn <PARTIAL_NUMBER>"),
         ("SSN 482-11-****", "SSN <PARTIAL_NUMBER>"),
+        ("CPF: ***.494.414-**, ok", "CPF: ***.<PARTIAL_NUMBER>-**, ok"),
+        ("IBAN GB44 MIDL 1434 ████ 9838 93 ok", "IBAN <PARTIAL_NUMBER> ok"),
+        ("SĐT: [ĐÃ ẨN]610665", "SĐT: [ĐÃ ẨN]<PARTIAL_NUMBER>"),
+        ("pesel (ukryte)9188110", "pesel (ukryte)<PARTIAL_NUMBER>"),
         ("SSN ***-**-4821", "SSN ***-**-<PARTIAL_NUMBER>"),
     ],
 )

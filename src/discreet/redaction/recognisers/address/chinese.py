@@ -66,7 +66,7 @@ class ChineseAddressRecogniser(AddressGrammar):
     )
 
     ESTATE = lazy(
-        rf"(?:{_NAME}){{2,8}}?[邨苑](?:{_NAME}){{1,6}}?[樓楼閣阁座軒轩](?:{_NUMBER}[樓楼])?[0-9]{{1,4}}(?:室|號|号)"
+        rf"(?:(?!喺){_NAME}){{2,8}}?[邨苑](?:{_NAME}){{1,6}}?[樓楼閣阁座軒轩](?:{_NUMBER}[樓楼])?[0-9]{{1,4}}(?:室|號|号)"
     )
     """Of Hong Kong's public housing."""
     ROMANISED = lazy(

@@ -36,6 +36,7 @@ NUMBER = lazy(
 )
 YEAR = lazy(r"(?:19|20)[0-9]{2}")
 YEARS = lazy(r"1[0-9]{3}|20[0-9]{2}")
+TO_YEAR = lazy(r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}")
 OF_YEAR = lazy(
     r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año"
     r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để|uit|из|sinds|ab|z|par|nga|del año|den|dari|edisi|edición|versão|wersja|dla)[ ]\Z|[年公西元]\Z",
@@ -95,7 +96,13 @@ def is_told(view: View, span: Span) -> bool:
 def is_known(view: View, match: re.Match[str]) -> bool:
     """Tell whether a number is a year, an amount, or one that everybody knows."""
     number, lowered, end = match[0], view.derived(small), match.end()
-    if FORMULA.fullmatch(number) or FAMOUS.fullmatch(number) or NAMED_THING.fullmatch(number) or number in POWERS:
+    if (
+        FORMULA.fullmatch(number)
+        or FAMOUS.fullmatch(number)
+        or NAMED_THING.fullmatch(number)
+        or number in POWERS
+        or TO_YEAR.fullmatch(number)
+    ):
         return True
     if number in EMERGENCY or UNIT.match(lowered, end) or MONEY.match(lowered, end):
         return True

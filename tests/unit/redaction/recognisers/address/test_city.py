@@ -48,6 +48,10 @@ def test_cities_alone_stay(text):
         ("my dorm is Whitman Hall, Room 318 now", "my dorm is <ADDRESS> now"),
         ("я в общежитии № 4, комната 512, заходи", "я в <ADDRESS>, заходи"),
         ("荷物は桜風寮2号館315室", "荷物は<ADDRESS>"),
+        ("実家は松原4-7-21なんだけど", "実家は<ADDRESS>なんだけど"),
+        ("我屋企喺沙田沙角邨雲雀樓1823室", "我屋企喺<ADDRESS>"),
+        ("доставка: Самара, Ново-Садовая 181, оф. 7", "доставка: <ADDRESS>"),
+        ("in Perumahan Griya Asri Blok D4 No. 11, ya", "in <ADDRESS>, ya"),
     ],
 )
 def test_streets_and_dormitories_are_found_as_people_name_them(text, expected):
@@ -61,6 +65,7 @@ def test_streets_and_dormitories_are_found_as_people_name_them(text, expected):
         "회의는 5층 503호 회의실에서",
         "ประชุมห้อง 401 ชั้น 4 บ่าย",
         "the meeting is on floor 3, unit 12",
+        "KTX로 2시간, 고속도로로 가면 220km",
     ],
 )
 def test_where_people_meet_nobody_lives(text):

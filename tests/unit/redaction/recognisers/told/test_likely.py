@@ -77,6 +77,7 @@ def test_passwords_are_found_by_what_stands_around_them(text, value):
         "the port is 8080 and the login works",
         "1234 is a bad pin",
         "4821 * 2 = 9642",
+        "the pass is in the office, Copyright 1998-2001 by Secret Labs",
         "User: my peanut allergy",
         "User: the monkey at the zoo took it",
         "User: what a sunshine\nAssistant: Shall we go out?",
