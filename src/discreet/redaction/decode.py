@@ -22,7 +22,8 @@ ESCAPE = re.compile(
     r"(?:%[0-9A-Fa-f]{2}){1,64}"  # RFC 3986, section 2.1
     r"|\\u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]{1,6}\})|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}"  # JSON, JavaScript, Python
     r"|&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z]{2,12};)"  # HTML
-    r"|=(?:40|2[BbDdEe]|3[0-9])(?![0-9])"  # quoted-printable (RFC 2045) of @ and what numbers have
+    r"|=(?:40|2[BbDdEe])(?![0-9])"  # quoted-printable (RFC 2045) of @ and what numbers have
+    r"|=3[0-9](?==[0-9A-Fa-f]{2})|(?<==[0-9A-Fa-f]{2})=3[0-9](?![0-9])"  # and of several digits: `ts=30-Jul` has none
 )
 
 ENCODED = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{12,100000}+={0,2}(?![A-Za-z0-9+/=_-])")

@@ -15,8 +15,12 @@ def _is_resident(number: Number) -> bool:
 
 
 def _is_unbroken_resident(number: Number) -> bool:
-    """Check sex and century of citizens, and the check digit: without a hyphen a number can be anything."""
-    return number.digits[6] in "1234" and _is_resident(number) and korean(number.digits)
+    """Check sex and century of citizens, and the check digit: without a hyphen a number can be anything.
+
+    Those of the first twenty years of the last century look like milliseconds since 1970, and hardly anybody has one.
+    """
+    old = number.digits[6] in "12" and number.digits < "2"
+    return number.digits[6] in "1234" and not old and _is_resident(number) and korean(number.digits)
 
 
 def _is_licence(number: Number) -> bool:
