@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from discreet.redaction.view import View
-from discreet.redaction.word_set import WORD, small, word_set
+from discreet.redaction.word_set import WORD, small, word_places, word_set
 from discreet.redaction.words import languages, whole, words
 
 EDGE = 4
@@ -63,7 +63,12 @@ class Names:
     def hits(self, view: View) -> Iterator[tuple[str, int]]:
         """Yield what a word begins with, or has within it, and where in the text that stands."""
         text = view.derived(small)
-        wanted = [*(view.derived(word_set) & self._heads), *(part for part in self._parts if part in text)]
+        if heads := view.derived(word_set) & self._heads:
+            places = view.derived(word_places)
+            for head in heads:
+                for place in places[head]:
+                    yield head, place
+        wanted = [part for part in self._parts if part in text]
         for key in view.derived(edges) & self._stems.keys() if self._stems else ():
             wanted += self._stems[key]
         if pairs := self._pairs and view.derived(pairs_without_spaces):

@@ -20,3 +20,12 @@ def word_set(text: str) -> frozenset[str]:
     """Return all words of a text in small letters; for `View.derived`, so that a text is taken apart once."""
     pattern = ASCII_WORD if text.isascii() else OF_ONE_SCRIPT
     return frozenset(pattern.findall(small(text)))
+
+
+def word_places(text: str) -> dict[str, list[int]]:
+    """Return where each word of a text begins, in small letters; for `View.derived`."""
+    pattern = ASCII_WORD if text.isascii() else OF_ONE_SCRIPT
+    places: dict[str, list[int]] = {}
+    for match in pattern.finditer(small(text)):
+        places.setdefault(match[0], []).append(match.start())
+    return places

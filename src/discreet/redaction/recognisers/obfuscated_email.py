@@ -22,6 +22,7 @@ PROVIDERS = (
 )
 UNMISTAKABLE = "gmail|googlemail|ymail|hotmail|protonmail|fastmail|tutanota|icloud|outlook|yandex|rambler|gmx|posteo|t-online|foxmail|naver|hanmail|rediffmail|laposte|wanadoo|163"
 """Providers that are nothing else, so that they need no domain."""
+PROVIDER_WORDS = frozenset(name.rpartition("-")[2] for name in UNMISTAKABLE.split("|"))
 _LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff"
 """Of Latin and Cyrillic: Han letters right before an address are prose."""
 _WORD = rf"[{_LETTER}+%&-]{{1,64}}"
@@ -232,6 +233,7 @@ class ObfuscatedEmailRecogniser:
         found = view.derived(word_set)
         sign = "@" in lowered
         foreign = not lowered.isascii()
+        provider = not found.isdisjoint(PROVIDER_WORDS) or "163" in lowered
         at = sign or not found.isdisjoint(self.HEADS) or (foreign and any(word in lowered for word in self.GLUED))
         if at:
             sure = not found.isdisjoint(self.SURE_HEADS) or (foreign and any(word in lowered for word in self.GLUED))
@@ -242,13 +244,13 @@ class ObfuscatedEmailRecogniser:
             )
             if dot or any(hint in lowered for hint in self.SIGNS):
                 yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
-            if not found.isdisjoint(MAIL_WORDS):
+            if provider and not found.isdisjoint(MAIL_WORDS):
                 yield from (
                     match.span() for match in NAMED.finditer(view.text) if match["local"].lower() not in NO_LOCAL
                 )
         elif any(hint in lowered for hint in ("(a)", "[a]")):
             yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
-        if any(provider in lowered for provider in UNMISTAKABLE.split("|")):
+        if provider:
             mail = not found.isdisjoint(MAIL_WORDS - {"gmail"})
             yield from (match.span() for match in WITHOUT_AT.finditer(view.text) if mail or match["top"])
         if sign:

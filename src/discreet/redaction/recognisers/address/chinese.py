@@ -86,8 +86,10 @@ class ChineseAddressRecogniser(AddressGrammar):
         text, lowered = view.text, view.lowered
         if self.ROMAN_NUMBER.search(lowered):
             yield from (match.span() for match in self.ROMANISED.finditer(text))
-        yield from (match.span() for match in self.ESTATE.finditer(text) if not text.isascii())
-        if text.isascii() or not any(hint in lowered for hint in self.HINTS):
+        if text.isascii():
+            return
+        yield from self.estates(text)
+        if not any(hint in lowered for hint in self.HINTS):
             return
         done = 0
         for match in self.HOUSE.finditer(text):
@@ -107,6 +109,11 @@ class ChineseAddressRecogniser(AddressGrammar):
                     yield from (found,) if found else ()
         if "座" in lowered:
             yield from self.blocks(text)
+
+    def estates(self, text: str) -> Iterator[Span]:
+        """Return the spans of flats of public housing."""
+        if "邨" in text or "苑" in text:
+            yield from (match.span() for match in self.ESTATE.finditer(text))
 
     def blocks(self, text: str) -> Iterator[Span]:
         """Return the spans of addresses that end in a block with a letter after the name of a road."""

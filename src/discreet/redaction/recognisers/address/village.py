@@ -48,7 +48,7 @@ CHAINS = (
         ),
     ),
 )
-"""What a text with one holds, and the village with all that it lies in."""
+"""What a text with one holds, and the village with all that it lies in. The last one is of plain letters."""
 
 
 class VillageAddressRecogniser:
@@ -59,6 +59,6 @@ class VillageAddressRecogniser:
 
     def spans(self, view: View) -> Iterator[Span]:
         """Return the spans of all such addresses."""
-        for hints, chain in CHAINS:
+        for hints, chain in CHAINS[-1:] if view.text.isascii() else CHAINS:
             if any(hint in view.lowered for hint in hints):
                 yield from (match.span() for match in chain.finditer(view.text))

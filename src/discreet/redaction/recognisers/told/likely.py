@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from discreet.redaction.recognisers.told import likely_numbers, likely_passwords, likely_words
-from discreet.redaction.recognisers.told.surroundings import count_near
+from discreet.redaction.recognisers.told.surroundings import count_near, words_of
 from discreet.redaction.view import Span, View
 
 SORTS: Mapping[str, ModuleType] = {
@@ -49,6 +49,8 @@ def models() -> Mapping[str, Model]:
 def candidates(view: View, name: str) -> tuple[list[Span], list[Span]]:
     """Return all candidates of a sort, and those that are worth weighing."""
     sort = SORTS[name]
+    if not (sort.may_be_foreign(view) or words_of(*sort.TELLING).places(view)):
+        return [], []
     found: list[Span] = sort.candidates(view)
     return found, [span for span in found if sort.is_told(view, span) and count_near(span, found) <= sort.MOST_NEAR]
 

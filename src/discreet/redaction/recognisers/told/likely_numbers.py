@@ -34,6 +34,7 @@ NUMBER = lazy(
     r"|(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{5,8}|[A-Z0-9]{4,5}-[A-Z0-9]{4,5})"
     r"(?![0-9A-Za-z_@]|[.,:/-][0-9A-Za-z.]|[ -][0-9]| ?%)"
 )
+DIGIT = lazy("[0-9]")
 YEAR = lazy(r"(?:19|20)[0-9]{2}")
 YEARS = lazy(r"1[0-9]{3}|20[0-9]{2}")
 TO_YEAR = lazy(r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}")
@@ -75,8 +76,15 @@ FIGURES = (
 """What `figures` are."""
 
 
+def may_be_foreign(view: View) -> bool:  # noqa: ARG001 - what other sorts ask
+    """Tell whether a number may be told without a word; none is."""
+    return False
+
+
 def candidates(view: View) -> list[Span]:
     """Return where numbers stand that nothing tells to be something else."""
+    if not DIGIT.search(view.text) and "-" not in view.text:
+        return []
     leads = view.derived(Leads)
     return [
         match.span()

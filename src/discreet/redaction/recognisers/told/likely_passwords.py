@@ -22,6 +22,9 @@ TOKEN = lazy(
     r"|[^\x00-\x7f]|\Z))"
 )
 PHRASE = lazy("[a-z]+(?:-[a-z]+){2,5}")
+DIGIT = lazy("[0-9]")
+LEAST_HYPHENS = 2
+"""In every password without a digit, which is a phrase."""
 DIGITS_AT_END = lazy(r"([0-9]+)[!@#$%&*?]{0,2}\Z")
 
 
@@ -41,9 +44,16 @@ FIGURES = (
 """What `figures` are."""
 
 
+def may_be_foreign(view: View) -> bool:
+    """Tell whether a text may have another script than a password, which needs no word beside it then."""
+    return not view.text.isascii()
+
+
 def candidates(view: View) -> list[Span]:
     """Return where such words stand that are no names of users or parts of programs."""
     lowered, text = view.derived(small), view.text
+    if not DIGIT.search(text) and text.count("-") < LEAST_HYPHENS:
+        return []
     spans = (match.span(match.lastgroup or 0) for match in TOKEN.finditer(text))
     return [
         (start, end)

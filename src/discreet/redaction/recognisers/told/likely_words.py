@@ -52,6 +52,11 @@ FIGURES = (
 """What `figures` are."""
 
 
+def may_be_foreign(view: View) -> bool:  # noqa: ARG001 - what other sorts ask
+    """Tell whether such a word may be told without another; none is."""
+    return False
+
+
 def candidates(view: View) -> list[Span]:
     """Return where such words stand."""
     text, lowered = view.text, view.derived(small)
