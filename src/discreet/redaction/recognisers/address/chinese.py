@@ -107,8 +107,7 @@ class ChineseAddressRecogniser(AddressGrammar):
                     found = self.judge_building(match, done)
                     done = found[1] if found else match.end()
                     yield from (found,) if found else ()
-        if "座" in lowered:
-            yield from self.blocks(text)
+        yield from self.blocks(text)
 
     def estates(self, text: str) -> Iterator[Span]:
         """Return the spans of flats of public housing."""
@@ -118,7 +117,7 @@ class ChineseAddressRecogniser(AddressGrammar):
     def blocks(self, text: str) -> Iterator[Span]:
         """Return the spans of addresses that end in a block with a letter after the name of a road."""
         done = 0
-        for match in self.BLOCK.finditer(text):
+        for match in self.BLOCK.finditer(text) if "座" in text else ():
             start = self.road_start(text, match.start(), floor=done, within_area=True)
             done = match.end()
             if start is not None:
