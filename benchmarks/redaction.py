@@ -125,7 +125,7 @@ def of_hostile_texts(
     """Return what hostile texts cost, in `extra` the tables and in `notes` what was given up; save the plot."""
     progress("hostile texts")
     sizes = speed.hostile_sizes(quick=options.quick)
-    spent = speed.growth(redactor.redact, hostile_texts, quick=options.quick)
+    spent = speed.growth(redactor.findings, hostile_texts, quick=options.quick)
     extra["Seconds for hostile texts"] = speed.growth_table(spent, sizes)
     extra["Where the slowest of them spend it"] = speed.blamed(hostile_texts(sizes[-1]), spent)
     given_up = [kind for kind, text in hostile_texts(sizes[0]).items() if redactor.redact(text) == GIVEN_UP]

@@ -33,6 +33,13 @@ VILLAGE_BEFORE = lazy(
 )
 BUILDING_BEFORE = lazy(rf"(?i:{whole([word for word in words('address', 'building') if len(word) > len('casa')])}) \Z")
 CITY_BEFORE = lazy(rf"(?i:{whole(words('address', 'city'))}), ?\Z")
+BEFORE = (
+    ("-", HALF_A_NAME),
+    ("0123456789", POSTCODE_BEFORE),
+    (".", VILLAGE_BEFORE),
+    (",", CITY_BEFORE),
+)
+"""What may stand before an address, each with the signs that it ends with."""
 STREET = lazy(r"(?:ул|пр|пер|бул|шос|наб|пл|мкр)[а-я]{0,8}[. ]")
 """With which a Russian address goes on behind its town."""
 BEHIND = lazy(
@@ -75,9 +82,13 @@ class AddressRecogniser:
 
 def preceded(text: str, start: int) -> int:
     """Return where an address begins that has a postcode, a town, a district or the word for a building before `start`."""
+    if text[start - 2 : start - 1].isalpha() and (before := BUILDING_BEFORE.search(text, max(0, start - 32), start)):
+        start = before.start()
     first = max(0, start - 80)
-    for pattern in (HALF_A_NAME, POSTCODE_BEFORE, VILLAGE_BEFORE, BUILDING_BEFORE, CITY_BEFORE):
-        if before := pattern.search(text, first, start):
+    for signs, pattern in BEFORE:
+        if text[max(first, start - 2) : start].rstrip(" \n")[-1:] in signs and (
+            before := pattern.search(text, first, start)
+        ):
             start = before.start()
     if STREET.match(text, start) and (before := TOWN_BEFORE.search(text, max(0, start - 40), start)):
         start = before.start()

@@ -290,7 +290,8 @@ def named(text: str, word: Word, stop: int) -> Part | None:
 def street(text: str, lowered: str, start: int, end: int, stop: int) -> Part | None:
     """Return the part of a street with its name, and with the house's number if it is there."""
     weak = lowered[start:end] in WEAK_STREETS
-    caseless = CASELESS_BEFORE.search(text, max(0, start - 48), start)
+    hindi = "\u0900" <= text[max(0, start - 2) : start][:1] <= "\u097f"
+    caseless = CASELESS_BEFORE.search(text, max(0, start - 48), start) if hindi else None
     if caseless and caseless[0][0].isdigit():
         return Part(caseless.start(), end, "street", ENOUGH)
     last = lowered[start:end] in NAME_LAST

@@ -51,11 +51,13 @@ EMERGENCY = frozenset(
     ("101", "102", "103", "104", "105", "110", "111", "112", "113", "114", "115", "119", "120", "122", "911", "999")
 )
 """Numbers that everybody calls."""
+SUM = lazy(r"[0-9*×x+/^(),. -]{3,40}= ?\Z")
+"""What stands before its result."""
 COUNTED_OUT = lazy(
-    r"[0-9*×x+/^(),. -]{3,40}= ?\Z|GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z|[要卖賣售价價]\Z"
+    r"GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z|[要卖賣售价價]\Z"
     r"|(?<![A-Za-z])(?:[Ff]lat|[Aa]partment|[Rr]oom|[Hh]ouse|[Bb]us|[Tt]ram|квартир[аыеу]|кв\.|комнат[аеы]|phòng|căn hộ|Wohnung|Zimmer|chambre|appartement|habitación) \Z"
 )
-"""What stands before the result of a sum, a price, or the number of a standard, of a flat or of a bus."""
+"""What stands before a price, or the number of a standard, of a flat or of a bus."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))
 """Sizes of what computers count."""
 FIGURES = (
@@ -114,7 +116,10 @@ def is_known(view: View, match: re.Match[str]) -> bool:
         return True
     if number in EMERGENCY or UNIT.match(lowered, end) or MONEY.match(lowered, end):
         return True
-    if COUNTED_OUT.search(view.text, max(0, match.start() - 42), match.start()):
+    start = match.start()
+    if "=" in view.text[max(0, start - 2) : start] and SUM.search(view.text, max(0, start - 42), start):
+        return True
+    if COUNTED_OUT.search(view.text, max(0, start - 16), start):
         return True
     if not YEARS.fullmatch(number):
         return False
