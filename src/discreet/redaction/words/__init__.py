@@ -90,7 +90,13 @@ def _any_of(names: tuple[str, ...], caseless: bool) -> str:
 
 def _written(tree: dict[str, Any], *, caseless: bool) -> str:
     options = [
-        (f"[{char.lower()}{char.upper()}]" if caseless and char.isalpha() else re.escape(char))
+        (
+            f"[{char.lower()}{char.upper()}]"
+            if caseless and char.isalpha()
+            else char
+            if char.isalnum()
+            else re.escape(char)
+        )
         + _written(rest, caseless=caseless)
         for char, rest in tree.items()
         if char

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from discreet.redaction.findings import united
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
-from discreet.redaction.recognisers.address.city import city_behind
+from discreet.redaction.recognisers.address.city import city_behind, word_before
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
 from discreet.redaction.recognisers.address.english import EnglishAddressRecogniser
 from discreet.redaction.recognisers.address.european import EuropeanAddressRecogniser
@@ -20,7 +20,7 @@ from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressR
 from discreet.redaction.recognisers.address.village import VillageAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
 from discreet.redaction.view import Span, View
-from discreet.redaction.words import whole, words
+from discreet.redaction.words import words
 
 MOST_PARTS = 6
 """Parts that may follow what a grammar takes for the end."""
@@ -31,13 +31,12 @@ HALF_A_NAME = lazy(r"(?<!\w)[^\W\d_]{2,20}-\Z")
 VILLAGE_BEFORE = lazy(
     r"(?:[А-ЯЁ][а-яё-]{2,24} (?:обл(?:асть|\.)?|край|р-н|район),? ){0,3}(?<!\w)(?:д|дер|с|пос|пгт|г|х|ст)\. ?\Z"
 )
-BUILDING_BEFORE = lazy(rf"(?i:{whole([word for word in words('address', 'building') if len(word) > len('casa')])}) \Z")
-CITY_BEFORE = lazy(rf"(?i:{whole(words('address', 'city'))}), ?\Z")
+BUILDINGS = tuple(word for word in words("address", "building") if len(word) > len("casa"))
+CITIES = words("address", "city")
 BEFORE = (
     ("-", HALF_A_NAME),
     ("0123456789", POSTCODE_BEFORE),
     (".", VILLAGE_BEFORE),
-    (",", CITY_BEFORE),
 )
 """What may stand before an address, each with the signs that it ends with."""
 STREET = lazy(r"(?:ул|пр|пер|бул|шос|наб|пл|мкр)[а-я]{0,8}[. ]")
@@ -82,8 +81,11 @@ class AddressRecogniser:
 
 def preceded(text: str, start: int) -> int:
     """Return where an address begins that has a postcode, a town, a district or the word for a building before `start`."""
-    if text[start - 2 : start - 1].isalpha() and (before := BUILDING_BEFORE.search(text, max(0, start - 32), start)):
-        start = before.start()
+    sign = text[max(0, start - 2) : start].rstrip(" ")[-1:]
+    if sign.isalpha() and (building := word_before(text, start, BUILDINGS)) is not None:
+        start = building
+    if sign == "," and (city := word_before(text, start, CITIES)) is not None:
+        start = city
     first = max(0, start - 80)
     for signs, pattern in BEFORE:
         if text[max(first, start - 2) : start].rstrip(" \n")[-1:] in signs and (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.recognisers.address.city import BEHIND, city_behind
+from discreet.redaction.recognisers.address.city import city_behind
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
 from discreet.redaction.view import View
 from discreet.redaction.word_index import index, is_unspaced
@@ -58,7 +58,8 @@ SMALL_BEFORE = lazy(r"(?<![\w])(?:[0-9]{1,3}\.? )?[^\W\d_]{3,20}[ ]\Z")
 NUMBERED_BEFORE = lazy(r"(?<!\w)[^\W\d_]{3,20} [0-9]{1,4}\. \Z")
 """bahçelievler 7. cad."""
 HOUSE_BEFORE = lazy(r"(?<![\w.,:/$€£-])[0-9]{1,4}(?: ?[a-d]|bis|ter)?,? \Z")
-NAME_AND_CITY = lazy(rf"[.]?(?: [^\W\d_]{{2,20}}){{1,4}}?(?={BEHIND.pattern})")
+MOST_OF_NAME = 5
+"""Words of a street's name and of its quarter."""
 HAN_BEFORE = lazy(
     r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
 )
@@ -343,8 +344,10 @@ def name_last(text: str, lowered: str, start: int, end: int, stop: int, *, weak:
 
 def name_and_city(lowered: str, start: int, end: int) -> Part | None:
     """Return the part of a street in small letters behind its house, its name and city behind it: 27 rue de la paix paris."""
-    name = HOUSE_BEFORE.search(lowered, max(0, start - 8), start) and NAME_AND_CITY.match(lowered, end)
-    return Part(start, name.end(), "street", PLAIN) if name else None
+    if not HOUSE_BEFORE.search(lowered, max(0, start - 8), start):
+        return None
+    city = city_behind(lowered, end + lowered.startswith(".", end), most=MOST_OF_NAME, named=True)
+    return Part(start, city, "street", PLAIN) if city else None
 
 
 def numbered_street(text: str, lowered: str, start: int, number: re.Match[str], *, weak: bool) -> Part | None:
