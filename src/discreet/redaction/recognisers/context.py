@@ -18,7 +18,8 @@ LETTER = re.compile(r"[^\W\d_]|[#№]")
 SENTENCE_END = re.compile(r"(?<!no)(?<!nr)(?<!num)(?<!№)\.|[!?。！？,;]")
 
 ELSEWHERE = re.compile(
-    r"(?<![a-z])(?:fees?|costs?|prices?|paid|pay|photos?|office|at|in|since|until|till|within|after|before|for|phone|call|tel|of|over|about|than|with"
+    r"(?<![a-z])(?:fees?|costs?|prices?|paid|pay|photos?|office|at|in|since|until|till|within|after|before"
+    r"|for|phone|call|tel|of|over|about|than|with"
     r"|phí|giá|tốn|lúc|ngày|năm|gọi|điện thoại|cho|hơn|có)(?![a-z])"
     r"|(?<![а-я])(?:на|за|у|для|более|около)(?![а-я])|получил|купил|плати|заменил"
     r"|стои|цен[аы]|руб|телефон|звон|費|价|價|電話|电话|手機|手机|達|持有|支出|超過|超过|發出|发了|人數|人数"
@@ -222,7 +223,10 @@ def _continues(letter: str, beside: str) -> bool:
 
 OTHER_NUMBERS = Words(
     "order|orders|invoice|invoices|tracking|parcel|shipment|isbn|issn|ean|upc|gtin|sku|serial|part|parts|model|models|build|commit"
-    "|line|lines|port|pid|count|limit|rfc|din|norm|norme|standard|status|rows|bytes|max|min|commande|bestellung|bestellnummer|auftrag|sendung|pedido|ordine|encomenda|bestelling|pesanan|resi|facture|rechnung|factura|fattura|fatura|faktura|factuur|vuelo|vol|volo|flug|colis|nf|iec|ticket|reference|chapter|section|paragraph"
+    "|line|lines|port|pid|count|limit|rfc|din|norm|norme|standard|status|rows|bytes|max|min|commande|bestellung"
+    "|bestellnummer|auftrag|sendung|pedido|ordine|encomenda|bestelling|pesanan|resi|facture|rechnung|factura"
+    "|fattura|fatura|faktura|factuur|vuelo|vol|volo|flug|colis|nf|iec|ticket|reference|chapter|section"
+    "|paragraph"
     "|flight|booking|product|products|item|items|article|doi|arxiv|rfc|patent|version|timestamp|unix|epoch|lot|batch|po",
     "đơn hàng|mã đơn|hóa đơn|hoá đơn|vận đơn|sản phẩm|lô hàng"
     "|заказ|накладн|трек|фактур|артикул|посылк|товар|верси|рейс"

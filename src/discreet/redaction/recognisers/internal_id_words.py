@@ -45,7 +45,8 @@ _NUMBERED_PARTS = _split(
 
 _TELLING = (
     "mrn|empid|uid|a/c|bhyt|stk|mssv|msnv|mã nhân viên|mã khách hàng|mã bệnh nhân|mã bệnh án|mã sinh viên|mã học sinh"
-    "|mã học viên|mã hội viên|mã thành viên|id thành viên|id nhân viên|id khách hàng|mã hợp đồng|mã hồ sơ|mã thẻ|thẻ thành viên|thẻ hội viên|mã nv|mã kh|mã sv|mã bn|mã hđ|mã số nhân viên"
+    "|mã học viên|mã hội viên|mã thành viên|id thành viên|id nhân viên|id khách hàng|mã hợp đồng|mã hồ sơ"
+    "|mã thẻ|thẻ thành viên|thẻ hội viên|mã nv|mã kh|mã sv|mã bn|mã hđ|mã số nhân viên"
     "|mã số khách hàng|mã số bệnh nhân|mã số sinh viên|mã số bhxh|số hợp đồng|số hồ sơ|số bệnh án|số tài khoản|số thẻ"
     "|số bảo hiểm|số bhyt|số hđ|số tk|số khế ước|thẻ bảo hiểm y tế|ma nhan vien|ma khach hang|ma sinh vien|so hop dong"
     "|so tai khoan|табельный|табельного|таб."

@@ -60,7 +60,10 @@ class PhoneRecogniser:
         r"|телефон|тел\.|звон|моб\.|номер телефона|сотов|позвони|набери|вотсап|ватсап"
         r"|電話|电话|手機|手机|致電|致电|請打|请打|傳真|传真|撥打|拨打|聯絡|联系"
         r"|телефону|бригадир|факс|моб(?![а-я])|微信同號|微信同号|打給|打给|新號|新号|找我|回電|回电"
-        r"|(?<![a-z])(?:whats|wpp|zap|cellulare|telefono|telefoon|telefone|celular|hp|wa|rufnummer|mobil|mobiel|chiama(?:mi|re|teci)|contatto|conta[ck]?to|liga[r]?|ligue|llám?a(?:me|r|nos)|llame|marca|appelle[rz]?|rappelle[rz]?|joindre|erreichbar|durchwahl|bel|bellen|zadzwoń|dzwoń|numer|numaram|numarası|arayın|hubungi|telepon|telpon"
+        r"|(?<![a-z])(?:whats|wpp|zap|cellulare|telefono|telefoon|telefone|celular|hp|wa|rufnummer|mobil"
+        r"|mobiel|chiama(?:mi|re|teci)|contatto|conta[ck]?to|liga[r]?|ligue|llám?a(?:me|r|nos)|llame|marca"
+        r"|appelle[rz]?|rappelle[rz]?|joindre|erreichbar|durchwahl|bel|bellen|zadzwoń|dzwoń|numer|numaram"
+        r"|numarası|arayın|hubungi|telepon|telpon"
         r"|rückruf|numer telefonu|num|nummer|komórka|numara)(?![a-z])"
         r"|โทร|เบอร์|携帯|핸드폰|휴대폰|폰번호|फोन|फ़ोन|मोबाइल|هاتف|جوال|موبايل|رقمي"
         r"|telefon|téléphone|(?<![a-z])tél(?![a-z])|numéro|portable|teléfono|móvil|handy|전화|연락처)\.?[^0-9.!?。！？]{0,24}\Z",
@@ -70,7 +73,8 @@ class PhoneRecogniser:
 
     ABOUT_OTHER_NUMBERS = re.compile(
         r"(?:(?<![a-z])(?:order|invoice|tracking|ticket|reference|ref|isbn|ean|upc|sku|serial|part|case|build|commit|id)"
-        r"|đơn hàng|mã đơn|hóa đơn|заказа?|счёта?|инн|гост|commande|zamówieni[ae]|bestell|bestelnummer|pedido|ordine|pesanan|sipariş|артикул|article|artikel|条形码|条码|訂單|订单|單號|单号|編號|编号)"
+        r"|đơn hàng|mã đơn|hóa đơn|заказа?|счёта?|инн|гост|commande|zamówieni[ae]|bestell|bestelnummer"
+        r"|pedido|ordine|pesanan|sipariş|артикул|article|artikel|条形码|条码|訂單|订单|單號|单号|編號|编号)"
         r"(?: ?(?:number|no\.?|nr\.?|số|номер|id|編號|编号|號碼|号码))?[ :#№=是為为-]{0,4}\Z"
         r"|[a-z]-\Z",
         re.IGNORECASE,

@@ -37,7 +37,8 @@ COUNTED = frozenset(
 """Words of Vietnamese, whose number stands behind them: before them it counts."""
 ANOTHER_COUNTED = lazy(rf"[ ](?:{any_of(COUNTED)})(?![^\W\d_])")
 UNIT = lazy(
-    rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м|[мm][²2]|из |январ|феврал|марта|апрел|мая(?!\w)|июн|июл|август|сентябр|октябр|ноябр|декабр)"
+    rf"[ -]{{0,2}}(?:{whole(words('code', 'unit'))}|кв\.? ?м|[мm][²2]|из |январ|феврал|марта|апрел|мая(?!\w)"
+    rf"|июн|июл|август|сентябр|октябр|ноябр|декабр)"
 )
 NUMBER_BEHIND = lazy(rf"[.:]?[ \n]?[«\"]?{_NO}(?P<code>{CODE}|[a-zа-я](?![^\W_])){_END}")
 NAME_BEHIND = lazy(rf"[.:]? ?[«\"]?(?:{NAMES}|{CASELESS})[»\"]?")
@@ -47,8 +48,10 @@ HOUSE_BEHIND = lazy(
 )
 NUMBER_BEFORE = lazy(
     r"(?<![0-9A-Za-z.,:/])(?:[a-z]-?)?[0-9]{1,4}(?:st|nd|rd|th|er|e|º|ª|°|\.|-?(?:й|м|ый|ом|ая|я|ю))?[ ]?\Z"
-    r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|पहली|दूसरी|तीसरी|चौथी|पाँचवीं|पांचवीं|ground|first|second|third"
-    r"|fourth|fifth|primo|secondo|terzo|quarto|quinto|premier|deuxième|troisième|primer|segundo|tercer|cuarto|primeiro|terceiro|ersten|zweiten|dritten|pierwszym|drugim|trzecim) \Z"
+    r"|(?:первый|второй|третий|четвёртый|четвертый|пятый|шестой|первом|втором|третьем|पहली|दूसरी|तीसरी"
+    r"|चौथी|पाँचवीं|पांचवीं|ground|first|second|third"
+    r"|fourth|fifth|primo|secondo|terzo|quarto|quinto|premier|deuxième|troisième|primer|segundo|tercer"
+    r"|cuarto|primeiro|terceiro|ersten|zweiten|dritten|pierwszym|drugim|trzecim) \Z"
 )
 NAME_BEFORE = lazy(rf"(?<![\w])(?:{NAMES})[ ]\Z")
 CASELESS_BEFORE = lazy(

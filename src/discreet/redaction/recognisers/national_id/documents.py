@@ -32,7 +32,8 @@ class DocumentRecogniser:
         "|residence permit|resident permit|resident card|residence card|resident id|green card|alien registration"
         "|permit number|permit no|permit #|work permit|birth certificate|ho chieu|gplx|bang lai|внж|рвп|права",
         "hộ chiếu|bằng lái xe|bằng lái|giấy phép lái xe|thị thực|số visa|giấy phép lao động|thẻ tạm trú|thẻ thường trú|giấy khai sinh"
-        "|giấy tờ tùy thân|паспорт|загран|водительск|визы №|номер визы|виза №|удостоверение|удостоверения личности|вид на жительство|вида на жительство"
+        "|giấy tờ tùy thân|паспорт|загран|водительск|визы №|номер визы|виза №|удостоверение|удостоверения личности"
+        "|вид на жительство|вида на жительство"
         "|разрешение на работу|разрешения на работу|свидетельство о рождении|свидетельства о рождении|свидетельство о браке"
         "|護照|护照|駕照|驾照|駕駛執照|驾驶证|駕駛證|驾驶执照|簽證|签证|證件號|证件号|身分證|身份證|身份证|居留證|居留证|居留許可|居留许可|工作證|工作证|工作許可|工作许可"
         "|稅籍|税籍|稅號|税号|パスポート|旅券|免許証|在留カード|여권|운전면허",

@@ -40,7 +40,8 @@ YEARS = lazy(r"1[0-9]{3}|20[0-9]{2}")
 TO_YEAR = lazy(r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}")
 OF_YEAR = lazy(
     r"(?:^|[\s(«“\"])(?:in|from|since|until|till|by|of|year|circa|năm|từ|в|с|до|года?|im|jahr|seit|en|desde|año"
-    r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để|uit|из|sinds|ab|z|par|nga|del año|den|dari|edisi|edición|versão|wersja|dla)[ ]\Z|[年公西元]\Z",
+    r"|depuis|ano|em|nel|dal|anno|del|w|rok|roku|yılı|tahun|sejak|pada|anno|het|jaar|fin|để|uit|из|sinds"
+    r"|ab|z|par|nga|del año|den|dari|edisi|edición|versão|wersja|dla)[ ]\Z|[年公西元]\Z",
     re.IGNORECASE,
 )
 """What stands before a year."""
@@ -55,7 +56,8 @@ SUM = lazy(r"[0-9*×x+/^(),. -]{3,40}= ?\Z")
 """What stands before its result."""
 COUNTED_OUT = lazy(
     r"GB/?T ?\Z|(?<![A-Za-z])(?:ISO|DIN|IEC|EN|ГОСТ|JIS|TCVN|HTTP|RFC|GB)[ /-]\Z|[要卖賣售价價]\Z"
-    r"|(?<![A-Za-z])(?:[Ff]lat|[Aa]partment|[Rr]oom|[Hh]ouse|[Bb]us|[Tt]ram|квартир[аыеу]|кв\.|комнат[аеы]|phòng|căn hộ|Wohnung|Zimmer|chambre|appartement|habitación) \Z"
+    r"|(?<![A-Za-z])(?:[Ff]lat|[Aa]partment|[Rr]oom|[Hh]ouse|[Bb]us|[Tt]ram|квартир[аыеу]|кв\.|комнат[аеы]"
+    r"|phòng|căn hộ|Wohnung|Zimmer|chambre|appartement|habitación) \Z"
 )
 """What stands before a price, or the number of a standard, of a flat or of a bus."""
 POWERS = frozenset(str(2**power) for power in range(7, 25))

@@ -40,12 +40,16 @@ PASSWORD = lazy(
 )
 """How people make passwords."""
 OTHERWISE = lazy(
-    r".*%[0-9a-f]{2}.*|[0-9.]+%.*|0x[0-9a-f]{1,16}|(?:md|sha)[0-9]{1,3}sum|(?:k[0-9]{1,2})?p[0-9]{1,2}|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
+    r".*%[0-9a-f]{2}.*|[0-9.]+%.*|0x[0-9a-f]{1,16}|(?:md|sha)[0-9]{1,3}sum|(?:k[0-9]{1,2})?p[0-9]{1,2}"
+    r"|[a-z]{0,3}[$€£¥][0-9.,]+k?|\w+@[\w.-]+:[~/].*|(?:19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[t_].*"
     r"|.*(?:://|@[a-z0-9-]+\.|\.(?:com|org|net|io|dev|py|js|ts|json|md|txt|html?|ya?ml|toml|env|pdf|docx?|xlsx?"
     r"|png|jpe?g|zip|sh|go|rs|java)(?![a-z]))"  # addresses and files
     r"|(?:sha|md|aes|rsa|base|utf|iso|wpa|http|html|css|oauth|ipv|tls|ssl|mp|h|x|web|log|k|ed|blake|argon|bcrypt"
-    r"|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox|excel|access|outlook|photoshop|autocad|matlab|revit|unity"
-    r"|number|num|code|word|name|fact|msg|message|question|answer|task|job|run|case|example|sample|demo|foo|bar|baz|qux|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param|var|arg|table|figure"
+    r"|rfc|cve|python|node|java|windows|win|iphone|ipad|ios|android|macos|office|office365|chrome|firefox"
+    r"|excel|access|outlook|photoshop|autocad|matlab|revit|unity"
+    r"|number|num|code|word|name|fact|msg|message|question|answer|task|job|run|case|example|sample|demo"
+    r"|foo|bar|baz|qux|version|level|step|part|chapter|room|page|item|test|line|row|col|column|field|param"
+    r"|var|arg|table|figure"
     r"|section|topic|week|day|group|team|user|covid|sars|ubuntu|debian|postgres|mysql|php|ruby|vue"
     r"|angular|react|es|ecma|pci|gdpr|usb|hdmi|wifi|nist|fips|pbkdf|scrypt|ecdsa|secp|curve|chacha|poly|sm|des"
     r"|rc|crc|uuid|v|ver|rev|release|build|port|http2|top|season|episode|ep|tcp|udp|vlan|eth|en|wlan|sda|ec"
