@@ -81,20 +81,22 @@ class AddressRecogniser:
 
 def preceded(text: str, start: int) -> int:
     """Return where an address begins that has a postcode, a town, a district or the word for a building before `start`."""
-    sign = text[max(0, start - 2) : start].rstrip(" ")[-1:]
-    if sign.isalpha() and (building := word_before(text, start, BUILDINGS)) is not None:
-        start = building
-    if sign == "," and (city := word_before(text, start, CITIES)) is not None:
-        start = city
     first = max(0, start - 80)
     for signs, pattern in BEFORE:
-        if text[max(first, start - 2) : start].rstrip(" \n")[-1:] in signs and (
-            before := pattern.search(text, first, start)
-        ):
+        if last_sign(text, start) in signs and (before := pattern.search(text, first, start)):
             start = before.start()
+    if last_sign(text, start).isalpha() and (building := word_before(text, start, BUILDINGS)) is not None:
+        start = building
+    if last_sign(text, start) == "," and (city := word_before(text, start, CITIES)) is not None:
+        start = city
     if STREET.match(text, start) and (before := TOWN_BEFORE.search(text, max(0, start - 40), start)):
         start = before.start()
     return start
+
+
+def last_sign(text: str, start: int) -> str:
+    """Return the sign or letter before `start`, a blank apart; a line break if there is none."""
+    return text[max(0, start - 2) : start].rstrip()[-1:] or "\n"
 
 
 def followed(text: str, end: int, parts: list[Part], starts: list[int]) -> int:

@@ -54,6 +54,8 @@ class ChineseAddressRecogniser(AddressGrammar):
     COMPOUNDS = _COMPOUNDS
     ROADS = ("道", "街", "胡同", "公路", "路", "巷", "弄", "里", "村", "坊", "圍", "围", "段", "衖")
     """What stands right before a number of a building or a house, a space or comma apart."""
+    ROAD_OF_HONG_KONG = lazy(r"[^\W\d_]{2}(?<![我你他她都不也])[^知頻频隧渠味通赤管跑車车軌轨報报行難难街頁页]道\Z")
+    """皇后大道中, 牛頭角道: but not 知道, 頻道."""
     REACH = 60
     AMBIGUOUS = ("里", "村", "道", "坊", "圍", "围")
     """Ends of other words as well, so that a city or district has to stand before them."""
@@ -139,6 +141,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         if before is None:
             return None
         short = len(before["road"]) < 3  # noqa: PLR2004 - one character and the kind of road
-        if not before["area"] and (within_area or short or before["kind"] in self.AMBIGUOUS):
+        ambiguous = before["kind"] in self.AMBIGUOUS and not self.ROAD_OF_HONG_KONG.search(before["road"])
+        if not before["area"] and (within_area or short or ambiguous):
             return None
         return end - len(window) + before.start()

@@ -214,9 +214,10 @@ def part_of(text: str, lowered: str, word: Word, stop: int) -> Part | None:
         single = len(word.text) == 1 and not text.startswith(".", word.end)
         return None if single else street(text, lowered, word.start, word.end, stop)
     number = NUMBER_BEHIND.match(lowered, word.end)
-    if number and not UNIT.match(lowered, number.end()):
+    before = counted(lowered, word) if number is None or number["code"].isalpha() else None  # quinto piano e …
+    if number and before is None and not UNIT.match(lowered, number.end()):
         return numbered(text, lowered, word, number)
-    return counted(lowered, word) or named(text, word, stop)
+    return before or counted(lowered, word) or named(text, word, stop)
 
 
 def glued(text: str, word: Word) -> Part | None:

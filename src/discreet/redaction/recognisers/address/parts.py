@@ -156,7 +156,7 @@ def end_of(text: str, end: int, last: str) -> int:
     if (name := NAME_RIGHT.match(text, end)) and last in ("flat", "building", "floor"):
         end = name.end()
     for _ in range(MOST_BEHIND):
-        right = RIGHT.match(text, end)
+        right = STREET_BEHIND.match(text, end) or RIGHT.match(text, end)
         if right is None:
             break
         end = right.end()
