@@ -42,10 +42,15 @@ GLUED = lazy(
     re.IGNORECASE,
 )
 
+CARD_BEHIND = lazy(
+    rf"(?:paid|pay(?:ing)?|charged?|cards?|visa|mastercard|оплат\w{{0,5}}|карт\w{{0,2}}|thẻ|卡)[^\n\0]{{0,16}}{BLANK} (?P<left>(?!19|20)[0-9]{{4}})(?![0-9A-Za-z]|[ -/:.,][0-9])",
+    re.IGNORECASE,
+)
+"""The last four behind a card that is masked."""
 
 _MASKED = (
     "(?i:redacted|masked|hidden|removed|скрыто|удалено|đã ẩn|ẩn|ukryte|usunięte|oculto|ocultado|masqué|supprimé|nascosto|verborgen"
-    "|geschwärzt|已隐藏|已隱藏|隐藏|隱藏|已删除|已刪除)"
+    "|geschwärzt|已隐藏|已隱藏|隐藏|隱藏|已删除|已刪除|已屏蔽|屏蔽|已遮蔽|遮蔽|已脱敏|已打码|打码)"
 )
 _MASK = (
     rf"(?:\[(?:[A-Z][A-Z_ ]{{2,19}}|{_MASKED})\]|<(?:[A-Z][A-Z_]{{2,19}}|{_MASKED})>|\({_MASKED}\)"
@@ -80,6 +85,7 @@ class HalfRedactedRecogniser:
         if BLANK in text:
             yield from digits_in(BETWEEN.finditer(text))
             yield from digits_in(GLUED.finditer(text))
+            yield from (match.span("left") for match in CARD_BEHIND.finditer(text))
 
 
 def beside_signs(text: str) -> Iterator[Span]:

@@ -77,6 +77,11 @@ COMMAS = lazy(
     re.IGNORECASE,
 )
 """A comma where the dot should be; behind a known provider a space too, or nothing."""
+HASH = lazy(
+    rf"(?<![A-Za-z0-9._+@#/-])(?=[A-Za-z._-]{{0,40}}[0-9._])[A-Za-z][A-Za-z0-9._-]{{2,40}}[#＃&](?:{UNMISTAKABLE}|qq|126|yahoo|sina)\.(?:{_TOP})(?![\w-])",
+    re.IGNORECASE,
+)
+"""Another sign for @, before a provider that everybody knows."""
 MASKED = lazy(
     rf"(?<![A-Za-z0-9._+@-])(?=[A-Za-z._+-]{{0,40}}[0-9.])(?P<local>[A-Za-z0-9._+-]{{3,64}}@)"
     rf"(?:{BLANK}|\[[A-Z][A-Z _]{{2,19}}\]|<[A-Z_]{{3,20}}>|[*•]{{3,12}})"
@@ -250,6 +255,8 @@ class ObfuscatedEmailRecogniser:
                 )
         elif any(hint in lowered for hint in ("(a)", "[a]")):
             yield from (match.span() for match in SPELLED.finditer(view.text) if is_disguised(match))
+        if "#" in lowered or "&" in lowered:
+            yield from (match.span() for match in HASH.finditer(view.text))
         if provider:
             mail = not found.isdisjoint(MAIL_WORDS - {"gmail"})
             yield from (match.span() for match in WITHOUT_AT.finditer(view.text) if mail or match["top"])

@@ -30,6 +30,7 @@ REDACTOR = Redactor(recognisers=[ObfuscatedEmailRecogniser()])
         "moc.elpmaxe@eel.nna",
         "ann.lee@gmail",
         "ann.lee@outlookcom",
+        "ann2020#qq.com",
         "ann.lee @ outlook . corn",
         "lan gạch ngang anh a móc hotmail chấm com",
         "oleg51 сабака рамблер точка ру",
