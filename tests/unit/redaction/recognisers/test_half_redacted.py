@@ -82,7 +82,7 @@ def test_digits_beside_a_word_or_signs_for_the_others_are_found(text, expected, 
         ("卡<CARD>8589", "卡<CARD><PARTIAL_NUMBER>"),
         ("paid with <CARD> 8589 and left", "paid with <CARD> <PARTIAL_NUMBER> and left"),
         ("paid with <CARD> 2024 and left", "paid with <CARD> 2024 and left"),
-        ("打[已屏蔽]8589，别忘了", "打[已屏蔽]<PARTIAL_NUMBER>，别忘了"),
+        ("打 [已屏蔽]8589，别忘了", "打 [已屏蔽]<PARTIAL_NUMBER>，别忘了"),
     ],
 )
 def test_digits_beside_a_placeholder_are_found(text, expected):
