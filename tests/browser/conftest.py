@@ -29,7 +29,8 @@ from discreet.storage import Storage, open_storage
 from discreet.testing import StubEmbeddings
 
 SUBJECT = "ann@example.com"
-SAID = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+SAID = datetime.now(UTC).replace(hour=9, minute=30, second=0, microsecond=0) - timedelta(days=60)
+"""So long ago that nothing has expired, however many months after this was written."""
 MEMORIES = [
     MemoryRecord(text="Ann keeps two African Grey parrots", type="preference", importance=8, tags=["pets"]),
     MemoryRecord(text="Chị ấy dị ứng với đậu phộng và thích phở bò", importance=9, tags=["sức khỏe"]),
@@ -103,6 +104,12 @@ def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
     with _serve(FastAPI(lifespan=lifespan)) as port:
         yield Place(f"http://127.0.0.1:{port}/memory/admin", keys["boss"], keys["clerk"])
+
+
+@pytest.fixture
+def said():
+    """Return when the memories were said, from the first on a day later each."""
+    return SAID
 
 
 async def _fill(services: Services) -> None:

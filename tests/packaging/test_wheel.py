@@ -38,7 +38,11 @@ def fresh_python(wheel, tmp_path_factory):
         archive.extractall(site)
     # A plain path entry: .pth lines of the other environment, the editable install among them, are not executed.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return venv / "bin" / "python"
+    python = venv / "bin" / "python"
+    command = python.with_name("discreet")  # as an installer writes it
+    command.write_text(f"#!{python}\nfrom discreet.cli import main\n\nmain()\n")
+    command.chmod(0o755)
+    return python
 
 
 def test_the_wheel_puts_one_package_into_site_packages(wheel):

@@ -64,7 +64,7 @@ HOUSE_BEFORE = lazy(r"(?<![\w.,:/$€£-])[0-9]{1,4}(?: ?[a-d]|bis|ter)?,? \Z")
 MOST_OF_NAME = 5
 """Words of a street's name and of its quarter."""
 HAN_BEFORE = lazy(
-    r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|[\u3400-\u9fff가-힣\u30a0-\u30ff]{1,8})[ ]?\Z"
+    r"(?:[0-9]{1,4}|[一二三四五六七八九十甲乙丙丁A-Za-z]{1,3}|(?:(?![在是到住去从從寄给給送请請])[\u3400-\u9fff가-힣\u30a0-\u30ff]){1,8})[ ]?\Z"
 )
 TOWN_BLOCKS = frozenset("町")
 """Parts of Japanese towns that the number of a house may follow."""

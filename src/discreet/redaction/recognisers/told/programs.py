@@ -19,6 +19,8 @@ LOG = re.compile(
 )
 
 
+RAISED = re.compile(r"\w*(?:Error|Exception|Warning|Failure)\([\"']")
+"""How an exception is written that quotes what somebody said."""
 SETTING = re.compile(r":(?=[ \n]|\Z)")
 """Behind a key that is indented, in YAML."""
 
@@ -28,7 +30,7 @@ def is_program(text: str, start: int, end: int) -> bool:
     first = text.rfind("\n", max(0, start - MOST_CHARS), start) + 1
     if SETTING.match(text, end) and text[first:start].isspace():
         return True
-    return PROGRAM.search(line_around(text, start, end)) is not None
+    return PROGRAM.search(RAISED.sub("", line_around(text, start, end))) is not None
 
 
 TEMPLATE = re.compile(r"\{\{|\$\{|<%")

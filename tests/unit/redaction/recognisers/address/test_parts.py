@@ -26,6 +26,7 @@ REDACTOR = Redactor(recognisers=[PartsAddressRecogniser()])
         ("adresim {}", "Lale Sokak No: 14, Daire 3"),
         ("alamat: {}", "Jalan Melati No. 14, RT 03"),
         ("送到：{}", "幸福小区3号楼2单元501室"),
+        ("请送到{}", "北京市朝阳区中山路1054号1765室"),
         ("住所は{}です", "桜町3丁目14番地"),
         ("{}", "شارع الملك فهد 14"),
     ],

@@ -35,6 +35,7 @@ def test_what_nothing_else_looks_like_needs_no_word(value):
     ("text", "expected"),
     [
         ("password: <SECRET> kite#4432b", "password: <SECRET> <SECRET>"),
+        ("ValueError('password: <SECRET> kite#4432b')", "ValueError('password: <SECRET> <SECRET>')"),
         ("密码 <REDACTED>kite_Tiger20 连不上", "密码 <REDACTED><SECRET> 连不上"),
         ("password: ****Kite#4432", "password: <SECRET>"),
         ("пароль [СКРЫТО], [HIDDEN] Kite4432b", "пароль [СКРЫТО], [HIDDEN] <SECRET>"),

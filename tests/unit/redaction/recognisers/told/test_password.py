@@ -11,6 +11,8 @@ PASSWORD = "tr0ub4dor" + "&3"
     ("text", "expected"),
     [
         (f"My password is {PASSWORD}.", "My password is <SECRET>."),
+        (f"ValueError('My password is {PASSWORD}')", "ValueError('My password is <SECRET>')"),
+        (f'RuntimeError("refused: my password is {PASSWORD}")', 'RuntimeError("refused: my password is <SECRET>")'),
         ("my wifi password is opensesame", "my wifi password is <SECRET>"),
         ("the password for the door was opensesame, ok?", "the password for the door was <SECRET>, ok?"),
         (f'change my passphrase to "{PASSWORD}"', 'change my passphrase to "<SECRET>"'),
