@@ -111,18 +111,31 @@ def topics_of(transcript: str, *, in_syllables: bool = False) -> list[str]:
 
 
 def _apart(topics: Iterable[Topic], tokens: list[str]) -> list[Topic]:
-    """Return the topics, each the first by the alphabet of those that did not stand beside the one before it."""
-    spoken = f" {' '.join(tokens)} ".casefold()
+    """Return the topics, each the first by the alphabet of those that did not stand beside the one before it.
+
+    That is the one before of its script, and beside it stands what only words of another script or signs part.
+    """
+    words = [token for token in tokens if any(map(str.isalnum, token))]
+    spoken = {han: f" {' '.join(word for word in words if _is_han(word) is han)} ".casefold() for han in (False, True)}
 
     def neighbours(one: Topic, other: Topic) -> bool:
-        return any(f" {' '.join(pair)} ".casefold() in spoken for pair in ((*one, *other), (*other, *one)))
+        pairs = ((*one, *other), (*other, *one))
+        return any(f" {' '.join(pair)} ".casefold() in spoken[_is_han(one[0])] for pair in pairs)
 
     left = sorted(topics, key=lambda topic: " ".join(topic).casefold())
     told: list[Topic] = []
-    while fitting := [topic for topic in left if not told or not neighbours(told[-1], topic)]:
+    last: dict[bool, Topic] = {}
+    while fitting := [
+        topic for topic in left if (before := last.get(_is_han(topic[0]))) is None or not neighbours(before, topic)
+    ]:
         told.append(fitting[0])
+        last[_is_han(fitting[0][0])] = fitting[0]
         left.remove(fitting[0])
     return told
+
+
+def _is_han(word: str) -> bool:
+    return _HAN.match(word) is not None
 
 
 def _candidates(tokens: list[str], *, in_syllables: bool) -> list[Topic]:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from testkit.runs import runs_kept
 
@@ -72,7 +72,32 @@ WORDS = st.sampled_from(
 )
 
 
-@given(st.lists(WORDS, max_size=30), st.sampled_from(["", " "]), st.booleans())
+@example(
+    words=["hurts", "hurts", "knee", "knee", "膝盖", "Monday", ".", "hurts", "hurts", "Monday", "疼", "疼"],
+    gap=" ",
+    in_syllables=True,
+)
+@example(
+    words=[
+        ".",
+        "doctor",
+        "doctor",
+        "Monday",
+        "Monday",
+        "疼",
+        "knee",
+        "doctor",
+        "hurts",
+        "hurts",
+        ".",
+        "膝盖",
+        ".",
+        "Monday",
+    ],
+    gap=" ",
+    in_syllables=True,
+)
+@given(words=st.lists(WORDS, max_size=30), gap=st.sampled_from(["", " "]), in_syllables=st.booleans())
 def test_no_two_topics_stand_side_by_side_in_a_transcript(words, gap, in_syllables):
     transcript = gap.join(words) if gap else " ".join(words)
     topics = topics_of(transcript, in_syllables=in_syllables)
