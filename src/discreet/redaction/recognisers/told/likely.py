@@ -49,7 +49,8 @@ def models() -> Mapping[str, Model]:
 def candidates(view: View, name: str) -> tuple[list[Span], list[Span]]:
     """Return all candidates of a sort, and those that are worth weighing."""
     sort = SORTS[name]
-    if not (sort.may_be_foreign(view) or words_of(*sort.TELLING).places(view)):
+    foreign = sort.FOREIGN and not view.text.isascii()
+    if not (foreign or words_of(*sort.TELLING).places(view)):
         return [], []
     found: list[Span] = sort.candidates(view)
     return found, [span for span in found if sort.is_told(view, span) and count_near(span, found) <= sort.MOST_NEAR]

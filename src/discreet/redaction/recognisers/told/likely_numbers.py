@@ -23,6 +23,8 @@ from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 """Kinds of words of which one stands near every code."""
+FOREIGN = False
+"""Whether one may be told without a word near it, where it is foreign to its text."""
 MOST_NEAR = 15
 """Where more stand around one, they are a table."""
 MOST_IN_A_SENTENCE = 3
@@ -78,11 +80,6 @@ FIGURES = (
     "many numbers",
 )
 """What `figures` are."""
-
-
-def may_be_foreign(view: View) -> bool:  # noqa: ARG001 - what other sorts ask
-    """Tell whether a number may be told without a word; none is."""
-    return False
 
 
 def candidates(view: View) -> list[Span]:

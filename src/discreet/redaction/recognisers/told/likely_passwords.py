@@ -15,6 +15,8 @@ from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")
 """Kinds of words of which one stands near every password, but for some in texts of other scripts."""
+FOREIGN = True
+"""Whether one may be told without a word near it, where it is foreign to its text."""
 MOST_NEAR = 15
 TOKEN = lazy(
     r"(?<![!-~])[\"'`(«“„]{0,2}(?P<value>[!#-&*+.0-9A-Za-z~^_-][!-~]{5,47}?)(?=[\"'`)»”]?[,.;:!?]{0,2}(?:[\s\"'`)»”]"
@@ -42,11 +44,6 @@ FIGURES = (
     "among other letters",
 )
 """What `figures` are."""
-
-
-def may_be_foreign(view: View) -> bool:
-    """Tell whether a text may have another script than a password, which needs no word beside it then."""
-    return not view.text.isascii()
 
 
 def candidates(view: View) -> list[Span]:

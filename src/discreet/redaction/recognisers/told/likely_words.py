@@ -29,6 +29,8 @@ TELLING = ("password", "login", "opens", "answer")
 """Kinds of words of which one stands near every such password."""
 REACH = 80
 """Characters to it."""
+FOREIGN = False
+"""Whether one may be told without a word near it, where it is foreign to its text."""
 MOST_NEAR = 12
 """Where more stand around one, they are a sentence of another language."""
 MOST_NAMES = 3
@@ -50,11 +52,6 @@ FIGURES = (
     "capital",
 )
 """What `figures` are."""
-
-
-def may_be_foreign(view: View) -> bool:  # noqa: ARG001 - what other sorts ask
-    """Tell whether such a word may be told without another; none is."""
-    return False
 
 
 def candidates(view: View) -> list[Span]:
