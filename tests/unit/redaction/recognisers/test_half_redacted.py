@@ -95,6 +95,7 @@ def test_digits_beside_a_placeholder_are_found(text, expected):
         "12 xx 34",
         "1920x1080",
         "1920 x 1080",
+        "rating **** 2021",
         "2 xxl shirts for 30",
         "3x4 and 5x6",
         "0x12345678",
