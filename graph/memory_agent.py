@@ -69,7 +69,7 @@ def _assembled(
         tool_loop_limit=parts.settings.tool_loop_limit,
         prompting=parts.prompting,
         fallback_model=parts.fallback_model,
-        patience=parts.patience,
+        retry=parts.retry,
         default_user=parts.settings.default_user,
     )
     graph.add_node("assistant", assistant)

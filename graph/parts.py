@@ -35,7 +35,7 @@ from discreet.providers import chat_model as model_by_name
 from discreet.providers.annotator import RuleAnnotator
 from discreet.providers.environment_values import environment_values
 from discreet.providers.media import ChatModelSummarizer
-from discreet.providers.patience import Patience
+from discreet.providers.retry import ModelRetry
 from discreet.providers.summaries import summary_provider_for
 from discreet.providers.tokens import count_tokens
 from discreet.redaction.configured import default_redactor
@@ -55,7 +55,7 @@ class Parts:
     persist_filtered: Node
     memory_tools: list[BaseTool]
     fallback_model: BaseChatModel | None
-    patience: Patience
+    retry: ModelRetry
     settings: Settings
 
 
@@ -116,7 +116,7 @@ def make_parts(options: Options, model: BaseChatModel, *, stacklevel: int = 3) -
         ),
         memory_tools=_memory_tools(options, settings, redactor, memory_settings),
         fallback_model=options.fallback_model or _model(settings.fallback_model, settings),
-        patience=Patience(seconds=settings.model_retry_seconds),
+        retry=ModelRetry(seconds=settings.model_retry_seconds),
         settings=settings,
     )
 

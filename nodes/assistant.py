@@ -16,8 +16,8 @@ from discreet.nodes.prompting import Prompting, definitions_of
 from discreet.nodes.provenance import with_origin
 from discreet.nodes.run import describe_run
 from discreet.nodes.turn import tool_rounds, wants_tools
-from discreet.providers.patience import Patience
 from discreet.providers.per_model import PerModel
+from discreet.providers.retry import ModelRetry
 from discreet.state.conversation import ConversationState
 from discreet.state.reasoning import without_reasoning
 
@@ -38,7 +38,7 @@ def make_assistant(
     tool_loop_limit: int = 8,
     prompting: Prompting | None = None,
     fallback_model: BaseChatModel | None = None,
-    patience: Patience | None = None,
+    retry: ModelRetry | None = None,
     default_user: str | None = None,
     messages_key: str = "messages",
     memories_key: str = "memories",
@@ -57,14 +57,14 @@ def make_assistant(
         tool_loop_limit: Rounds of tool calls in a turn; the answer that follows is asked for without tools.
         prompting: Context window, rolling summary and vault; by default those of the process, without a summary.
         fallback_model: Answers while the model is overloaded or can't be reached.
-        patience: How long the model is waited for before that. Default: three attempts within 20 s.
+        retry: How long the model is waited for before that. Default: three attempts within 20 s.
         default_user: user_id for runs that name none.
         messages_key: State key of the messages.
         memories_key: State key of the retrieved memories.
     """
     prompting = prompting or Prompting()
     definitions = definitions_of(tools)
-    patience = patience or Patience()
+    retry = retry or ModelRetry()
     with_tools = PerModel(lambda model: model.bind_tools(tools) if tools else model)
 
     def model_for(name: str | None) -> BaseChatModel:
@@ -92,7 +92,7 @@ def make_assistant(
             return with_origin(answer, model, instructions=instructions, last_words=last_words), turn
 
         models = [model_for(run.context.model), *([fallback_model] if fallback_model is not None else [])]
-        answer, turn = await patience.ask(models, once)
+        answer, turn = await retry.ask(models, once)
         return {messages_key: await turn.masked([answer])}
 
     return Node("assistant", assistant)

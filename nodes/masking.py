@@ -30,12 +30,12 @@ from discreet.nodes.state_messages import dumped, redacted_copy, restored
 from discreet.nodes.turn import turn_start
 from discreet.ports import TextRedactor, ThreadAware, TurnVault
 from discreet.redaction import resolve
-from discreet.redaction.collecting import CollectingRedactor
 from discreet.redaction.configured import default_redactor
+from discreet.redaction.message_codec import same_kind
 from discreet.redaction.placeholder_key import default_key
 from discreet.redaction.placeholders import TAGGED
 from discreet.redaction.restoring import restore
-from discreet.redaction.shapes import same_kind
+from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.vault import default_vault
 from discreet.redaction.walker import redact_object
 from discreet.settings import load_settings

@@ -14,8 +14,8 @@ from redacting.engines import OURS, Engine
 from redacting.report import Figure
 
 from discreet.redaction import Redactor
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers import DEFAULT, Recogniser
-from discreet.redaction.view import Span, View
 
 CHARS = 300
 """Length of a longer chat message; what the targets are about."""

@@ -17,7 +17,7 @@ from discreet.graph.deliveries import DELIVERY
 from discreet.graph.guard.failures import told
 from discreet.graph.guard.texts import RunTexts
 from discreet.nodes.state_messages import KEPT_METADATA
-from discreet.redaction.shapes import KINDS, Visit
+from discreet.redaction.message_codec import KINDS, Visit
 from discreet.redaction.walker import redact_object
 from discreet.state.reasoning import without_reasoning
 

@@ -12,7 +12,7 @@ from discreet.access.loopback import made_here
 from discreet.access.subjects import ANONYMOUS
 from discreet.access.tokens import Tokens
 from discreet.errors import UnauthorisedError
-from discreet.redaction.apart import read_apart
+from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
 MAX_CREDENTIAL_CHARS = 8_192

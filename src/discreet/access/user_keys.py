@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from uuid import UUID
 
 from discreet.access.identity import Identities, load_identities
-from discreet.redaction.apart import read_apart
+from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
 _BYTES = 16

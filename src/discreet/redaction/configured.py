@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ConfigurationError
 from discreet.named_objects import named_object
-from discreet.redaction.apart import read_apart
 from discreet.redaction.engine import Redactor
 from discreet.redaction.placeholder_key import load_placeholder_key
+from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 
 MAX_LEVELS = 3
 """Escapes of escapes that are read: `%2540` has two."""

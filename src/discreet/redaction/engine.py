@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.redaction.changes import changed_parts, inside, neighbourhoods, with_placeholders
 from discreet.redaction.clean_texts import CleanTexts, digest_of
 from discreet.redaction.decode import MAX_DECODED_CHARS, encoded_texts, unescaped
 from discreet.redaction.findings import Finding, apart_from, merge
 from discreet.redaction.normalise import normalise
-from discreet.redaction.pieces import joined
+from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.placeholders import OVERSIZE, UNKNOWN, issue, placeholder_pattern, untagged
+from discreet.redaction.rescan import changed_parts, inside, neighbourhoods, with_placeholders
+from discreet.redaction.split_digits import joined
 from discreet.redaction.threads import PlaceholderKey, ThreadRedactor
-from discreet.redaction.view import BLANK, Span, View
 from discreet.state.text import storable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from discreet.redaction.view import Span
+from discreet.redaction.normalized_text import Span
 
 
 @dataclass(frozen=True, slots=True)

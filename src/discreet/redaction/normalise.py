@@ -7,8 +7,8 @@ import unicodedata
 from string import ascii_letters
 
 from discreet.redaction.confusables import ALIKE, LATIN, MIXED_WORD
+from discreet.redaction.normalized_text import View
 from discreet.redaction.spoken import with_spoken_digits
-from discreet.redaction.view import View
 
 KEPT = frozenset("№…‥™℠")
 """What compatibility would spell out in letters or dots, though it reads as something else."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from discreet.redaction.apart import read_apart
 from discreet.redaction.key_file import KEY_BYTES, KeyFile, make_key_text
+from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import View
+from discreet.redaction.normalized_text import View
 from discreet.redaction.word_set import WORD, word_set
 from discreet.redaction.words import any_of, languages, words
 

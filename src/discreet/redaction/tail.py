@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.normalise import normalise
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.obfuscated_email import CONNECTORS
 from discreet.redaction.recognisers.private_key import PrivateKeyRecogniser
 from discreet.redaction.recognisers.seed_phrase import SeedPhraseRecogniser
 from discreet.redaction.recognisers.told import answer, password
 from discreet.redaction.recognisers.told.names import ANSWERS, SECRETS
 from discreet.redaction.spoken import HAN_DIGITS, spoken_words
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
 KEYS = PrivateKeyRecogniser()

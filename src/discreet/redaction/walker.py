@@ -17,8 +17,8 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from discreet.ports import TextRedactor
+from discreet.redaction.message_codec import Visit, rebuilt
 from discreet.redaction.placeholders import BYTES, SECRET, UNKNOWN, issue
-from discreet.redaction.shapes import Visit, rebuilt
 
 MAX_DEPTH = 50
 """No JSON that people or models write is nested deeper; what is, was made to exhaust the stack."""

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from discreet.redaction.view import View
+from discreet.redaction.normalized_text import View
 from discreet.redaction.word_set import WORD, small, word_places, word_set
 from discreet.redaction.words import languages, whole, words
 

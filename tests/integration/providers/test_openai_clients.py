@@ -16,7 +16,7 @@ from discreet.errors import ProviderError
 from discreet.graph import build_graph
 from discreet.providers import chat_model, embedding_provider
 from discreet.providers.openai import asked_once
-from discreet.providers.patience import Patience
+from discreet.providers.retry import ModelRetry
 from discreet.settings import Settings
 from discreet.testing import Failure, StubEmbeddings, openai_server
 
@@ -187,7 +187,7 @@ def slept(monkeypatch):
         seconds.append(asked)
 
     # a graph is given settings, and no clock
-    monkeypatch.setattr("discreet.graph.parts.Patience", partial(Patience, sleep=sleep))
+    monkeypatch.setattr("discreet.graph.parts.ModelRetry", partial(ModelRetry, sleep=sleep))
     return seconds
 
 

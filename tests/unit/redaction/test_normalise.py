@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.redaction.normalise import normalise
-from discreet.redaction.view import View
+from discreet.redaction.normalized_text import View
 from discreet.state.text import storable
 
 ANY_TEXT = st.text(st.characters(exclude_categories=("Cs",)))

@@ -18,7 +18,7 @@ from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
 from discreet.graph.deliveries import Delivery
 from discreet.ports import TextRedactor, of_thread
-from discreet.redaction.collecting import CollectingRedactor
+from discreet.redaction.value_capture import CollectingRedactor
 from discreet.redaction.walker import redact_object
 from discreet.rights.namespaces import ROOT
 from discreet.state.request_ref import REQUEST_DELIVERY, REQUEST_PARTS, REQUEST_REF, part_key

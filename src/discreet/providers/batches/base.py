@@ -12,7 +12,7 @@ from discreet.errors import ConfigurationError
 from discreet.ports import BatchRequest
 from discreet.providers.batches.calls import Calls, Client, require
 from discreet.providers.batches.lines import line_of
-from discreet.providers.patience import http_status
+from discreet.providers.retry import http_status
 
 RETRY_SECONDS: Final = 60.0
 """Nobody waits for a batch, and a job that gives up is taken up again by the next poll."""

@@ -16,7 +16,7 @@ from tenacity.asyncio import AsyncRetrying
 
 from discreet.errors import ConfigurationError, MissingDependencyError, ProviderError
 from discreet.metrics import model_retries
-from discreet.providers.patience import passing, pause_before
+from discreet.providers.retry import passing, pause_before
 
 logger = logging.getLogger(__name__)
 

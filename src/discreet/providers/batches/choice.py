@@ -9,7 +9,7 @@ from discreet.ports import BatchProvider
 from discreet.providers.chat import chat_model
 from discreet.providers.offline import OfflineChatModel
 from discreet.providers.offline.batches import OfflineBatchProvider
-from discreet.providers.patience import Patience
+from discreet.providers.retry import ModelRetry
 from discreet.settings import Settings
 
 ACCEPTED = "openai, anthropic, google, immediate or offline"
@@ -38,7 +38,7 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
             return ImmediateBatchProvider(
                 asked,
                 fallback=chat_model(fallback, settings=settings) if fallback else None,
-                patience=Patience(seconds=IMMEDIATE_SECONDS),
+                retry=ModelRetry(seconds=IMMEDIATE_SECONDS),
             )
         case "openai":
             from discreet.providers.batches.openai import OpenAIBatchProvider  # noqa: PLC0415  # seconds of importing

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from discreet.providers.batches.lines import lines_file
-from discreet.providers.patience import http_status
+from discreet.providers.retry import http_status
 
 if TYPE_CHECKING:
     from io import IOBase

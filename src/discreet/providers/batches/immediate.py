@@ -28,7 +28,7 @@ from discreet.errors import ConfigurationError
 from discreet.ports import BatchLimits, BatchRequest, BatchResult, BatchStatus
 from discreet.providers.batches.lines import code_of
 from discreet.providers.capabilities import name_of
-from discreet.providers.patience import Patience, http_status
+from discreet.providers.retry import ModelRetry, http_status
 from discreet.state.reasoning import without_reasoning
 
 LIMITS: Final = BatchLimits(requests=1_000, bytes=50_000_000)
@@ -76,14 +76,14 @@ class ImmediateBatchProvider:
         model: BaseChatModel,
         *,
         fallback: BaseChatModel | None = None,
-        patience: Patience | None = None,
+        retry: ModelRetry | None = None,
         concurrency: int = CONCURRENCY,
         name: str = "immediate",
     ) -> None:
-        """Ask `model`, and `fallback` while that is overloaded, as `patience` says."""
+        """Ask `model`, and `fallback` while that is overloaded, as `retry` says."""
         self.name = name
         self._models = [model] if fallback is None else [model, fallback]
-        self._patience = patience or Patience()
+        self._retry = retry or ModelRetry()
         self._concurrency = concurrency
         self._batches: dict[str, _Batch] = {}
         self._unbound: set[int] = set()
@@ -150,7 +150,7 @@ class ImmediateBatchProvider:
             return _result(request.custom_id, message, model)
 
         try:
-            result = await self._patience.ask(self._models, once)
+            result = await self._retry.ask(self._models, once)
         except Exception as error:  # noqa: BLE001  # every client library has errors of its own; one prompt's is no other's
             return _failure(request.custom_id, error)
         batch.answered[request.custom_id] = result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.view import Span
+from discreet.redaction.normalized_text import Span
 
 _UUID = r"(?=[0-9-]{0,35}[A-Fa-f])[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
 _CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?"

@@ -15,8 +15,8 @@ from discreet.redaction.engine import Redactor
 from discreet.redaction.findings import Finding, merge
 from discreet.redaction.logged.kept import kept_spans
 from discreet.redaction.logged.tracebacks import frame_spans
+from discreet.redaction.normalized_text import BLANK, Span
 from discreet.redaction.placeholders import UNKNOWN, issue, untagged, written
-from discreet.redaction.view import BLANK, Span
 from discreet.redaction.walker import redact_object
 from discreet.state.text import storable
 

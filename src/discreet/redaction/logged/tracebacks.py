@@ -10,8 +10,8 @@ from functools import lru_cache
 from types import FrameType, FunctionType, GeneratorType, TracebackType
 from typing import Final, cast
 
+from discreet.redaction.normalized_text import Span
 from discreet.redaction.placeholders import UNKNOWN, issue
-from discreet.redaction.view import Span
 
 MOST_CHAINED = 50
 """Exceptions of one chain or group that are told; what lies deeper was made by a loop."""

@@ -1,5 +1,6 @@
 """One recogniser a file: bounded patterns as constants, validation as a method of its own."""
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address import AddressRecogniser
 from discreet.redaction.recognisers.authorization import AuthorizationRecogniser
 from discreet.redaction.recognisers.base import Recogniser
@@ -43,7 +44,6 @@ from discreet.redaction.recognisers.told import (
 )
 from discreet.redaction.recognisers.url import UrlRecogniser
 from discreet.redaction.recognisers.vendor_token import VendorTokenRecogniser
-from discreet.redaction.view import Span, View
 
 __all__ = [
     "DEFAULT",

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
-from discreet.redaction.view import Span, View
 
 CALL = lazy(r"[A-Za-z_]\(")
 """What programs have where a header has its value."""

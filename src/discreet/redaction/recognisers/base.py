@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol, runtime_checkable
 
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 
 
 class Recogniser(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.digits import Window, digits_of, scan
 from discreet.redaction.recognisers.introductions import Introductions
-from discreet.redaction.view import Span, View
 
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 """Digit -> digit sum of its double, the step of Luhn's formula (ISO/IEC 7812-1, annex B)."""

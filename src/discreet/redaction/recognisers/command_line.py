@@ -8,9 +8,9 @@ from itertools import zip_longest
 from typing import ClassVar
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.told.values import names_a_value
-from discreet.redaction.view import Span, View
 
 MOST_LINE_CHARS = 240
 """How far behind the name of a program its options are looked for."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.values import names_a_value
-from discreet.redaction.view import Span, View
 
 SCHEME_SHARE = 0.2
 """Most of a string that may stay readable: a secret is gone when four fifths of its letters and digits are."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from discreet.redaction.view import BLANK, Span
+from discreet.redaction.normalized_text import BLANK, Span
 
 GROUP = re.compile(r"(?<![0-9])[0-9]{1,19}(?![0-9])")
 """No phone or card number has more than 19 digits, so a longer run of digits is none (ISO/IEC 7812-1, ITU-T E.164)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 
 
 class EmailRecogniser:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase, digits
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import long_runs
-from discreet.redaction.view import Span, View
 
 LEAST_CHARS = 20
 """Shorter random strings are mostly names: order numbers, video ids (11), Amazon's product numbers (10), VINs (17)."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import BLANK, Span, View
+from discreet.redaction.normalized_text import BLANK, Span, View
 
 LEAST_CHARS = 8
 """Digits and signs for digits; fewer are times, scores and sizes."""

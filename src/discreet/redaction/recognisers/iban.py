@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import NOWHERE, Lead, Leads, Words
 from discreet.redaction.recognisers.identifiers import digits_are_close, shape
-from discreet.redaction.view import Span, View
 
 _REGISTRY = (
     "AD:8n12c AE:19n AL:8n16c AT:16n AZ:4a20c BA:16n BE:12n BG:4a6n8c BH:4a14c BI:23n BR:23n1a1c BY:4c4n16c "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from discreet.redaction.normalized_text import Span
 from discreet.redaction.recognisers.context import AMOUNT
-from discreet.redaction.view import Span
 
 LEAST_DIGITS = 4
 """Shorter numbers are ages, rooms, amounts."""

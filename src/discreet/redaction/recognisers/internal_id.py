@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import Leads
 from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
 from discreet.redaction.recognisers.internal_id_words import (
@@ -21,7 +22,6 @@ from discreet.redaction.recognisers.internal_id_words import (
     SEPARATORS,
     WITH_NUMBER,
 )
-from discreet.redaction.view import Span, View
 
 SMALL_WORDS = (*LINKS, *NUMBER_WORDS)
 

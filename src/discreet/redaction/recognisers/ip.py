@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.identifiers import digits_are_close
-from discreet.redaction.view import Span, View
 
 CONTEXT_CHARS = 32
 """How far before an address words count."""

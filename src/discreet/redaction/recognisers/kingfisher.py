@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import MissingDependencyError
-from discreet.redaction.view import BLANK, Span, View
+from discreet.redaction.normalized_text import BLANK, Span, View
 
 
 class KingfisherRecogniser:

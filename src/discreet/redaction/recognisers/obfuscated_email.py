@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import BLANK, Span, View
+from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import any_of, words
 

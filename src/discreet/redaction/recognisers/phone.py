@@ -9,10 +9,10 @@ import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES
 from phonenumbers import PhoneNumber, ValidationResult
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.digits import Window, digits_of, last_digit, scan
 from discreet.redaction.recognisers.introductions import Introductions
 from discreet.redaction.recognisers.phone_plans import Plan
-from discreet.redaction.view import Span, View
 
 MOST_DIALLED_GROUPS = 8
 """With country code and trunk prefix: `+33 (0)6 12 34 56 78`."""

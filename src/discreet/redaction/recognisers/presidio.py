@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import MissingDependencyError
-from discreet.redaction.view import BLANK, Span, View
+from discreet.redaction.normalized_text import BLANK, Span, View
 
 ENGLISH_MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 """Best first; spaCy's own, under the MIT licence."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.normalise import normalise
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 
 MOST_MARKS = 160
 """Characters that may stand before each line of a key, or behind it: what logs, quotes, comments and differences write."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.word_set import small
 
 LEAST = 16

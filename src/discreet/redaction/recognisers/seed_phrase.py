@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import Span, View
 
 LEAST_MEAN_CHARS = 4.6
 """The words of BIP 39 have 5.4 letters on average, those of Vietnamese without its marks 3.5."""

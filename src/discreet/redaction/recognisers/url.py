@@ -8,8 +8,8 @@ from itertools import pairwise
 from urllib.parse import unquote
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.values import names_a_value
-from discreet.redaction.view import Span, View
 
 MOST_KEPT = 0.2
 """Share of a link's letters and digits that scheme and host may have and still stay."""

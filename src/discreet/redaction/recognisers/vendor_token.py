@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import long_runs
 from discreet.redaction.recognisers.vendor_forms import ADDRESSES, FIXED, PREFIXED, SIGNED
-from discreet.redaction.view import Span, View
 
 
 class VendorTokenRecogniser:

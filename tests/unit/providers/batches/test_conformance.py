@@ -12,7 +12,7 @@ from discreet.providers.batches import (
     OpenAIBatchProvider,
     google,
 )
-from discreet.providers.patience import Patience
+from discreet.providers.retry import ModelRetry
 from discreet.testing import StrictChatModel
 from discreet.testing.batch_conformance import BatchProviderConformance, Bench, answer_of
 from discreet.testing.batch_server import batch_server
@@ -96,6 +96,6 @@ class TestImmediate(BatchProviderConformance):
             return AIMessage(answer_of(data), usage_metadata=usage, response_metadata={"model_name": "echo-1"})
 
         def another():
-            return ImmediateBatchProvider(StrictChatModel(answer=answer), patience=Patience(seconds=0))
+            return ImmediateBatchProvider(StrictChatModel(answer=answer), retry=ModelRetry(seconds=0))
 
         yield Bench(another)

@@ -14,10 +14,10 @@ from discreet.errors import ConfigurationError
 from discreet.providers.batches import ImmediateBatchProvider
 from discreet.providers.batches.immediate import json_in
 from discreet.providers.offline import OfflineChatModel
-from discreet.providers.patience import Patience
+from discreet.providers.retry import ModelRetry
 from discreet.testing import ScriptedChatModel, StrictChatModel
 
-QUICK = Patience(seconds=0)
+QUICK = ModelRetry(seconds=0)
 
 
 class Structured(StrictChatModel):
@@ -110,13 +110,13 @@ async def test_an_answer_that_was_cut_or_refused_is_none(ask, told, error, is_fi
 async def test_the_fallback_answers_while_the_model_is_overloaded(ask):
     model = ScriptedChatModel(responses=[ModelRateLimitError("busy")] * 9)
     fallback = ScriptedChatModel(responses=[AIMessage("{}")] * 2)
-    provider = ImmediateBatchProvider(model, fallback=fallback, patience=QUICK)
+    provider = ImmediateBatchProvider(model, fallback=fallback, retry=QUICK)
     assert [each.state for each in await results(provider, ask(2))] == ["succeeded"] * 2
 
 
 async def test_what_was_busy_may_be_asked_for_again_and_what_is_refused_not(ask):
     for failure, is_final in ((ModelRateLimitError("Ann"), False), (ModelInvalidRequestError("Ann"), True)):
-        provider = ImmediateBatchProvider(ScriptedChatModel(responses=[failure] * 9), patience=QUICK)
+        provider = ImmediateBatchProvider(ScriptedChatModel(responses=[failure] * 9), retry=QUICK)
         (result,) = await results(provider, ask(1))
         assert (result.state, result.is_final) == ("failed", is_final)
         assert "Ann" not in repr(result)

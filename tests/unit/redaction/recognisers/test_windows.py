@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.redaction.normalized_text import View
 from discreet.redaction.recognisers import (
     AssignmentRecogniser,
     PasswordRecogniser,
@@ -13,7 +14,6 @@ from discreet.redaction.recognisers import (
 )
 from discreet.redaction.recognisers.runs import Hints
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import View
 
 
 def test_equal_surroundings_are_looked_at_once() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from discreet.redaction.findings import united
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.chinese import ChineseAddressRecogniser
 from discreet.redaction.recognisers.address.city import city_behind, word_before
 from discreet.redaction.recognisers.address.east_asian import EastAsianAddressRecogniser
@@ -19,7 +20,6 @@ from discreet.redaction.recognisers.address.russian import RussianAddressRecogni
 from discreet.redaction.recognisers.address.vietnamese import VietnameseAddressRecogniser
 from discreet.redaction.recognisers.address.village import VillageAddressRecogniser
 from discreet.redaction.recognisers.address.worldwide import WorldwideAddressRecogniser
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import words
 
 MOST_PARTS = 6

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import AddressGrammar, words
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 _NUMBER = "(?:[0-9]{1,5}|[一二三四五六七八九十百零〇○]{1,6})[A-Za-z甲乙丙]?"

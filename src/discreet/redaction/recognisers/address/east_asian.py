@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar
-from discreet.redaction.view import Span, View
 
 _PREFECTURES = (
     "東京都|北海道|京都府|大阪府|(?:青森|岩手|宮城|秋田|山形|福島|茨城|栃木|群馬|埼玉|千葉|神奈川|新潟|富山|石川|福井|山梨|長野|岐阜|"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.city import city_behind
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
@@ -38,7 +39,6 @@ from discreet.redaction.recognisers.address.western import (
     introduced,
     mentions_address,
 )
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import word_set
 
 _NUMBER = (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -16,7 +17,6 @@ from discreet.redaction.recognisers.address.grammar import (
     words,
 )
 from discreet.redaction.recognisers.address.western import AFTER_LAST, CITY, FIRM, LOOSE, WORD, introduced
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import word_set
 
 ENDINGS = words(

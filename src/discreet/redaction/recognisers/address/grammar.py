@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 
 UPPER = "".join(
     chr(code)

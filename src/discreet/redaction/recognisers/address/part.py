@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import View
 from discreet.redaction.recognisers.address.city import city_behind
 from discreet.redaction.recognisers.address.grammar import DIGIT, UPPER
-from discreet.redaction.view import View
 from discreet.redaction.word_index import index, is_unspaced
 from discreet.redaction.word_set import small
 from discreet.redaction.words import LATIN, any_of, languages, whole, words

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import DIGIT
 from discreet.redaction.recognisers.address.part import CASELESS, CODE, ENOUGH, NAMES, Part, parts
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import DIGIT, AddressGrammar, without_ideographs, words
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 CYRILLIC = lazy("[\u0400-\u04ff]")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import (
     BREAK,
     DIGIT,
@@ -17,7 +18,6 @@ from discreet.redaction.recognisers.address.grammar import (
     word_before,
     words,
 )
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import word_set
 from discreet.redaction.words import any_of, whole
 from discreet.redaction.words import words as words_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import UPPER
-from discreet.redaction.view import Span, View
 
 _NAME = rf"[{UPPER}0-9][\w'’-]{{0,20}}(?: [{UPPER}0-9][\w'’-]{{0,20}}){{0,3}}"
 _HAN = r"(?:(?![在是到住去从從寄给給])[\u3400-\u9fff])"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.address.grammar import (
     DIGIT,
     SEPARATOR,
@@ -24,7 +25,6 @@ from discreet.redaction.recognisers.address.western import (
     WORD,
     introduced,
 )
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 _NAME = rf"(?:{WORD}\.?|(?:de|do|da|des|di|del|dei|u|ul|nad|na|van|la|le|rue|of|der|den)\.?)"

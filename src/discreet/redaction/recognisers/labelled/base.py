@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import AMOUNT
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import Kinds, Place
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.labelled.base import Labelled, LabelledRecogniser
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import Kinds
 
 _YEAR = r"(?:19|20)[0-9]{2}"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.base import PatternRecogniser
-from discreet.redaction.view import Span, View
 
 QUARTERS = lazy("[0-9A-Fa-f]{4}[.][0-9A-Fa-f]{4}[.]")
 

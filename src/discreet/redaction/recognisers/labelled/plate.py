@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.labelled.base import DIGIT, Labelled, LabelledRecogniser
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import Kinds
 
 MOST_WORDS = 4

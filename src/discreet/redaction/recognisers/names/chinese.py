@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.names.introduced import Introduced
 from discreet.redaction.recognisers.names.known import words
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"

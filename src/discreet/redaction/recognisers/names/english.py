@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.names.introduced import WORD, Introduced, is_capitalised
 from discreet.redaction.recognisers.names.known import phrases, small, words
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 GIVEN = small("en", "given")

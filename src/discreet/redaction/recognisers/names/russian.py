@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import MissingDependencyError
+from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.recognisers.names.known import phrases, words
-from discreet.redaction.view import BLANK, Span, View
 
 MISSING = "Russian names need weights: pip install 'discreet[names-ru]' && pip install --no-deps 'natasha>=1.6,<2'."
 NETWORK = "model/slovnet_ner_news_v1.tar"

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.names.introduced import Introduced, is_capitalised
 from discreet.redaction.recognisers.names.known import phrases, small
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import any_of
 
 

@@ -9,10 +9,10 @@ from itertools import accumulate
 from operator import add
 from typing import ClassVar, NamedTuple
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import AMOUNT, OTHER_NUMBERS, Lead, Leads, Words, spaced
 from discreet.redaction.recognisers.digits import digits_of
 from discreet.redaction.recognisers.identifiers import digits_are_close, shape
-from discreet.redaction.view import Span, View
 
 S = r"(?:[ .\n-]|\r\n)?"
 """What may stand between any two characters of a code, for those who space it out."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads, Words, spaced
 from discreet.redaction.recognisers.identifiers import digits_are_close, identifiers, shape
-from discreet.redaction.view import Span, View
 
 MOST_CHARS = 24
 """Longer ones are keys and digests."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.names import ANSWERS
 from discreet.redaction.recognisers.told.values import names_a_value
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 

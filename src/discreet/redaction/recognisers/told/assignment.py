@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.password import UNIT
 from discreet.redaction.recognisers.told.values import ASIDE, looks_random, names_a_value
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import Names
 from discreet.redaction.word_set import small
 from discreet.redaction.words import whole, words

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.runs import Hints
-from discreet.redaction.view import Span, View
 
 MOST_CODES = 20
 """Services hand out eight to sixteen of them."""

@@ -7,11 +7,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.names import CODES, PRESSED, SECRETS
 from discreet.redaction.recognisers.told.password import NAME as PASSWORD
 from discreet.redaction.recognisers.told.values import NAMED_THING, YEAR
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_index import is_unspaced
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words

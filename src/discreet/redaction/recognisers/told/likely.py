@@ -10,9 +10,9 @@ from operator import mul
 from types import ModuleType
 from typing import NamedTuple
 
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told import likely_numbers, likely_passwords, likely_words
 from discreet.redaction.recognisers.told.surroundings import count_near, words_of
-from discreet.redaction.view import Span, View
 
 SORTS: Mapping[str, ModuleType] = {
     "numbers": likely_numbers,

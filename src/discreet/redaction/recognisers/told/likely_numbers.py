@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.context import OTHER_NUMBERS, Leads
 from discreet.redaction.recognisers.told.code import UNIT
 from discreet.redaction.recognisers.told.programs import is_log, is_program
@@ -18,7 +19,6 @@ from discreet.redaction.recognisers.told.surroundings import (
     together,
 )
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.likely_words import common_words
 from discreet.redaction.recognisers.told.near import OF_USER, PASSWORD, is_password
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.surroundings import AROUND, PAIRED, around, is_near, together, window
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 
 TELLING = ("password", "login", "opens", "once", "pin", "plain", "lock", "press", "sent", "context", "answer")

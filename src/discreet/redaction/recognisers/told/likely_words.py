@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.near import OF_USER
 from discreet.redaction.recognisers.told.password import STANDS_OUT
 from discreet.redaction.recognisers.told.surroundings import (
@@ -21,7 +22,6 @@ from discreet.redaction.recognisers.told.surroundings import (
     window,
 )
 from discreet.redaction.recognisers.told.values import BRAND, TOOLS, names_a_value
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small, word_set
 from discreet.redaction.words import languages, words
 

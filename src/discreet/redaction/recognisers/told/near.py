@@ -7,11 +7,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.password import NAME
 from discreet.redaction.recognisers.told.programs import is_program
 from discreet.redaction.recognisers.told.values import FAMOUS, NAMED_THING, TRAILING, looks_random, names_a_value
-from discreet.redaction.view import BLANK, Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.programs import is_program, is_template
 from discreet.redaction.recognisers.told.values import (
@@ -20,7 +21,6 @@ from discreet.redaction.recognisers.told.values import (
     names_a_value,
 )
 from discreet.redaction.recognisers.windows import Windows
-from discreet.redaction.view import Span, View
 from discreet.redaction.word_set import small
 from discreet.redaction.words import any_of, whole, words
 

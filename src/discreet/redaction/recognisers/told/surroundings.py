@@ -12,7 +12,7 @@ from operator import or_
 from typing import NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
-from discreet.redaction.view import Span, View
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.word_index import Kinds, Place, WordIndex, index
 from discreet.redaction.word_set import small
 from discreet.redaction.words import words

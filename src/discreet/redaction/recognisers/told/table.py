@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from discreet.redaction.lazy_pattern import lazy
+from discreet.redaction.normalized_text import Span, View
 from discreet.redaction.recognisers.told.names import SECRETS
 from discreet.redaction.recognisers.told.values import looks_random, names_a_value
-from discreet.redaction.view import Span, View
 from discreet.redaction.words import whole, words
 
 MOST_HEADER_CHARS = 200

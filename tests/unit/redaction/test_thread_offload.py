@@ -5,9 +5,9 @@ from blockbuster import BlockBuster
 
 from discreet.errors import ConfigurationError
 from discreet.redaction import Redactor
-from discreet.redaction.apart import read_apart
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.placeholder_key import default_key
+from discreet.redaction.thread_offload import read_apart
 
 
 @pytest.fixture(autouse=True)

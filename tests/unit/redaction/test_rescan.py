@@ -3,8 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.redaction import Finding, Redactor
-from discreet.redaction.changes import MARGIN, REACH, inside, neighbourhoods, with_placeholders
 from discreet.redaction.engine import MOST_WORK, SHORT_CHARS
+from discreet.redaction.rescan import MARGIN, REACH, inside, neighbourhoods, with_placeholders
 
 
 def test_of_a_long_text_only_what_changed_is_looked_at():

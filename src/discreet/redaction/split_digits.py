@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from discreet.redaction.view import View
+from discreet.redaction.normalized_text import View
 
 _SIGN = r"[^0-9A-Za-z\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff\u4e00-\u9fff\0]"
 _JOINT = rf"(?P<joint>(?:<[a-z/! -]{{1,12}}>|{_SIGN}){{1,5}}?)"

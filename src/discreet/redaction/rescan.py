@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from discreet.redaction.findings import Finding
+from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.placeholders import written
-from discreet.redaction.view import BLANK, Span, View
 
 REACH = 512
 """Characters before and after a change that are looked at again. No recogniser looks further for what it decides on."""

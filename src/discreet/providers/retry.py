@@ -44,7 +44,7 @@ _BACKOFF = wait_random_exponential(multiplier=0.5, max=8)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class ModelRetry:
     """How often a model is asked again, and how long that may take."""
 
     seconds: float = SECONDS
@@ -62,7 +62,7 @@ class Patience:
         config = merge_configs(ensure_config(), {"callbacks": [spoken]})
         for model, following in zip(models, [*models[1:], None], strict=True):
             try:
-                return await self._patiently(_asked_once(model), config, once, spoken)
+                return await self._retried(_asked_once(model), config, once, spoken)
             except Exception as error:  # every client library has errors of its own, and no common base
                 if following is None or spoken.heard or not passing(error):
                     raise
@@ -70,7 +70,7 @@ class Patience:
                 logger.warning("model_fallback cause=%s", type(error).__name__)
         raise ConfigurationError("There is no chat model to ask.")
 
-    async def _patiently(self, model: BaseChatModel, config: RunnableConfig, once: Once[T], spoken: _Spoken) -> T:
+    async def _retried(self, model: BaseChatModel, config: RunnableConfig, once: Once[T], spoken: _Spoken) -> T:
         """Ask one model. One whose client has a number of retries makes them by itself."""
         attempts = 1 if getattr(model, "max_retries", None) else self.attempts
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from discreet.metrics import model_fallbacks, model_retries
-from discreet.providers.patience import Patience, passing, retry_after
+from discreet.providers.retry import ModelRetry, passing, retry_after
 from discreet.testing import ScriptedChatModel
 
 FINE = AIMessage("Hello.")
@@ -44,7 +44,7 @@ async def ask(clock, *models, **options):
     async def once(model, config):
         return (await model.ainvoke("Hi", config)).text
 
-    return await Patience(sleep=clock.sleep, **options).ask(models, once)
+    return await ModelRetry(sleep=clock.sleep, **options).ask(models, once)
 
 
 async def test_retry_after_is_honoured_to_the_second(clock):
@@ -125,14 +125,14 @@ CALLED = {"name": "look", "args": "{", "id": "c1", "index": 0}
 async def test_who_has_seen_the_first_words_gets_no_second_answer(clock, chunk):
     breaking, spare = Breaking(responses=[FINE] * 3, chunk=chunk), model(FINE)
     with pytest.raises(ModelConnectionError):
-        await Patience(sleep=clock.sleep).ask([breaking, spare], streamed)
+        await ModelRetry(sleep=clock.sleep).ask([breaking, spare], streamed)
     assert (len(breaking.prompts), spare.prompts) == (1, [])
 
 
 async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(clock):
     """Streams of OpenAI's protocol begin with a role and no word."""
     breaking = Breaking(responses=[FINE] * 3, chunk=AIMessageChunk(""))
-    assert await Patience(sleep=clock.sleep).ask([breaking, model(FINE)], streamed) == "Hello."
+    assert await ModelRetry(sleep=clock.sleep).ask([breaking, model(FINE)], streamed) == "Hello."
     assert len(breaking.prompts) == 3
 
 
@@ -158,7 +158,7 @@ async def test_the_callbacks_of_the_run_stay(clock):
     async def once(model, config):
         return (await model.ainvoke("Hi", {**config, "callbacks": [*config["callbacks"], seeing]})).text
 
-    assert await Patience(sleep=clock.sleep).ask([model(limited(), FINE)], once) == "Hello."
+    assert await ModelRetry(sleep=clock.sleep).ask([model(limited(), FINE)], once) == "Hello."
     assert seeing.seen == 2
 
 
