@@ -40,6 +40,12 @@ def test_demo_recalls_the_fact_and_finds_no_planted_value(discreet_command, clea
     assert (tmp_path / ".discreet" / "demo").is_dir()
 
 
+def test_demo_runs_again(discreet):
+    for _ in range(2):
+        result = discreet("demo", DISCREET_IDENTITY_KEY="")
+        assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_demo_removes_nothing_but_its_own(discreet, tmp_path):
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "thesis.txt").write_text("years of work")

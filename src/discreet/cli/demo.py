@@ -22,6 +22,7 @@ from psycopg import AsyncConnection
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.access.identity import IDENTITY_KEY
 from discreet.cli.agent import compiled_graph
 from discreet.cli.folders import check_data_folder
 from discreet.cli.planted import search_folder
@@ -67,7 +68,7 @@ def _empty(folder: Path) -> None:
     try:
         if not folder.exists():
             return
-        if any(not child.name.startswith("postgres-") for child in folder.iterdir()):
+        if any(not child.name.startswith(("postgres-", IDENTITY_KEY.name)) for child in folder.iterdir()):
             raise ConfigurationError(
                 f"The demonstration empties {folder}, and something else lies there. Choose another DISCREET_DATA_DIR."
             )
