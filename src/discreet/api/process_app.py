@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from discreet.access.authenticator import Authenticator, default_authenticator
 from discreet.api.actors import Denials
 from discreet.api.app import make_app
+from discreet.api.cross_origin import CrossOrigin
 from discreet.api.erasing import erasures_of
 from discreet.api.health import HealthChecks
 from discreet.api.ingress import Ingress
@@ -139,6 +140,7 @@ def make_process_app(
         max_body_bytes=process.settings.max_body_bytes,
         studio=studio,
     )
+    app.add_middleware(CrossOrigin)
     app.add_middleware(Readiness, is_ready=HealthChecks(services).is_ready)
     app.add_middleware(FirstAnswer, answered=answered)
     return app
