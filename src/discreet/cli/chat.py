@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.cli.agent import compiled_graph
 from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, drain
+from discreet.graph.compiled import compiled_graph
 from discreet.state.context import Context
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."

@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from discreet.access.identity import IDENTITY_KEY
-from discreet.cli.agent import compiled_graph
 from discreet.cli.folders import check_data_folder
 from discreet.cli.planted import search_folder
-from discreet.cli.tables import readable_tables
 from discreet.errors import ConfigurationError
+from discreet.graph.compiled import compiled_graph
 from discreet.settings import Settings, load_settings
 from discreet.state.context import Context
 from discreet.storage import open_storage
+from discreet.storage.database.readable_rows import readable_tables
 
 KEEP = "African Grey parrots"
 

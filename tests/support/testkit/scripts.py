@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 PRELOADED = [
-    "discreet.cli.agent",
+    "discreet.graph.compiled",
     "discreet.graph",
     "discreet.storage",
     "discreet.testing",

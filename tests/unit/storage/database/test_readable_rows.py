@@ -1,9 +1,11 @@
+from uuid import UUID
+
 import psycopg
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from discreet.cli.tables import readable_tables
+from discreet.storage.database.readable_rows import readable_tables
 
 
 @pytest.fixture
@@ -15,8 +17,8 @@ async def connection(empty_database):
         yield connection
 
 
-async def read(connection):
-    return {table.name: table async for table in readable_tables(connection)}
+async def read(connection, **options):
+    return {table.name: table async for table in readable_tables(connection, **options)}
 
 
 async def test_the_last_rows_of_a_table_are_shown_without_empty_values(connection):
@@ -42,3 +44,16 @@ async def test_a_vector_is_shown_as_its_size(connection):
     await connection.execute("INSERT INTO \"odd name\" VALUES (1, '[0.5,-1e-05,3]', NULL)")
     (row,) = (await read(connection))["public.odd name"].rows
     assert row["text"] == "a vector of 3 numbers"
+
+
+async def test_of_one_user_the_tables_are_shown_that_say_whose_a_row_is(connection):
+    await connection.execute("CREATE TABLE owned (user_key uuid, text text)")
+    await connection.execute(
+        "INSERT INTO owned SELECT ('0' || n || repeat('0', 30))::uuid, 'of ' || n FROM generate_series(1, 9) n"
+    )
+    await connection.execute("INSERT INTO \"odd name\" VALUES (1, 'of nobody', NULL)")
+    user = UUID("04" + "0" * 30)
+    tables = await read(connection, user_key=user, max_chars=3)
+    assert {name: table.rows for name, table in tables.items()} == {
+        "public.owned": [{"user_key": "040… (36 characters)", "text": "of … (4 characters)"}]
+    }

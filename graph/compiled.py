@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 
 from discreet.checkpoint import RedactingSaver
-from discreet.graph import build_graph
+from discreet.graph.memory_agent import build_graph
 from discreet.settings import Settings
 from discreet.state.context import Context
 from discreet.storage import Storage
