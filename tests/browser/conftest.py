@@ -20,7 +20,8 @@ from fastapi import FastAPI
 from testkit.proposals import plant_proposal
 
 from discreet.access.authenticator import Authenticator
-from discreet.api.admin import login, make_admin_router
+from discreet.api.admin import make_admin_router
+from discreet.api.pages import login
 from discreet.api.services import Services
 from discreet.redaction import Redactor
 from discreet.settings import Settings

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.api.admin.rendering import templates
+from discreet.api.admin.area import FOLDER as ADMIN_PAGES
+from discreet.api.pages.rendering import templates
 from discreet.nodes.memory_gate import decide
 from discreet.ports import TextRedactor
 from discreet.providers.tokens import count_tokens
@@ -57,7 +58,7 @@ def warm(redactor: TextRedactor, logs: HeldLogs | None = None) -> None:
             logs.release()
         decide(UNDECIDED)
         count_tokens(UNDECIDED)
-        templates()
+        templates(ADMIN_PAGES)
     except Exception as error:  # noqa: BLE001  # the first turn meets it again, and says what is wrong or goes on without
         logger.warning("server_not_warmed cause=%s", type(error).__name__)
     else:

@@ -4,7 +4,7 @@ import asyncio
 
 import psycopg
 
-from discreet.api.admin.attempts import MOST, WINDOW_SECONDS, Limit, SharedAttempts
+from discreet.api.pages.attempts import MOST, WINDOW_SECONDS, Limit, SharedAttempts
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from schemathesis import openapi
 from starlette.routing import Route
 
-from discreet.api.admin.router import PREFIX
+from discreet.api.admin.area import PREFIX
 from discreet.api.app import make_app
 
 OPEN = {"/memory/health", "/memory/health/live", "/memory/health/ready"}

@@ -9,10 +9,11 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from discreet.api.admin.errors import no_such_page
+from discreet.api.admin.figures import decimal
 from discreet.api.admin.memory_form import MAX_TAG_CHARS
-from discreet.api.admin.site import Site, Visit
 from discreet.api.admin.views import TYPES, View
+from discreet.api.pages import Site, Visit
+from discreet.api.pages.errors import no_such_page
 from discreet.api.services import Services
 from discreet.errors import InvalidUserError
 from discreet.state.context import check_user_id
@@ -39,7 +40,7 @@ class Browser:
             self.user = check_user_id(visit.request.path_params["user"])
         except InvalidUserError:
             raise no_such_page() from None
-        self.view = site.views.open(visit.request.query_params.get("view", ""), visit.session)
+        self.view = site.views.open(View, visit.request.query_params.get("view", ""), visit.session)
 
     @property
     def path(self) -> str:
@@ -61,6 +62,7 @@ class Browser:
             "address": lambda rest, **kwargs: self._visit.base + self.address(rest, **kwargs),
             "now": datetime.now(UTC),
             "types": TYPES,
+            "decimal": decimal,
             **more,
         }
 

@@ -9,9 +9,9 @@ from fastapi import Response
 from pydantic import ValidationError
 
 from discreet.api.admin.browsing import Browser, entry_id_of
-from discreet.api.admin.errors import no_such_page
-from discreet.api.admin.site import Site, Visit
 from discreet.api.erasing import erasures_of
+from discreet.api.pages import Site, Visit
+from discreet.api.pages.errors import no_such_page
 from discreet.api.services import Services
 from discreet.rights.erasure import RECENT_DAYS, Scope
 from discreet.state.text import storable

@@ -7,11 +7,11 @@ from urllib.parse import quote
 from fastapi import Response
 
 from discreet.api.admin.browsing import entry_id_of
-from discreet.api.admin.errors import no_such_page
 from discreet.api.admin.job_figures import lines_of
-from discreet.api.admin.site import Site, Visit
 from discreet.api.cursors import cursor_of, mark_of
 from discreet.api.due import due_counts
+from discreet.api.pages import Site, Visit
+from discreet.api.pages.errors import no_such_page
 from discreet.api.prices import price_list
 from discreet.errors import InvalidRequestError
 from discreet.ports import LiveSettings

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from fastapi import Response
 
 from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters, user_path
-from discreet.api.admin.errors import no_such_page
 from discreet.api.admin.memory_form import MemoryForm, form_of, posted_form
-from discreet.api.admin.rendering import SECURITY_HEADERS
-from discreet.api.admin.site import Site, Visit
 from discreet.api.admin.views import View
 from discreet.api.exporting import export_answer
+from discreet.api.pages import Site, Visit
+from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.rendering import SECURITY_HEADERS
 from discreet.api.services import Services
 from discreet.errors import InvalidUserError, MemoryRefusedError
 from discreet.state.context import check_user_id

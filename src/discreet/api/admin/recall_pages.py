@@ -6,7 +6,7 @@ from fastapi import Response
 
 from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser
 from discreet.api.admin.recall import Rules, explain
-from discreet.api.admin.site import Site, Visit
+from discreet.api.pages import Site, Visit
 from discreet.api.services import Services
 from discreet.state.records import MemoryFilters
 from discreet.state.text import storable

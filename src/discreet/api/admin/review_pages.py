@@ -10,8 +10,8 @@ from fastapi import Response
 from discreet.api.admin.browsing import entry_id_of
 from discreet.api.admin.job_pages import mark_in
 from discreet.api.admin.review_form import FACT_TYPES, ReviewForm, review_form
-from discreet.api.admin.site import Site, Visit
 from discreet.api.cursors import cursor_of
+from discreet.api.pages import Site, Visit
 from discreet.errors import MemoryRefusedError
 from discreet.ports import LiveSettings
 from discreet.state.background import Proposal

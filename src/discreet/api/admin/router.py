@@ -5,19 +5,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter
 
-from discreet.api.admin.ended import EndedSessions
+from discreet.api.admin.area import admin_area
 from discreet.api.admin.erasure_pages import ErasurePages
 from discreet.api.admin.job_pages import JobPages
-from discreet.api.admin.login import LoginPages
 from discreet.api.admin.memory_pages import MemoryPages
 from discreet.api.admin.recall_pages import RecallPages
 from discreet.api.admin.review_pages import ReviewPages
-from discreet.api.admin.sessions import KEY_BYTES, Sessions
 from discreet.api.admin.setting_pages import SettingPages
-from discreet.api.admin.site import PREFIX, Page, Site, Visit
-from discreet.api.admin.views import Views
+from discreet.api.pages import LoginPages, Routes, Site
+from discreet.api.pages.sessions import KEY_BYTES
 from discreet.api.services import Services
 from discreet.storage.background import Background
 
@@ -28,30 +26,10 @@ def make_admin_router(services: Services) -> APIRouter:
     Raises:
         ConfigurationError: The `session_key` of `services` is too short.
     """
-    key = services.session_key or secrets.token_bytes(KEY_BYTES)
-    site = Site(
-        sessions=Sessions(key),
-        ended=EndedSessions(services.short_term),
-        views=Views(key),
-        redactor=services.redactor,
-        background=services.background is not None,
-    )
-    router = APIRouter()
-
-    def add(path: str, page: Page, method: str = "GET", *, public: bool = False) -> None:
-        # Starlette's routes: FastAPI would look at each for a millisecond, and find nothing to validate.
-        name = f"admin {method} {path}"
-        router.add_route(PREFIX + path, site.endpoint(page, public=public), [method], name, include_in_schema=False)
-
-    async def home(visit: Visit) -> Response:
-        return site.redirect(visit, "/settings")
-
-    for path in ("", "/"):
-        add(path, home)
-    login = LoginPages(site, services)
-    add("/login", login.show, public=True)
-    add("/login", login.sign_in, "POST", public=True)
-    add("/logout", login.sign_out, "POST")
+    area = admin_area(background=services.background is not None)
+    site = Site(area, services, services.session_key or secrets.token_bytes(KEY_BYTES))
+    routes = Routes(site, LoginPages(site, services))
+    add = routes.add
     settings = SettingPages(site, services.memory_settings)
     add("/settings", settings.show)
     add("/settings", settings.save, "POST")
@@ -80,11 +58,7 @@ def make_admin_router(services: Services) -> APIRouter:
     if services.background is not None:
         _add_background(site, services, services.background, add)
 
-    async def asset(request: Request) -> Response:
-        return await site.asset(request)
-
-    router.add_route(f"{PREFIX}/static/{{name}}", asset, ["GET"], "admin static", include_in_schema=False)
-    return router
+    return routes.router
 
 
 def _add_background(site: Site, services: Services, background: Background, add: Callable[..., None]) -> None:

@@ -9,7 +9,7 @@ from fastapi import Response
 
 from discreet.api.admin.setting_fields import in_groups, setting_fields
 from discreet.api.admin.settings_form import SettingsForm, fresh_form, submitted_form
-from discreet.api.admin.site import Site, Visit
+from discreet.api.pages import Site, Visit
 from discreet.errors import SettingRefusedError
 from discreet.ports import SettingsStore
 

@@ -8,7 +8,8 @@ import pytest
 from fastapi import FastAPI
 from testkit.pages import Gate, Web
 
-from discreet.api.admin import login, make_admin_router
+from discreet.api.admin import make_admin_router
+from discreet.api.pages import login
 from discreet.api.services import Services
 from discreet.redaction import Redactor
 from discreet.settings import Settings

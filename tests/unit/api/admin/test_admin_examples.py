@@ -7,9 +7,11 @@ import pytest
 from fastapi import FastAPI
 
 
-@pytest.mark.parametrize("module", ["figures", "job_figures", "language", "recall"])
+@pytest.mark.parametrize(
+    "module", ["admin.figures", "admin.job_figures", "admin.recall", "pages.accepted_language", "pages.language"]
+)
 def test_the_examples_in_the_docstrings_hold(module):
-    outcome = doctest.testmod(importlib.import_module(f"discreet.api.admin.{module}"))
+    outcome = doctest.testmod(importlib.import_module(f"discreet.api.{module}"))
     assert outcome.attempted
     assert not outcome.failed
 

@@ -4,8 +4,8 @@ import pytest
 from fastapi import FastAPI
 
 from discreet.api.admin import make_admin_router
-from discreet.api.admin.forms import MAX_FORM_BYTES
-from discreet.api.admin.sessions import Sessions
+from discreet.api.pages.forms import MAX_FORM_BYTES
+from discreet.api.pages.sessions import Sessions
 
 CHANGE = {"set.memory_retrieve_limit": "7"}
 
@@ -111,7 +111,7 @@ async def test_every_form_is_refused_without_its_token_and_without_a_session(wor
 
 @pytest.mark.parametrize(
     "path",
-    ["/login", "/settings", "/history", "/users", "/static/admin.css", "/static/none.css", "/users/u-1/memories/x"],
+    ["/login", "/settings", "/history", "/users", "/static/pages.css", "/static/none.css", "/users/u-1/memories/x"],
 )
 async def test_every_answer_has_the_security_headers(admin, path):
     response = await admin.http.get(f"/memory/admin{path}")
@@ -123,7 +123,7 @@ async def test_every_answer_has_the_security_headers(admin, path):
     assert headers["referrer-policy"] == "same-origin"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == (
-        "public, max-age=31536000, immutable" if path == "/static/admin.css" else "no-store"
+        "public, max-age=31536000, immutable" if path == "/static/pages.css" else "no-store"
     )
 
 
@@ -154,7 +154,7 @@ async def test_below_another_path_links_and_cookies_follow(world, web):
 
 
 def test_a_form_token_is_of_one_session():
-    sessions = Sessions(bytes(32))
+    sessions = Sessions(bytes(32), "admin")
     one, other = sessions.begin("ann"), sessions.begin("ann")
     assert sessions.is_form_token(one, sessions.form_token(one))
     assert not sessions.is_form_token(other, sessions.form_token(one))

@@ -13,7 +13,7 @@ from testkit.pages import Web
 
 from discreet.access.authenticator import Authenticator
 from discreet.api.admin import make_admin_router
-from discreet.api.admin.attempts import (
+from discreet.api.pages.attempts import (
     MAX_REMEMBERED,
     MOST,
     MOST_OF_SUBJECT,
@@ -22,7 +22,7 @@ from discreet.api.admin.attempts import (
     Attempts,
     Limit,
 )
-from discreet.api.admin.sessions import SESSION_SECONDS, Sessions
+from discreet.api.pages.sessions import SESSION_SECONDS, Sessions
 from discreet.errors import ConfigurationError, ShortTermError
 from discreet.redaction.logged.formats import JsonFormatter
 from discreet.settings import Settings
@@ -61,7 +61,7 @@ async def test_a_wrong_token_is_refused_and_neither_shown_nor_logged(web, token,
     assert 'role="alert"' in page.text
     assert token not in page.text
     assert token not in caplog.text
-    assert "admin.login_refused reason=unknown" in caplog.text
+    assert "pages.login_refused area=admin reason=unknown" in caplog.text
 
 
 async def test_an_empty_form_is_refused_beside_its_field(web):
@@ -123,7 +123,7 @@ async def test_too_many_attempts_have_to_wait(world, web, caplog):
     page = await web.sign_in(world.gate.boss)
     assert page.status_code == 429
     told = [json.loads(JsonFormatter().format(each)) for each in caplog.records]
-    assert {each["reason"] for each in told if each["event"] == "admin.login_refused"} == {"unknown", "too_many"}
+    assert {each["reason"] for each in told if each["event"] == "pages.login_refused"} == {"unknown", "too_many"}
     assert 0 < int(page.headers["retry-after"]) <= WINDOW_SECONDS
 
 
@@ -147,7 +147,7 @@ async def test_where_the_short_term_store_is_down_each_process_counts_for_itself
         for _ in range(MOST):
             assert (await browser.sign_in("wrong")).status_code == 401
         assert (await browser.sign_in(world.gate.boss)).status_code == 429
-    assert "admin.attempts_not_shared cause=ShortTermError" in caplog.text
+    assert "pages.attempts_not_shared cause=ShortTermError" in caplog.text
 
 
 async def test_tokens_that_name_one_subject_are_counted_wherever_they_come_from(world):
@@ -244,7 +244,7 @@ def test_attempts_of_many_addresses_take_bounded_memory():
 
 def test_a_session_is_over_after_eight_hours():
     now = 1_000_000.0
-    sessions = Sessions(bytes(32), clock=lambda: now)
+    sessions = Sessions(bytes(32), "admin", clock=lambda: now)
     cookie = sessions.sign(sessions.begin("ann"))
     now += SESSION_SECONDS - 1
     assert sessions.read(cookie).identity == "ann"
@@ -254,11 +254,11 @@ def test_a_session_is_over_after_eight_hours():
 
 @pytest.mark.parametrize("cookie", [None, "", "x", "a.b.c"])
 def test_what_is_no_cookie_of_ours_is_none(cookie):
-    assert Sessions(bytes(32)).read(cookie) is None
+    assert Sessions(bytes(32), "admin").read(cookie) is None
 
 
 def test_a_session_of_another_key_or_with_another_claim_is_none():
-    ours, theirs = Sessions(bytes(32)), Sessions(bytes(31) + b"1")
+    ours, theirs = Sessions(bytes(32), "admin"), Sessions(bytes(31) + b"1", "admin")
     cookie = theirs.sign(theirs.begin("ann"))
     assert theirs.read(cookie) is not None
     assert ours.read(cookie) is None

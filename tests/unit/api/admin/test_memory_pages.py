@@ -370,4 +370,4 @@ async def test_a_database_that_fails_is_a_503_page(world, admin, monkeypatch, ca
     page = await admin.get("/memory/admin/users/u-1/memories")
     assert page.status_code == 503
     assert "The database can't be reached" in admin.words
-    assert "admin.failed cause=StorageUnavailableError" in caplog.text
+    assert "pages.failed area=admin cause=StorageUnavailableError" in caplog.text

@@ -1,4 +1,4 @@
-"""Sessions of administrators: signed cookies, and the tokens that tie a form to its session."""
+"""Sessions of pages: signed cookies, and the tokens that tie a form to its session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdminSession:
+class PageSession:
     """One browser's session."""
 
     id: str
@@ -32,44 +32,44 @@ class AdminSession:
     """Seconds since the epoch."""
 
 
-def derive(key: bytes, purpose: str) -> bytes:
-    """Return a key of 32 bytes for one purpose.
+def derive(key: bytes, area: str, purpose: str) -> bytes:
+    """Return a key of 32 bytes for one purpose in one area of pages.
 
     Raises:
         ConfigurationError: `key` is shorter than 32 bytes.
     """
     if len(key) < KEY_BYTES:
         raise ConfigurationError(f"session_key needs {KEY_BYTES} random bytes.")
-    return hmac.digest(key, f"discreet admin {purpose}".encode(), "sha256")
+    return hmac.digest(key, f"discreet {area} {purpose}".encode(), "sha256")
 
 
 class Sessions:
     """Signs and reads the cookie. Of sessions that were ended it knows those that this process has ended."""
 
-    def __init__(self, session_key: bytes, *, clock: Callable[[], float] = time.time) -> None:
-        """Sign under keys derived from `session_key`; `clock` gives seconds since the epoch.
+    def __init__(self, session_key: bytes, area: str, *, clock: Callable[[], float] = time.time) -> None:
+        """Sign under keys derived from `session_key` for the pages of `area`; `clock` gives seconds since the epoch.
 
         Raises:
             ConfigurationError: `session_key` is too short.
         """
-        self._cookie_key = derive(session_key, "session")
-        self._form_key = derive(session_key, "form")
+        self._cookie_key = derive(session_key, area, "session")
+        self._form_key = derive(session_key, area, "form")
         self._clock = clock
         self._ended: dict[str, float] = {}
 
-    def begin(self, identity: str | None = None) -> AdminSession:
+    def begin(self, identity: str | None = None) -> PageSession:
         """Return a new session, of 8 hours; without `identity` of one hour, to sign in."""
         seconds = LOGIN_SECONDS if identity is None else SESSION_SECONDS
-        return AdminSession(id=secrets.token_urlsafe(24), identity=identity, ends_at=int(self._clock()) + seconds)
+        return PageSession(id=secrets.token_urlsafe(24), identity=identity, ends_at=int(self._clock()) + seconds)
 
-    def sign(self, session: AdminSession) -> str:
+    def sign(self, session: PageSession) -> str:
         """Return the cookie of `session`."""
         claims = {"jti": session.id, "exp": int(session.ends_at)}
         if session.identity is not None:
             claims["sub"] = session.identity
         return jwt.encode(claims, self._cookie_key, algorithm="HS256")
 
-    def read(self, cookie: str | None) -> AdminSession | None:
+    def read(self, cookie: str | None) -> PageSession | None:
         """Return the session of `cookie`; None if it is not one of ours, or over."""
         try:
             claims = jwt.decode(
@@ -82,18 +82,18 @@ class Sessions:
             return None
         if claims["exp"] <= self._clock() or claims["jti"] in self._ended:
             return None
-        return AdminSession(id=claims["jti"], identity=claims.get("sub"), ends_at=claims["exp"])
+        return PageSession(id=claims["jti"], identity=claims.get("sub"), ends_at=claims["exp"])
 
-    def end(self, session: AdminSession) -> None:
+    def end(self, session: PageSession) -> None:
         """Take the cookie of `session` no more."""
         now = self._clock()
         self._ended = {name: ends_at for name, ends_at in self._ended.items() if ends_at > now}
         self._ended[session.id] = session.ends_at
 
-    def form_token(self, session: AdminSession) -> str:
+    def form_token(self, session: PageSession) -> str:
         """Return what every form of `session` carries, so that no other site can send it."""
         return hmac.new(self._form_key, session.id.encode(), "sha256").hexdigest()
 
-    def is_form_token(self, session: AdminSession, token: str) -> bool:
+    def is_form_token(self, session: PageSession, token: str) -> bool:
         """Whether `token` belongs to `session`; compared in constant time."""
         return hmac.compare_digest(self.form_token(session).encode(), token.encode("utf-8", "surrogatepass"))

@@ -10,9 +10,10 @@ from fastapi import Response
 
 from discreet.access.caller import Caller
 from discreet.access.proxies import TrustedProxies
-from discreet.api.admin.attempts import SharedAttempts, limits_of
-from discreet.api.admin.errors import PageError
-from discreet.api.admin.site import COOKIE, Site, Visit
+from discreet.api.pages.attempts import SharedAttempts, limits_of
+from discreet.api.pages.errors import PageError
+from discreet.api.pages.site import Site
+from discreet.api.pages.visit import Visit
 from discreet.api.services import Services
 from discreet.errors import ForbiddenError, UnauthorisedError
 
@@ -43,37 +44,40 @@ class LoginPages:
     async def show(self, visit: Visit) -> Response:
         """Show the form; whoever is signed in needs none."""
         if visit.session.identity is not None:
-            return self._site.redirect(visit, "/settings")
+            return self._site.redirect(visit, self._site.area.home)
         return self._form(visit)
 
     async def sign_in(self, visit: Visit) -> Response:
-        """Check the token or key; only administrators get a session."""
-        credential = visit.form.get("credential", "").strip()
+        """Check the token or key, and begin a session: where pages are for administrators, only for these."""
+        area, credential = self._site.area, visit.form.get("credential", "").strip()
         host = visit.request.client.host if visit.request.client else None
         limits = limits_of(self._proxies.origin(visit.request.headers.items(), host), credential)
         if seconds := await self._attempts.begin(limits):
-            logger.warning("admin.login_refused reason=%s seconds=%d", "too_many", seconds)
-            response = self._form(visit, status=429, error=f"Too many attempts. Try again in {seconds} seconds.")
+            logger.warning("pages.login_refused area=%s reason=%s seconds=%d", area.name, "too_many", seconds)
+            response = self._form(
+                visit,
+                status=429,
+                error=visit.say("Too many attempts. Try again in {seconds} seconds.").format(seconds=seconds),
+            )
             response.headers["Retry-After"] = str(seconds)
             return response
         caller = await self._caller(credential, visit)
-        if caller is None or not caller.admin:
-            logger.warning("admin.login_refused reason=%s", "unknown" if caller is None else "no_admin")
+        if caller is None or (area.admins_only and not caller.admin):
+            reason = "unknown" if caller is None else "no_admin"
+            logger.warning("pages.login_refused area=%s reason=%s", area.name, reason)
             error = UnauthorisedError() if caller is None else ForbiddenError()
             actor = self._site.actor_of(visit)
             await self._denials.tell(error, replace(actor, identity=None if caller is None else caller.identity))
             await asyncio.sleep(PAUSE_SECONDS)
         if caller is None:
-            problem = (
-                "This token or key is not known here, or it has expired." if credential else "Paste a token or a key."
-            )
-            return self._form(visit, status=401, error=problem)
-        if not caller.admin:
+            unknown = "This token or key is not known here, or it has expired."
+            return self._form(visit, status=401, error=visit.say(unknown if credential else "Paste a token or a key."))
+        if area.admins_only and not caller.admin:
             text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
             raise PageError(403, "You are no administrator", text)
         self._attempts.succeeded(limits)
-        logger.info("admin.signed_in identity=%s", caller.identity)
-        response = self._site.redirect(visit, "/settings")
+        logger.info("pages.signed_in area=%s identity=%s", area.name, caller.identity)
+        response = self._site.redirect(visit, area.home)
         self._site.set_cookie(visit, response, self._site.sessions.begin(caller.identity))
         return response
 
@@ -81,7 +85,9 @@ class LoginPages:
         """End the session, here and in the browser."""
         await self._site.end(visit.session)
         response = self._site.redirect(visit, "/login")
-        response.delete_cookie(COOKIE, path=visit.base, secure=visit.secure, httponly=True, samesite="strict")
+        response.delete_cookie(
+            self._site.area.cookie, path=visit.base, secure=visit.secure, httponly=True, samesite="strict"
+        )
         return response
 
     async def _caller(self, credential: str, visit: Visit) -> Caller | None:

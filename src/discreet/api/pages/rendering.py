@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -11,9 +12,8 @@ from typing import Any
 from fastapi import Response
 from markupsafe import Markup
 
-from discreet.api.admin.figures import decimal
-from discreet.api.admin.language import language_of
-from discreet.redaction.apart import read_apart
+from discreet.api.pages.language import language_of
+from discreet.redaction.thread_offload import read_apart
 
 HERE = Path(__file__).parent
 
@@ -33,38 +33,47 @@ SECURITY_HEADERS = {
 
 
 class Templates:
-    """The templates, all compiled at once: a server must not read files while it answers."""
+    """The templates of one area of pages, all compiled at once: a server must not read files while it answers."""
 
-    def __init__(self) -> None:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # with the first page
+    def __init__(self, folder: Path) -> None:
+        """Compile those in `folder`, and those that all pages share, whose names begin with `pages/`."""
+        from jinja2 import (  # noqa: PLC0415  # with the first page
+            ChoiceLoader,
+            Environment,
+            FileSystemLoader,
+            PrefixLoader,
+            StrictUndefined,
+        )
 
+        own, shared = (FileSystemLoader(place / "templates") for place in (folder, HERE))
         self._environment = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
+            loader=ChoiceLoader([own, PrefixLoader({"pages": shared})]),
             autoescape=True,
             auto_reload=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"time": time_tag, "language": language_of, "decimal": decimal}
-        self.assets = {
-            path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in MEDIA_TYPES
-        }
+        self._environment.filters |= {"time": time_tag, "language": language_of}
+        files = [
+            path for place in (HERE, folder) for path in (place / "static").glob("*") if path.suffix in MEDIA_TYPES
+        ]
+        self.assets = {path.name: path.read_bytes() for path in files}
         digest = hashlib.sha256(b"".join(self.assets[name] for name in sorted(self.assets)))
         self._environment.globals["version"] = digest.hexdigest()[:12]
         for name in self._environment.list_templates(extensions=["html"]):
             self._environment.get_template(name)
 
-    def page(self, name: str, status: int, values: dict[str, Any]) -> Response:
+    def page(self, name: str, status: int, values: Mapping[str, Any]) -> Response:
         """Return the page that the template `name` makes of `values`."""
         body = self._environment.get_template(name).render(values)
         return Response(body, status, SECURITY_HEADERS, "text/html; charset=utf-8")
 
 
 @cache
-def templates() -> Templates:
-    """Return the templates of this process: compiling them takes some 0.1 s, with the first page or before it (`warming`)."""
-    return read_apart(Templates)
+def templates(folder: Path) -> Templates:
+    """Return the templates of an area in this process: compiling them takes some 0.1 s, with the first page or before it (`warming`)."""
+    return read_apart(lambda: Templates(folder))
 
 
 MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
 
-from discreet.api.admin.errors import PageError
+from discreet.api.pages.errors import PageError
 
 MAX_FORM_BYTES = 200_000
 """A memory has 4,000 characters of up to 12 bytes each as a form writes them, and 50 tags of 100."""

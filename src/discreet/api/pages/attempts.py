@@ -28,7 +28,7 @@ WINDOW_SECONDS = 60.0
 MAX_REMEMBERED = 1_000
 """Addresses and subjects that are remembered; beyond that the one that failed first is forgotten."""
 
-OWNER = "discreet admin login"
+OWNER = "discreet login"
 """Whose claims the attempts are in the short-term store: they concern no user."""
 
 
@@ -110,13 +110,13 @@ class SharedAttempts:
                 if isinstance(await self._short_term.claim(work, lease=WINDOW_SECONDS), Started):
                     return 0
             except ShortTermError as error:
-                logger.warning("admin.attempts_not_shared cause=%s", type(error).__name__)
+                logger.warning("pages.attempts_not_shared cause=%s", type(error).__name__)
                 return 0
         return math.ceil(WINDOW_SECONDS)
 
 
 def _place(limit: Limit, number: int) -> str:
-    return f"login {keyed_digest('discreet admin login', {'limit': limit.name}).hex()} {number}"
+    return f"login {keyed_digest('discreet login', {'limit': limit.name}).hex()} {number}"
 
 
 def _named(credential: str) -> str | None:

@@ -1,0 +1,1 @@
+"""What all pages load besides: one style sheet and one icon."""
