@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
-
-_spec = importlib.util.spec_from_file_location("looking", Path(__file__).with_name("looking.py"))
-looking = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(looking)
+from testkit import looking
 
 pytestmark = pytest.mark.slow
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
-from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
+from testkit import looking
 from testkit.scan_reports import REPORTS, SCRIPT, usual
 
 from discreet.scanning.page import render
-
-_spec = importlib.util.spec_from_file_location("looking", Path(__file__).with_name("looking.py"))
-looking = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(looking)
 
 pytestmark = pytest.mark.slow
 

@@ -1,19 +1,13 @@
 """A page of the server's own origin talks to it with `fetch`; an administrator reads along on the admin page."""
 
-import importlib.util
 import subprocess
-from pathlib import Path
 
 import httpx
 import pytest
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
-
-BROWSER_TESTS = Path(__file__).resolve().parents[2] / "browser"
-_spec = importlib.util.spec_from_file_location("looking", BROWSER_TESTS / "looking.py")
-looking = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(looking)
+from testkit import looking
 
 pytestmark = pytest.mark.slow
 
