@@ -73,7 +73,12 @@ _APPS: TypeAdapter[dict[str, Triggers]] = TypeAdapter(dict[_AppName, Triggers])
 class MemorySettings(BaseModel):
     """One value for each setting. What the database doesn't say comes from the environment, else is the default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=describe_fields)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra=describe_fields,
+        json_schema_serialization_defaults_required=True,
+    )
 
     memory_extraction_enabled: bool = True
     """Whether facts are extracted from conversations in the background."""

@@ -82,7 +82,7 @@ class FieldProblem(BaseModel):
 class Problem(BaseModel):
     """What went wrong."""
 
-    model_config = ConfigDict(json_schema_extra=describe_fields)
+    model_config = ConfigDict(json_schema_extra=describe_fields, json_schema_serialization_defaults_required=True)
 
     code: str
     """Stable: what a program may look at."""

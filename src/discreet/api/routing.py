@@ -50,6 +50,7 @@ def make_router(
         dependencies=[Depends(caller)],
         route_class=_route_class(services, authenticate),
         responses=answers(401, 403, 503) if admin else answers(401, 503),
+        generate_unique_id_function=_operation_id,
     )
     router.caller = caller
     return router
@@ -57,7 +58,17 @@ def make_router(
 
 def make_open_router(services: Services, *, prefix: str = "", tags: Sequence[str | Enum] = ()) -> APIRouter:
     """Return a router whose routes take any caller, and so must tell nothing."""
-    return APIRouter(prefix=prefix, tags=list(tags), route_class=_route_class(services, authenticate=None))
+    return APIRouter(
+        prefix=prefix,
+        tags=list(tags),
+        route_class=_route_class(services, authenticate=None),
+        generate_unique_id_function=_operation_id,
+    )
+
+
+def _operation_id(route: APIRoute) -> str:
+    """Return the name of a route's function: generated clients call their methods by it."""
+    return route.name
 
 
 def _route_class(services: Services, authenticate: Authenticate | None) -> type[APIRoute]:

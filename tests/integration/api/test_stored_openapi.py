@@ -1,5 +1,6 @@
 """The document that is made beforehand is that of the application."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,17 @@ def test_it_describes_the_routes_of_memory():
     document = stored_openapi()
     assert "/memory/store" in document["paths"]
     assert all(path.startswith("/memory") for path in document["paths"])
+
+
+def test_generated_clients_get_methods_with_names_and_answers_with_all_fields():
+    document = stored_openapi()
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+    names = [operation["operationId"] for operation in operations]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch("[a-z]+(_[a-z]+){1,2}", name)] == []
+    for answer in ("Problem", "MemorySettings", "Receipt", "Alive"):
+        schema = document["components"]["schemas"][answer]
+        assert set(schema["required"]) == set(schema["properties"]), answer
 
 
 def test_a_server_that_adds_routes_does_not_make_it_anew(tmp_path):

@@ -91,7 +91,7 @@ def make_delegations_router(services: Services) -> APIRouter:
         description="They name the user by `user_id` where entries are listed, read and searched. A grant that is there is replaced.",
         responses=answers(400, 403, 413, 415, 422),
     )
-    async def grant(wanted: Grant, caller: Annotated[Caller, Depends(known)]) -> Granted:
+    async def add_delegation(wanted: Grant, caller: Annotated[Caller, Depends(known)]) -> Granted:
         user = any_user_of(services, caller, wanted.user_id)
         delegate = identity_of(services, wanted.delegate_id)
         if delegate in map(services.authenticator.identity, RESERVED):
@@ -100,7 +100,7 @@ def make_delegations_router(services: Services) -> APIRouter:
         return Granted.of(granted, user)
 
     @router.get("", summary="List who may read one's entries", responses=answers(403, 422))
-    async def listed(caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> Delegates:
+    async def list_delegations(caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> Delegates:
         user = any_user_of(services, caller, user_id)
         found = await delegations.list(user.identity)
         return Delegates(delegations=[Granted.of(each, user) for each in found])
@@ -108,7 +108,9 @@ def make_delegations_router(services: Services) -> APIRouter:
     @router.delete(
         "/{delegate_key}", status_code=204, summary="Let somebody read no longer", responses=answers(403, 404, 422)
     )
-    async def revoke(delegate_key: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> None:
+    async def revoke_delegation(
+        delegate_key: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None
+    ) -> None:
         user = any_user_of(services, caller, user_id)
         if not await delegations.revoke(user.identity, delegate_key):
             raise NotFoundError

@@ -44,7 +44,7 @@ def make_entries_router(services: Services) -> APIRouter:
             **answers(400, 403, 404, 409, 413, 415, 422),
         },
     )
-    async def store(
+    async def store_entry(
         entry: NewEntry,
         response: Response,
         caller: Annotated[Caller, Depends(known)],
@@ -65,7 +65,9 @@ def make_entries_router(services: Services) -> APIRouter:
         return Entry.of(outcome.record, user)
 
     @router.get("/entry/{entry_id}", summary="Read an entry", responses=answers(403, 404, 422))
-    async def read(entry_id: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> Entry:
+    async def read_entry(
+        entry_id: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None
+    ) -> Entry:
         user = await read_user_of(services, caller, user_id)
         record = await services.memories.get(user.identity, entry_id)
         if record is None:
@@ -73,7 +75,9 @@ def make_entries_router(services: Services) -> APIRouter:
         return Entry.of(record, user)
 
     @router.delete("/entry/{entry_id}", status_code=204, summary="Delete an entry", responses=answers(403, 404, 422))
-    async def delete(entry_id: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> None:
+    async def delete_entry(
+        entry_id: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None
+    ) -> None:
         user = user_of(services, caller, user_id)
         if not await services.memories.delete(user.identity, entry_id):
             raise NotFoundError

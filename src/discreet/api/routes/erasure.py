@@ -90,7 +90,7 @@ def make_erasure_router(services: Services) -> APIRouter:
         "answer is lost, the erasure goes on all the same.",
         responses=answers(400, 403, 413, 415, 422),
     )
-    async def erase(asked: ErasureRequest, caller: Annotated[Caller, Depends(known)]) -> Erased:
+    async def erase_memory(asked: ErasureRequest, caller: Annotated[Caller, Depends(known)]) -> Erased:
         user = any_user_of(services, caller, asked.user_id)
         scope, erasures = asked.as_scope(), erasures_of(services)
         if asked.dry_run:
@@ -99,7 +99,7 @@ def make_erasure_router(services: Services) -> APIRouter:
         return Erased(state="erased", counts=receipt.counts, receipt=receipt)
 
     @router.get("/erasure/{erasure_key}", summary="Read the receipt of an erasure", responses=answers(403, 404, 422))
-    async def receipt(
+    async def read_erasure_receipt(
         erasure_key: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None
     ) -> Receipt:
         user = any_user_of(services, caller, user_id)

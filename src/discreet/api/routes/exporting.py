@@ -32,7 +32,7 @@ def make_exporting_router(services: Services) -> APIRouter:
         response_class=StreamingResponse,
         responses={200: {"content": {LINES: {}}, "description": "The stream."}, **answers(403, 422)},
     )
-    async def export(
+    async def export_memory(
         caller: Annotated[Caller, Depends(known)],
         user_id: str | None = None,
         after: Annotated[str | None, Query(max_length=10_000, description="`after` of the last mark.")] = None,

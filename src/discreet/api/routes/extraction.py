@@ -48,7 +48,7 @@ def make_extraction_router(services: Services) -> APIRouter:
         description="Makes prompts of the turns that were not worked on. A worker hands them in.",
         responses=answers(400, 403, 413, 415, 422),
     )
-    async def begin(wanted: Start, caller: Annotated[Caller, Depends(known)]) -> Made:
+    async def start_extraction(wanted: Start, caller: Annotated[Caller, Depends(known)]) -> Made:
         user = any_user_of(services, caller, wanted.user_id)
         if wanted.again and not caller.admin:  # every call would be paid anew
             raise ForbiddenError("Only administrators may have turns worked on again.")

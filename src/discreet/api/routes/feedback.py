@@ -51,7 +51,7 @@ def make_feedback_router(services: Services) -> APIRouter:
             **answers(400, 403, 404, 409, 413, 415, 422),
         },
     )
-    async def add(
+    async def add_feedback(
         feedback: Feedback,
         response: Response,
         caller: Annotated[Caller, Depends(known)],

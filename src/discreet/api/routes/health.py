@@ -5,7 +5,7 @@
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from discreet.api.health import Health, HealthChecks
 from discreet.api.routing import make_open_router
@@ -14,6 +14,8 @@ from discreet.api.services import Services
 
 class Alive(BaseModel):
     """The process answers."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     status: Literal["ok"] = "ok"
 
@@ -24,7 +26,7 @@ def make_health_router(services: Services) -> APIRouter:
     checks = HealthChecks(services)
 
     @router.get("/health/live", summary="Tell whether the process answers")
-    async def live() -> Alive:
+    async def read_liveness() -> Alive:
         return Alive()
 
     down: dict[int | str, dict[str, Any]] = {
@@ -32,8 +34,8 @@ def make_health_router(services: Services) -> APIRouter:
     }
 
     @router.get("/health", summary="Tell whether the parts work", responses=down)
-    @router.get("/health/ready", summary="Tell whether requests can be served", responses=down)
-    async def health(response: Response) -> Health:
+    @router.get("/health/ready", name="read_readiness", summary="Tell whether requests can be served", responses=down)
+    async def read_health(response: Response) -> Health:
         found = await checks.read()
         if found.database != "ok":
             response.status_code = 503

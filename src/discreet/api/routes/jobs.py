@@ -115,7 +115,7 @@ def make_jobs_router(services: Services) -> APIRouter:
         return Made(requests=await background.requests.retry(job_key))
 
     @router.get("/status", summary="Show what waits, and whether a worker is alive")
-    async def status() -> Status:
+    async def read_extraction_status() -> Status:
         found = await background.watch.status()
         counts = await due_counts(background, services.memory_settings.live)
         return Status(

@@ -42,7 +42,7 @@ def make_listing_router(services: Services) -> APIRouter:
     known = router.caller
 
     @router.get("/query", summary="List entries, newest first", responses={**LINKED, **answers(400, 403, 422)})
-    async def query(
+    async def list_entries(
         selection: Annotated[Selection, Query()],
         request: Request,
         response: Response,

@@ -26,7 +26,7 @@ def make_metrics_router(services: Services) -> APIRouter:
             **answers(401, 403, 503),
         },
     )
-    def metrics() -> Response:  # in a thread: with several processes files are read
+    def read_metrics() -> Response:  # in a thread: with several processes files are read
         return Response(exposition(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return router

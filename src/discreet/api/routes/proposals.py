@@ -115,7 +115,7 @@ def make_proposals_router(services: Services) -> APIRouter:
     proposals = services.background.proposals
 
     @router.get("", summary="List memories that wait, oldest first", responses={**LINKED, **answers(403, 422)})
-    async def waiting(
+    async def list_proposals(
         asked: Annotated[Whose, Query()],
         request: Request,
         response: Response,
@@ -133,7 +133,7 @@ def make_proposals_router(services: Services) -> APIRouter:
         description="The entry may come back as one that was known already.",
         responses=answers(400, 403, 404, 413, 415, 422),
     )
-    async def accept(
+    async def accept_proposal(
         proposal_key: UUID,
         changes: Acceptance,
         caller: Annotated[Caller, Depends(known)],
@@ -151,7 +151,9 @@ def make_proposals_router(services: Services) -> APIRouter:
     @router.delete(
         "/{proposal_key}", status_code=204, summary="Refuse a memory that waits", responses=answers(403, 404, 422)
     )
-    async def refuse(proposal_key: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None) -> None:
+    async def refuse_proposal(
+        proposal_key: UUID, caller: Annotated[Caller, Depends(known)], user_id: str | None = None
+    ) -> None:
         user = any_user_of(services, caller, user_id)
         if not await proposals.refuse(user.identity, proposal_key):
             raise NotFoundError

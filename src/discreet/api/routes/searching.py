@@ -62,7 +62,7 @@ def make_searching_router(services: Services) -> APIRouter:
     known = router.caller
 
     @router.post("/search", summary="Search entries", responses=answers(400, 403, 413, 415, 422))
-    async def search(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
+    async def search_entries(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
         user = await read_user_of(services, caller, question.user_id)
         live, filters = services.memory_settings.live, question.filters.stored()
         await check_filters(filters, services.redactor, within="filters.")

@@ -28,7 +28,7 @@ def make_sessions_router(services: Services) -> APIRouter:
         "is worked on as soon as the settings say. A session that is over, or never was, may be ended again.",
         responses=answers(403, 422),
     )
-    async def end(
+    async def end_session(
         session_id: Annotated[Id, Path()], caller: Annotated[Caller, Depends(known)], user_id: str | None = None
     ) -> None:
         user = user_of(services, caller, user_id)

@@ -106,7 +106,7 @@ def make_settings_router(services: Services) -> APIRouter:
         return await shown(await store.change(changes.root, by=caller.identity))
 
     @router.get("/history", responses=answers(422))
-    async def get_history(
+    async def get_settings_history(
         name: Annotated[str | None, Query(description="Of this setting alone.", pattern=r"^[a-z_]{1,64}$")] = None,
         limit: Annotated[int, Query(description="Changes at most.", ge=1, le=MAX_PAGE)] = PAGE,
         before: Annotated[

@@ -38,7 +38,7 @@ class Unreached(BaseModel):
 class Receipt(BaseModel):
     """One erasure that is done."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
     version: Literal[1] = VERSION
     erasure_key: UUID
