@@ -33,10 +33,6 @@ _EMPTY: Final[Mapping[str, Callable[[], Any]]] = {
 }
 _TUPLES: Final[Mapping[str, int]] = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
-SAFE_IMPORTS: Final = frozenset(
-    {"builtins", "collections", "datetime", "decimal", "uuid", "copyreg", "_codecs", "enum", "pathlib"}
-)
-"""Modules whose classes say nothing of an attack by themselves."""
 DANGEROUS: Final = frozenset({"eval", "exec", "compile", "__import__", "getattr", "open", "breakpoint", "input"})
 """Of `builtins`."""
 DANGEROUS_MODULES: Final = frozenset(

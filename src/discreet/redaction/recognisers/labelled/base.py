@@ -8,10 +8,9 @@ from typing import ClassVar, NamedTuple
 
 from discreet.redaction.lazy_pattern import lazy
 from discreet.redaction.normalized_text import Span, View
-from discreet.redaction.recognisers.context import AMOUNT
 from discreet.redaction.word_index import Kinds, Place
 from discreet.redaction.word_set import small
-from discreet.redaction.words import any_of, whole, words
+from discreet.redaction.words import any_of, words
 
 MOST_GAP = 44
 """Characters between a word and what it names."""
@@ -26,7 +25,6 @@ LINK = lazy(
     rf"[\"'”»)]?,? ?(?:(?:{any_of((*words('telling', 'is'), '-', '(', 'as'))}) ?)?(?:(?:{any_of(words('telling', 'whose'))}) ?){{0,2}}\Z"
 )
 """What stands between a value and its word behind it: " is my "."""
-UNIT = lazy(rf"[ -]{{0,2}}{whole(words('code', 'unit'))}")
 DIGIT = lazy("[0-9]")
 DATE = lazy(r"(?:19|20)[0-9]{2}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:19|20)?[0-9]{2}")
 
@@ -99,8 +97,3 @@ class LabelledRecogniser:
             if value.end() == link.start() and self.valid(Labelled(lowered[slice(*name)], ":", value[0])):
                 return value.span()
         return None
-
-
-def is_counted(text: str, end: int) -> bool:
-    """Tell whether a number counts something, by what stands behind it."""
-    return AMOUNT.match(text, end) is not None or UNIT.match(text, end) is not None

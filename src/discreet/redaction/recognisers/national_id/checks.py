@@ -67,11 +67,6 @@ def inn(digits: str) -> bool:
     return all(weighted(digits[:at], weights[11 - at :]) % 11 % 10 == int(digits[at]) for at in places)
 
 
-def nhs(digits: str) -> bool:
-    """Check the last digit of an English NHS number (NHS Data Dictionary: modulus 11)."""
-    return (11 - weighted(digits, range(10, 1, -1)) % 11) % 11 == int(digits[9])
-
-
 def my_number(digits: str) -> bool:
     """Check the last digit of a Japanese individual number (Ordinance 85 of the Ministry of Internal Affairs, 2014)."""
     rest = weighted(digits, (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11
