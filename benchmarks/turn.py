@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -41,8 +40,7 @@ CHUNK = 5
 class Cost(NamedTuple):
     """One conversation."""
 
-    median_ms: float
-    total_s: float
+    turns_ms: list[float]
     disk_mb: float
     """What the conversation added."""
     wal_mb: float
@@ -116,7 +114,7 @@ async def _turn(graph: Graph, text: str, *, thread: str) -> float:
 
 def _cost(spent: Sequence[float], database: Database, before: int) -> Cost:
     after = database.footprint()
-    return Cost(statistics.median(spent) * 1000, sum(spent), (after.disk - before) / 1e6, after.wal / 1e6)
+    return Cost([1000 * each for each in spent], (after.disk - before) / 1e6, after.wal / 1e6)
 
 
 def _add(
@@ -126,13 +124,14 @@ def _add(
     time_at_most: float | None = None,
     bytes_at_most: float | None = None,
 ) -> None:
-    def each(field: str) -> tuple[list[float], list[float]]:
-        return [getattr(c, field) for c in costs[STOCK]], [getattr(c, field) for c in costs[OURS]]
+    def each(value: Callable[[Cost], float]) -> tuple[list[float], list[float]]:
+        return [value(cost) for cost in costs[STOCK]], [value(cost) for cost in costs[OURS]]
 
-    group.ratio("a turn, median", "ms", *each("median_ms"), at_most=time_at_most)
-    group.ratio("all turns", "s", *each("total_s"))
-    group.ratio("disk", "MB", *each("disk_mb"), at_most=bytes_at_most)
-    group.ratio("WAL", "MB", *each("wal_mb"), at_most=bytes_at_most)
+    turns = ([ms for cost in costs[side] for ms in cost.turns_ms] for side in (STOCK, OURS))
+    group.ratio("a turn, median", "ms", *turns, at_most=time_at_most)
+    group.ratio("all turns", "s", *each(lambda cost: sum(cost.turns_ms) / 1000))
+    group.ratio("disk", "MB", *each(lambda cost: cost.disk_mb), at_most=bytes_at_most)
+    group.ratio("WAL", "MB", *each(lambda cost: cost.wal_mb), at_most=bytes_at_most)
 
 
 if __name__ == "__main__":

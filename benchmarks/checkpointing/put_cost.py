@@ -31,10 +31,6 @@ class Run(NamedTuple):
     footprint: Footprint
     turns: list[Spent]
 
-    def turn_ms(self, kind: str) -> float:
-        """Return the median of the turns' milliseconds in `put` and `put_writes`; `kind` is wall or cpu."""
-        return median_ms(self.turns, kind)
-
     def call_us(self, name: str, calls: str) -> float:
         """Return the microseconds of CPU that LangGraph's calls of one method took, a call."""
         turns = self.turns[WARM_UP_TURNS:]
@@ -57,8 +53,9 @@ def measure(admin_dsn: str, *, turns: int, repetitions: int, tool_chars: int, bl
     if tool_chars and not blocking:
         group.ratio("disk", "MB", *_each(runs, lambda run: run.footprint.disk / 1e6), at_most=1 / 100)
         group.ratio("WAL", "MB", *_each(runs, lambda run: run.footprint.wal / 1e6), at_most=1 / 100)
-    group.ratio(f"{A_TURN}, wall", "ms", *_each(runs, lambda run: run.turn_ms("wall")))
-    group.ratio(f"{A_TURN}, cpu", "ms", *_each(runs, lambda run: run.turn_ms("cpu")))
+    for kind in ("wall", "cpu"):
+        turns_ms = ([1e3 * getattr(turn, kind) for run in runs[side] for turn in run.turns] for side in SIDES)
+        group.ratio(f"{A_TURN}, {kind}", "ms", *turns_ms)
     target = (1 / 2 if blocking else 1 / 3) if tool_chars else None
     for name, calls in (("put", "puts"), ("put_writes", "writes")):
         costs = _each(runs, lambda run: run.call_us(name, calls))  # noqa: B023  # called at once

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from statistics import median
 
+from comparing.intervals import ratio_interval
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -26,6 +28,12 @@ class Figure:
     """Target, an upper bound."""
     at_least: float | None = None
     """Target, a lower bound."""
+    peer: str = "stock"
+    """What ours is compared with."""
+    pairs: int = 1
+    """Repetitions, each with both sides."""
+    interval: tuple[float, float] | None = None
+    """95 %, of ours / stock."""
 
     @property
     def target(self) -> float | None:
@@ -56,11 +64,20 @@ class Group:
         *,
         at_most: float | None = None,
         at_least: float | None = None,
+        peer: str = "stock",
     ) -> None:
         """Add the medians and ours / stock. The target bounds that ratio."""
         one, other = median(stock), median(ours)
         self.figures.append(
-            Figure(self._title, what, unit, one, other, value=other / one, at_most=at_most, at_least=at_least)
+            Figure(
+                *(self._title, what, unit, one, other),
+                value=other / one,
+                at_most=at_most,
+                at_least=at_least,
+                peer=peer,
+                pairs=len(ours),
+                interval=ratio_interval(stock, ours),
+            )
         )
 
     def figure(
@@ -97,7 +114,7 @@ def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> 
         mark = {None: "", True: "  met", False: "  missed"}[figure.met]
         lines.append(
             f"  {figure.what:42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
-            f"{_fraction(figure.ours / figure.stock) if figure.stock else '':>12}{_target(figure):>12}{mark}"
+            f"{_fraction(figure.ours / figure.stock) if figure.stock else '':>12}{_target(figure):>12}{mark}{_interval(figure)}"
         )
     return "\n".join(lines)
 
@@ -106,6 +123,13 @@ def _target(figure: Figure) -> str:
     if figure.at_most is not None:
         return f"<= {_fraction(figure.at_most)}"
     return "" if figure.at_least is None else f">= {_fraction(figure.at_least)}"
+
+
+def _interval(figure: Figure) -> str:
+    """Return the 95 % interval of the ratio, for the end of a line."""
+    if figure.interval is None:
+        return ""
+    return f"  [{', '.join(map(_fraction, figure.interval))}] of {figure.pairs} pairs"
 
 
 def _fraction(value: float) -> str:

@@ -71,7 +71,12 @@ def _room(meeting: Meeting) -> Group:
     for peer, at_most in ((LangGraphStore, ROOM), (Mem0, None)):
         if peer.tables in kilobytes:
             group.ratio(
-                f"a memory: {peer.name}", "kB", [kilobytes[peer.tables]], [kilobytes[Ours.tables]], at_most=at_most
+                f"a memory: {peer.name}",
+                "kB",
+                [kilobytes[peer.tables]],
+                [kilobytes[Ours.tables]],
+                at_most=at_most,
+                peer=peer.name,
             )
     return group
 
@@ -86,7 +91,7 @@ async def _searches(meeting: Meeting, races: dict[str, Race], taken: Values) -> 
     _against_each(group, "p50", "ms", taken, targets)
     for name, found in recall.items():
         if name != Ours.name:
-            group.ratio(f"recall@5 by vectors: {name}", "", [found], [recall[Ours.name]])
+            group.ratio(f"recall@5 by vectors: {name}", "found", [found], [recall[Ours.name]], peer=name)
     return group
 
 
@@ -116,7 +121,7 @@ async def _many_clients(meeting: Meeting, races: dict[str, Race], repetitions: i
     for name in asynchronous:
         if name != Ours.name:
             at_least = TIMES_MORE_SEARCHES if name == STORE else None
-            group.ratio(f"searches: {name}", "a second", rates[name], rates[Ours.name], at_least=at_least)
+            group.ratio(f"searches: {name}", "a second", rates[name], rates[Ours.name], at_least=at_least, peer=name)
     return group
 
 
@@ -149,9 +154,9 @@ async def _writes(meeting: Meeting, races: dict[str, Race], redacting: Race, rep
         for name in writers:
             if name != Ours.name:
                 what, unit = f"batches of {size}: {name}", "a second"
-                group.ratio(what, unit, rates[name], rates[Ours.name], at_least=TIMES_FASTER_BATCHES)
-                what = "the same, ours with redaction"
-                group.ratio(what, unit, rates[name], rates[REDACTING], at_least=TIMES_FASTER_REDACTED)
+                group.ratio(what, unit, rates[name], rates[Ours.name], at_least=TIMES_FASTER_BATCHES, peer=name)
+                what = f"batches of {size}, ours with redaction: {name}"
+                group.ratio(what, unit, rates[name], rates[REDACTING], at_least=TIMES_FASTER_REDACTED, peer=name)
     for known in measures.KNOWN:
         progress(f"{meeting.dims} dims: a fact beside {known}")
         taken = await measures.remembering(writers, meeting.embeddings, known, repetitions)
@@ -173,4 +178,4 @@ async def _writes(meeting: Meeting, races: dict[str, Race], redacting: Race, rep
 def _against_each(group: Group, what: str, unit: str, taken: Values, targets: dict[str, float]) -> None:
     for name, values in taken.items():
         if name != Ours.name:
-            group.ratio(f"{what}: {name}", unit, values, taken[Ours.name], at_most=targets.get(name))
+            group.ratio(f"{what}: {name}", unit, values, taken[Ours.name], at_most=targets.get(name), peer=name)
