@@ -17,7 +17,6 @@ from discreet.checkpoint.postgres.owned import OwnedThreads
 from discreet.errors import StorageUnavailableError
 from discreet.ports import (
     AuditLog,
-    ConversationLog,
     Memories,
     RollingSummaries,
     SettingsStore,
@@ -32,6 +31,7 @@ from discreet.settings import load_settings
 from discreet.state.memory_settings import MemorySettings
 from discreet.storage.background.ages import Ages
 from discreet.storage.background.background import Background
+from discreet.storage.conversation.log import PostgresConversationLog
 from discreet.storage.database.connecting.health import DatabaseHealth
 from discreet.storage.delegation import PostgresDelegations
 from discreet.storage.opening import open_storage
@@ -53,7 +53,7 @@ class SharedStorage:
         self._opener = opener
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, _Slot] = WeakKeyDictionary()
         self.memories = cast("Memories", _ForwardingMemories(lambda: self._serving.memories))
-        self.log = cast("ConversationLog", _Forwarding(lambda: self._serving.log))
+        self.log = cast("PostgresConversationLog", _Forwarding(lambda: self._serving.log))
         self.short_term = cast("ShortTermStore", _Forwarding(lambda: self._serving.short_term))
         self.summaries = cast("RollingSummaries", _Forwarding(lambda: self._serving.summaries))
         self.audit = cast("AuditLog", _Forwarding(lambda: self._serving.audit))

@@ -13,7 +13,6 @@ from discreet.checkpoint.postgres.owned import OwnedThreads
 from discreet.loop_bound import bound_to_loop
 from discreet.ports import (
     AuditLog,
-    ConversationLog,
     EmbeddingProvider,
     KeyProvider,
     Memories,
@@ -85,7 +84,7 @@ class Storage:
     """Long-term memory."""
     vectors: VectorStore
     """The same, for those who bring vectors of their own."""
-    log: ConversationLog
+    log: PostgresConversationLog
     """Conversation log and session records."""
     short_term: ShortTermStore
     """Sessions, last rounds and claims of work, for up to a day."""
