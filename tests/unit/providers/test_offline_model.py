@@ -3,10 +3,11 @@ from uuid import uuid4
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.tools import tool
+from langchain_core.tools import ToolException, tool
 
 from discreet.errors import ConfigurationError
 from discreet.providers.offline import OfflineChatModel
+from discreet.providers.offline.reading import language_of
 from discreet.testing import check_tool_calls
 
 NOTICE = {
@@ -91,7 +92,8 @@ class Chat:
         result = self.results[call["name"]]
         result = result(call) if callable(result) else result
         failed = isinstance(result, Exception)
-        content = f"{type(result).__name__}: {result}" if failed else json.dumps(result) if result != "" else ""
+        named = "" if isinstance(result, ToolException) else f"{type(result).__name__}: "
+        content = f"{named}{result}" if failed else json.dumps(result) if result != "" else ""
         return ToolMessage(content, name=call["name"], tool_call_id=call["id"], status="error" if failed else "success")
 
 
@@ -124,6 +126,19 @@ def test_a_taste_is_saved_as_a_preference():
 def test_a_refusal_is_told_with_its_reason():
     chat = Chat(*MEMORY_TOOLS, save_memory=ValueError("Secrets are never kept."))
     assert chat.say("My password is x").endswith("Not saved: Secrets are never kept.")
+
+
+def test_a_refusal_in_json_is_told_by_its_message():
+    refusal = json.dumps({"error": {"code": "memory_secret", "message": "Secrets are never kept.", "retryable": False}})
+    chat = Chat(*MEMORY_TOOLS, save_memory=ToolException(refusal))
+    assert chat.say("My password is x").endswith("Not saved: Secrets are never kept.")
+
+
+def test_a_key_in_latin_letters_does_not_make_a_sentence_english():
+    key = "sk-" + "a1b2c3d4" * 6
+    assert language_of(f"Мой ключ API: {key}.") == "ru"
+    assert language_of(f"我的 API 密钥是 {key}。") == "zh"
+    assert language_of(f"My key 钥 is {key}.") == "en"
 
 
 @pytest.mark.parametrize("language", QUESTIONS)

@@ -225,7 +225,9 @@ def _score(memory: Mapping[str, Any]) -> str:
 
 
 def _reason(result: ToolResult, replies: Mapping[str, str]) -> str:
-    return _quoted(_ERROR_NAME.sub("", result.text)) or replies["unknown_reason"]
+    error = result.data.get("error")
+    told = error.get("message") if isinstance(error, dict) else _ERROR_NAME.sub("", result.text)
+    return _quoted(str(told or "")) or replies["unknown_reason"]
 
 
 def _quoted(text: str) -> str:

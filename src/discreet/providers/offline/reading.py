@@ -25,7 +25,8 @@ _SENTENCE = re.compile(rf"[^{_STOPS}\n]+(?:[{_STOPS}]+(?!\s|$)[^{_STOPS}\n]+)*[{
 _FULL_WIDTH_END = re.compile(rf"(?<=[{_FULL_WIDTH_STOPS}])")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]+")
-_LATIN = re.compile(r"[^\W\d_\u0400-\u04ff\u4e00-\u9fff]+")
+_LATIN = re.compile(r"(?<![^\W\u0400-\u04ff\u4e00-\u9fff])[^\W\d_\u0400-\u04ff\u4e00-\u9fff]++(?![\d_])")
+"""Words, and no letters of keys and ids: those stand beside digits."""
 _VIETNAMESE = re.compile(r"[đơưăĐƠƯĂ\u1ea0-\u1ef9]|\b(?:tôi|là|không|của|và|có|tên|mình|xin|chào)\b", re.IGNORECASE)
 """Letters that, of the four languages, only Vietnamese has, and common words without one of them."""
 
@@ -52,7 +53,7 @@ def language_of(text: str) -> Language:
     han, cyrillic, latin = (len(script.findall(text)) for script in (_HAN, _CYRILLIC, _LATIN))
     if han and han >= max(cyrillic, latin):
         return "zh"
-    if cyrillic > latin:
+    if cyrillic and cyrillic >= latin:
         return "ru"
     return "vi" if _VIETNAMESE.search(text) else "en"
 
