@@ -1,4 +1,4 @@
-"""An agent of `langchain.agents.create_agent` with memory: `pip install 'discreet[langchain]'`."""
+"""An agent of `langchain.agents.create_agent` with memory (the extra `langchain`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from langchain.agents import create_agent
 
 from discreet.checkpoint import RedactingSaver
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.providers import chat_model
 from discreet.state.context import Context
 from discreet.storage import open_storage
@@ -22,7 +21,7 @@ async def main() -> str:
         await saver.setup()
         agent = create_agent(
             chat_model("offline"),
-            middleware=[MemoryMiddleware(Options(memories=storage.memories, log=storage.log))],
+            middleware=[MemoryMiddleware(memories=storage.memories, log=storage.log)],
             context_schema=Context,
             checkpointer=saver,
         )

@@ -15,7 +15,7 @@ from langgraph.types import Command
 from discreet.access.epochs import begun
 from discreet.background_loop import wait_for
 from discreet.errors import MissingDependencyError
-from discreet.graph.options import Options
+from discreet.graph.options import MiddlewareOptions, init_spelt_by
 from discreet.graph.parts import make_parts
 from discreet.nodes.assistant import spoken
 from discreet.nodes.node import Node
@@ -40,7 +40,7 @@ try:
     )
 except ImportError as error:
     raise MissingDependencyError(
-        "The middleware is for agents of the package langchain: pip install 'discreet[langchain]'"
+        "The middleware is for agents of the package langchain: pip install langchain"
     ) from error
 
 ToolResult = ToolMessage | Command[Any]
@@ -67,20 +67,21 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         >>> from langchain.agents import create_agent
         >>> from discreet.providers import chat_model
         >>> from discreet.testing import InMemoryMemories
-        >>> middleware = MemoryMiddleware(Options(memories=InMemoryMemories()))
+        >>> middleware = MemoryMiddleware(memories=InMemoryMemories())
         >>> agent = create_agent(chat_model("offline"), middleware=[middleware])
     """
 
     state_schema = MemoryState
 
-    def __init__(self, options: Options | None = None, *, model: BaseChatModel | str | None = None) -> None:
-        """Work with `options`; `model` summarises media and threads, by default the one that the settings name.
+    @init_spelt_by(MiddlewareOptions)
+    def __init__(self, options: MiddlewareOptions) -> None:
+        """Take the fields of `MiddlewareOptions` as keyword arguments; each is described there, and none has to be given.
 
         Raises:
             ConfigurationError: The model's name is unknown, or the options contradict each other.
         """
-        options = options or Options()
-        chosen = model if isinstance(model, BaseChatModel) else model_by_name(model, settings=options.settings)
+        named = options.model
+        chosen = named if isinstance(named, BaseChatModel) else model_by_name(named, settings=options.settings)
         self._parts = make_parts(options, chosen)
         self.mask = self._parts.mask
         self.tools: Sequence[Any] = self._parts.memory_tools

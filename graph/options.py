@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -30,6 +30,8 @@ from discreet.state.conversation import ConversationState
 
 P = ParamSpec("P")
 T = TypeVar("T")
+S = TypeVar("S")
+Given = TypeVar("Given", bound="Options")
 
 MemoryToolName = Literal["save_memory", "recall_memory", "update_memory", "forget_memory"]
 Remember = Literal["turns", "summaries", "nothing"]
@@ -87,6 +89,14 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MiddlewareOptions(Options):
+    """What `MemoryMiddleware` takes: the options of memory. Tools and instructions are the agent's own."""
+
+    model: BaseChatModel | str | None = None
+    """Summarises media and threads. Default: as `chat_model` of `GraphOptions`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraphOptions(Options):
     """What `build_graph` takes: the options of memory, and those of the agent around it."""
 
@@ -111,6 +121,26 @@ def spelt_by(options: Callable[P, GraphOptions]) -> Callable[[Callable[[GraphOpt
 
         taken = inspect.signature(options)
         call.__signature__ = taken.replace(return_annotation="StateGraph")  # type: ignore[attr-defined]  # PEP 362
+        return call
+
+    return decorated
+
+
+def init_spelt_by(
+    options: Callable[P, Given],
+) -> Callable[[Callable[[S, Given], None]], Callable[Concatenate[S, P], None]]:
+    """Return a decorator for `__init__` that does the same."""
+
+    def decorated(init: Callable[[S, Given], None]) -> Callable[Concatenate[S, P], None]:
+        @wraps(init)
+        def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            init(self, options(*args, **kwargs))
+
+        taken = inspect.signature(options)
+        itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        call.__signature__ = taken.replace(  # type: ignore[attr-defined]  # PEP 362
+            parameters=[itself, *taken.parameters.values()], return_annotation=None
+        )
         return call
 
     return decorated

@@ -19,7 +19,6 @@ from discreet.checkpoint import RedactingSaver
 from discreet.graph import TurnRunner
 from discreet.graph.guard import guarded
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.redaction import InMemoryTurnVault, resolve
 from discreet.state.request_ref import REQUEST_REF, values_ref
 from discreet.testing import InMemoryConversationLog, ScriptedChatModel
@@ -83,7 +82,7 @@ def asked_for(schema, strategy):
 @pytest.mark.parametrize("face", ["async", "blocking"])
 def test_a_structured_response_is_the_answer_and_only_its_caller_sees_the_values(saver, strategy, schema, face):
     vault, log = InMemoryTurnVault(), InMemoryConversationLog()
-    middleware = MemoryMiddleware(Options(vault=vault, log=log), model="offline")
+    middleware = MemoryMiddleware(vault=vault, log=log, model="offline")
     agent = create_agent(
         asked_for(schema, strategy), middleware=[middleware], response_format=strategy(schema), checkpointer=saver
     )
@@ -109,7 +108,7 @@ def test_a_structured_response_of_an_earlier_turn_is_no_answer_to_this_one():
     )
     agent = create_agent(
         model,
-        middleware=[MemoryMiddleware(Options(vault=vault), model="offline")],
+        middleware=[MemoryMiddleware(vault=vault, model="offline")],
         response_format=ToolStrategy(Contact),
         checkpointer=InMemorySaver(),
     )
@@ -140,7 +139,7 @@ def supervised(send, saver, vault, *, first="approval", mode="batched"):
     call = {"name": "send", "args": {"to": EMAIL}, "id": "call_1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Done.")])
     approval = HumanInTheLoopMiddleware(interrupt_on={"send": True}, interrupt_mode=mode)
-    memory = MemoryMiddleware(Options(vault=vault), model="offline")
+    memory = MemoryMiddleware(vault=vault, model="offline")
     middleware = [approval, memory] if first == "approval" else [memory, approval]
     return model, create_agent(model, tools=[send], middleware=middleware, checkpointer=saver)
 
@@ -211,7 +210,7 @@ def test_an_answer_of_another_form_reaches_its_node_as_it_is(saver):
     agent = create_agent(
         model,
         tools=[ask],
-        middleware=[MemoryMiddleware(Options(vault=vault), model="offline")],
+        middleware=[MemoryMiddleware(vault=vault, model="offline")],
         checkpointer=saver,
     )
     runner = TurnRunner(agent, vault=vault)

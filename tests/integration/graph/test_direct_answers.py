@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
 from discreet.testing import InMemoryConversationLog, ScriptedChatModel
@@ -90,7 +89,7 @@ def test_the_model_speaks_where_another_tool_was_called_too_or_one_failed(names)
 
 def test_an_agents_tool_that_ends_the_turn_answers_too():
     log = InMemoryConversationLog()
-    middleware = MemoryMiddleware(Options(log=log, vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(log=log, vault=InMemoryTurnVault(), model="offline")
     model = ScriptedChatModel(responses=[calls("get_invoice")])
     agent = create_agent(model, tools=[get_invoice], middleware=[middleware], checkpointer=InMemorySaver())
     state = agent.invoke(ASKED, THREAD)
@@ -107,7 +106,7 @@ class Weather(BaseModel):
 
 def test_an_agents_structured_response_is_the_answer():
     log = InMemoryConversationLog()
-    middleware = MemoryMiddleware(Options(log=log, vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(log=log, vault=InMemoryTurnVault(), model="offline")
     args = {"city": "Hanoi", "contact": "planted.name@example.com"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[{"name": "Weather", "args": args, "id": "c1"}])])
     agent = create_agent(

@@ -13,7 +13,6 @@ from pydantic import Field
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.providers.offline import OfflineChatModel
 from discreet.state.context import Context
 from discreet.state.records import MemoryFilters
@@ -142,7 +141,7 @@ async def house(kind, storage, assistant, **options):
         **options,
     }
     if kind == "create_agent":
-        middleware = MemoryMiddleware(Options(**parts), model="offline")
+        middleware = MemoryMiddleware(**parts, model="offline")
         graph = create_agent(assistant.model, middleware=[middleware], checkpointer=saver)
     else:
         graph = build_graph(chat_model=assistant.model, **parts).compile(checkpointer=saver)

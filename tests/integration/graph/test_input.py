@@ -13,7 +13,6 @@ from discreet.checkpoint.answers import is_answer
 from discreet.errors import ContextWindowError, InputError
 from discreet.graph import TurnRunner, build_graph, drain
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.nodes.save_input import make_save_input
 from discreet.redaction import InMemoryTurnVault
 from discreet.state.context import Context
@@ -237,7 +236,7 @@ async def test_a_turn_that_goes_on_or_is_sent_again_keeps_its_system_message(aga
 @pytest.mark.parametrize("runs", [lambda agent: agent, lambda agent: TurnRunner(agent, vault=InMemoryTurnVault())])
 def test_an_agent_whose_turn_failed_hears_its_system_message_no_more(runs):
     model = ScriptedChatModel(responses=[OSError("down"), AIMessage("Fine.")])
-    middleware = MemoryMiddleware(Options(vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")
     agent = runs(create_agent(model, middleware=[middleware], checkpointer=InMemorySaver()))
     with pytest.raises(OSError, match="down"):
         agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
@@ -247,7 +246,7 @@ def test_an_agent_whose_turn_failed_hears_its_system_message_no_more(runs):
 
 def test_agents_hear_it_too_and_forget_what_was_refused():
     model = ScriptedChatModel(responses=[AIMessage("Moon."), AIMessage("Fine.")])
-    middleware = MemoryMiddleware(Options(vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")
     agent = create_agent(model, system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver())
     agent.invoke({"messages": [SystemMessage(RULE), HumanMessage("Go on.")]}, THREAD)
     assert model.prompts[0][0].text.startswith(f"Be brief.\n\n{RULE}")

@@ -10,7 +10,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.nodes.assistant import UNFINISHED
 from discreet.prompts.ids import prompt_id
 from discreet.redaction import InMemoryTurnVault
@@ -55,7 +54,7 @@ def test_the_agent_has_memory_and_its_state_has_placeholders(memories, ask):
     call = {"name": "send", "args": {"to": EMAIL}, "id": "c1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage(f"Sent to {EMAIL}.")])
     log = InMemoryConversationLog()
-    middleware = MemoryMiddleware(Options(memories=memories, log=log, vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(memories=memories, log=log, vault=InMemoryTurnVault(), model="offline")
     agent = create_agent(
         model, tools=[send], system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver()
     )
@@ -81,7 +80,7 @@ def test_between_the_steps_the_latest_state_has_placeholders_too(memories, ask):
 
     call = {"name": "send", "args": {"to": EMAIL}, "id": "c1"}
     model = ScriptedChatModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("Done.")])
-    middleware = MemoryMiddleware(Options(memories=memories, vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(memories=memories, vault=InMemoryTurnVault(), model="offline")
     agent = create_agent(
         model, tools=[send], middleware=[middleware], checkpointer=InMemorySaver(), interrupt_after="*"
     )
@@ -96,7 +95,7 @@ def test_between_the_steps_the_latest_state_has_placeholders_too(memories, ask):
 
 def test_a_greeting_skips_the_retrieval(memories, ask):
     model = ScriptedChatModel(responses=[AIMessage("Hello.")])
-    agent = create_agent(model, middleware=[MemoryMiddleware(Options(memories=memories), model="offline")])
+    agent = create_agent(model, middleware=[MemoryMiddleware(memories=memories, model="offline")])
     ask(agent, "Hi!")
     assert "parrots" not in model.prompts[0][0].text
 
@@ -126,8 +125,8 @@ def test_the_tool_loop_ends_with_an_answer(ask):
         return asked if "limit of tool calls" not in messages[0].text else AIMessage("This is all I found.")
 
     model = ScriptedChatModel(responses=[answer] * 4)
-    options = Options(settings=Settings(tool_loop_limit=3))
-    agent = create_agent(model, tools=[look_up], middleware=[MemoryMiddleware(options, model="offline")])
+    middleware = MemoryMiddleware(settings=Settings(tool_loop_limit=3), model="offline")
+    agent = create_agent(model, tools=[look_up], middleware=[middleware])
     assert ask(agent, "Look it up for me")["messages"][-1].text == "This is all I found."
     assert model.tools == [["look_up"]] * 3 + [[]]
 
@@ -144,8 +143,7 @@ def test_an_agent_that_never_ends_is_ended_flagged_and_told_apart_by_model_and_i
         return AIMessage("", tool_calls=[call], response_metadata={"model_name": "small-2026"})
 
     log = InMemoryConversationLog()
-    options = Options(memories=memories, log=log, settings=Settings(tool_loop_limit=2))
-    middleware = MemoryMiddleware(options, model="offline")
+    middleware = MemoryMiddleware(memories=memories, log=log, settings=Settings(tool_loop_limit=2), model="offline")
     model = ScriptedChatModel(responses=[asks] * 9)
     agent = create_agent(model, tools=[look_up], system_prompt="Be brief.", middleware=[middleware])
     assert ask(agent, "I can't breathe")["messages"][-1].text == UNFINISHED

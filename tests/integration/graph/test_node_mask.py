@@ -13,7 +13,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 from discreet.graph import TurnRunner, build_graph
 from discreet.graph.guard import guarded
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.redaction.vault import InMemoryTurnVault
 from discreet.settings import Settings
 from discreet.state.context import Context
@@ -31,7 +30,7 @@ def template(vault: InMemoryTurnVault) -> Any:
 
 
 def agent(vault: InMemoryTurnVault) -> Any:
-    middleware = MemoryMiddleware(Options(vault=vault), model="offline")
+    middleware = MemoryMiddleware(vault=vault, model="offline")
     return create_agent(echo(), middleware=[middleware], checkpointer=InMemorySaver())
 
 

@@ -11,7 +11,6 @@ from testkit.savers import opened_saver
 from discreet.checkpoint import RedactingSaver
 from discreet.graph import build_graph
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.nodes.assistant import SILENT
 from discreet.nodes.persist_filtered import make_persist_filtered
 from discreet.redaction import InMemoryTurnVault
@@ -66,7 +65,7 @@ async def test_an_answer_of_reasoning_alone_is_no_answer():
 
 def test_it_leaves_the_state_of_agents_and_of_blocking_graphs_too():
     model = script()
-    middleware = MemoryMiddleware(Options(vault=InMemoryTurnVault()), model="offline")
+    middleware = MemoryMiddleware(vault=InMemoryTurnVault(), model="offline")
     agent = create_agent(model, tools=[clock], middleware=[middleware], checkpointer=InMemorySaver())
     state = agent.invoke({"messages": [("user", "What time is it?")]}, THREAD)
     assert [m.content for m in state["messages"]] == ["What time is it?", "It is noon."]

@@ -23,7 +23,6 @@ from discreet.access.epochs import Beginning, begun
 from discreet.encryption import Keyring, make_key
 from discreet.errors import CheckpointError, InputError, UserErasedError
 from discreet.graph.middleware import MemoryMiddleware
-from discreet.graph.options import Options
 from discreet.ports import FixedSettings, RollingSummary, Round
 from discreet.redaction import Redactor
 from discreet.rights.erasure import Scope
@@ -279,10 +278,10 @@ async def test_a_turn_that_paused_under_another_checkpointer_is_refused_by_name(
     async with a_house(database) as house, a_house(database) as other:
         house.graph = house.built.compile(checkpointer=InMemorySaver())
         if graph == "an agent":
-            options = Options(memories=house.storage.memories, log=house.storage.log, preload=False)
-            middleware = [MemoryMiddleware(options, model=house.model)]
+            stored = house.storage
+            middleware = MemoryMiddleware(memories=stored.memories, log=stored.log, preload=False, model=house.model)
             house.graph = create_agent(
-                house.model, [ask], middleware=middleware, checkpointer=InMemorySaver(), context_schema=Context
+                house.model, [ask], middleware=[middleware], checkpointer=InMemorySaver(), context_schema=Context
             )
         await pausing(house, who)
         await other.erasures.erase(who.user, who.everything)
