@@ -81,11 +81,18 @@ class Group:
         )
 
     def figure(
-        self, what: str, unit: str, stock: Sequence[float], ours: Sequence[float], *, at_most: float | None = None
+        self,
+        what: str,
+        unit: str,
+        stock: Sequence[float],
+        ours: Sequence[float],
+        *,
+        at_most: float | None = None,
+        peer: str = "stock",
     ) -> None:
         """Add the medians. The target bounds that of ours."""
         one, other = median(stock), median(ours)
-        self.figures.append(Figure(self._title, what, unit, one, other, value=other, at_most=at_most))
+        self.figures.append(Figure(self._title, what, unit, one, other, value=other, at_most=at_most, peer=peer))
 
 
 def machine(server_version: str, *packages: str) -> str:
@@ -113,10 +120,16 @@ def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> 
             lines.append(group)
         mark = {None: "", True: "  met", False: "  missed"}[figure.met]
         lines.append(
-            f"  {figure.what:42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
+            f"  {_named(figure):42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
             f"{_fraction(figure.ours / figure.stock) if figure.stock else '':>12}{_target(figure):>12}{mark}{_interval(figure)}"
         )
     return "\n".join(lines)
+
+
+def _named(figure: Figure) -> str:
+    """Return what the figure is about, with the peer unless it is the one of the column."""
+    told = figure.peer == "stock" or figure.what.endswith(figure.peer)
+    return figure.what if told else f"{figure.what}: {figure.peer}"
 
 
 def _target(figure: Figure) -> str:
