@@ -89,7 +89,7 @@ $(AEGRA_VENV)/.ready: $(READY) tests/aegra/requirements.txt pyproject.toml setup
 	@test -n "$(AEGRA_PYTHON)" || { echo "Aegra needs Python >= 3.12, and none was found. Name one: make test-aegra AEGRA_PYTHON=/path/to/python"; exit 1; }
 	@echo "== Building $(AEGRA_VENV) with $$($(AEGRA_PYTHON) --version)"
 	@test -x $(AEGRA_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(AEGRA_PYTHON) $(AEGRA_VENV)
-	@$(BIN)/uv pip install --quiet --python $(AEGRA_VENV)/bin/python -r tests/aegra/requirements.txt -e .
+	@$(BIN)/uv pip install --quiet --python $(AEGRA_VENV)/bin/python -r tests/aegra/requirements.txt -e ".[local]"
 	@touch $@
 
 test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aegra, in an environment of its own
@@ -110,7 +110,7 @@ check: lint test  ## Lint and tests
 
 lock: $(READY)  ## Resolve requirements.lock anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-		--group dev --extra langchain pyproject.toml -o requirements.lock
+		--group dev --extra langchain --extra local pyproject.toml -o requirements.lock
 
 clean:  ## Remove what the targets made (the database in .discreet stays)
 	rm -rf $(VENV) $(AEGRA_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,6 +1,6 @@
 """A chat server of one's own for several users: FastAPI, tokens, a graph with memory, and the REST API beside it.
 
-`uvicorn fastapi_app:app --app-dir examples --workers 2 --no-access-log` serves it (`pip install 'discreet[serve]'`) and logs one line
+`uvicorn fastapi_app:app --app-dir examples --workers 2 --no-access-log` serves it (the extra `serve`) and logs one line
 a request, without what users wrote in a path or a query. Callers are known as with `discreet serve`: DISCREET_JWT_SECRET,
 DISCREET_JWKS_URL or DISCREET_API_KEYS. With more processes than one set DISCREET_TURN_VAULT=postgres and DISCREET_ENCRYPTION_KEYS
 too, so that the next turn finds its values wherever it runs. Turns of one conversation wait for each other, or are answered 409.

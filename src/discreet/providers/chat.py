@@ -59,7 +59,7 @@ def _langchain_chat_model(provider: str, model: str, access: dict[str, Any]) -> 
         from langchain.chat_models import init_chat_model  # noqa: PLC0415  # an optional package
     except ImportError as error:
         raise MissingDependencyError(
-            f"Models of {provider!r} need the package langchain: pip install 'discreet[langchain]'"
+            f"Models of {provider!r} need the package langchain: pip install langchain"
         ) from error
     try:
         made: BaseChatModel = init_chat_model(model, model_provider=provider, **access)

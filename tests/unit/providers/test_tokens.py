@@ -82,6 +82,7 @@ def test_many_threads_load_the_vocabulary_once(monkeypatch):
 
 
 def test_without_the_library_counts_are_estimated(monkeypatch, caplog):
+    caplog.set_level("INFO")
     monkeypatch.setattr(tokens, "_loaded", {})
     monkeypatch.setitem(sys.modules, "rs_bpe.bpe", None)
     monkeypatch.setitem(sys.modules, "rs_bpe", None)

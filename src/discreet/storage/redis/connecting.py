@@ -49,7 +49,7 @@ def redis_of(url: str, *, answer: float) -> Any:
         from redis import exceptions  # noqa: PLC0415  # optional
     except ImportError as error:
         raise MissingDependencyError(
-            "DISCREET_REDIS_URL is set, and redis-py is not installed: pip install 'discreet[redis]'."
+            "DISCREET_REDIS_URL is set, and redis-py is not installed: pip install 'redis>=6,<9'."
         ) from error
     try:
         return _cluster(url, answer) if is_cluster(url) else _server(url, answer)

@@ -133,10 +133,10 @@ async def test_a_server_of_ones_own_needs_no_key(company, open_provider, ask):
 
 
 def test_a_client_that_is_missing_is_named_with_what_installs_it(company, open_provider, monkeypatch):
-    extras = {"openai": "openai-batch", "anthropic": "anthropic", "google": "google"}
+    packages = {"openai": "openai", "anthropic": "anthropic", "google": "google-genai"}
     for nothing in (lambda _name: None, _missing):
         monkeypatch.setattr(calls, "find_spec", nothing)
-        with pytest.raises(MissingDependencyError, match=rf"pip install 'discreet\[{extras[company]}\]'"):
+        with pytest.raises(MissingDependencyError, match=f"pip install {packages[company]}$"):
             open_provider(company)
 
 

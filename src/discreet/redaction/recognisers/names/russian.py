@@ -13,7 +13,7 @@ from discreet.errors import MissingDependencyError
 from discreet.redaction.normalized_text import BLANK, Span, View
 from discreet.redaction.recognisers.names.known import phrases, words
 
-MISSING = "Russian names need weights: pip install 'discreet[names-ru]' && pip install --no-deps 'natasha>=1.6,<2'."
+MISSING = "Russian names need weights: pip install 'slovnet>=0.6,<0.7' && pip install --no-deps 'natasha>=1.6,<2'."
 NETWORK = "model/slovnet_ner_news_v1.tar"
 EMBEDDING = "emb/navec_news_v1_1B_250K_300d_100q.tar"
 MOST_CHARS = 1000
