@@ -3,6 +3,7 @@
 from discreet.rights.exporting.exporter import Export, Mark, Page, begin
 from discreet.rights.exporting.folder import export_to_folder
 from discreet.rights.exporting.format import KINDS, Manifest
+from discreet.rights.exporting.portions import Portion, read_portion
 from discreet.rights.exporting.reading import read_export, read_manifest
 from discreet.rights.exporting.stream import lines
 
@@ -12,9 +13,11 @@ __all__ = [
     "Manifest",
     "Mark",
     "Page",
+    "Portion",
     "begin",
     "export_to_folder",
     "lines",
     "read_export",
     "read_manifest",
+    "read_portion",
 ]

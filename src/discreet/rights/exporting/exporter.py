@@ -184,13 +184,13 @@ def begin(
     return Export(reading=reading, audit=storage.audit, begins=Mark() if after is None else Mark.of(after))
 
 
-async def read_page(reading: Reading, mark: Mark) -> Page:
-    """Return the page that begins after `mark`.
+async def read_page(reading: Reading, mark: Mark, rows: int = PAGE) -> Page:
+    """Return the page of about `rows` records that begins after `mark`.
 
     Raises:
         StorageError: The database failed.
     """
-    records, last = await SOURCES[mark.kind].page(reading, mark.key, PAGE)
+    records, last = await SOURCES[mark.kind].page(reading, mark.key, rows)
     after = mark.next_kind if last is None else Mark(mark.kind, last)
     return Page(kind=mark.kind, records=records, after=after)
 
