@@ -13,7 +13,7 @@ from langgraph.prebuilt.tool_node import ToolInvocationError
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from discreet.errors import DiscreetError, StorageUnavailableError
+from discreet.errors import CallLimitError, DiscreetError, StorageUnavailableError
 from discreet.metrics import tool_errors
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ def tool_error(error: Exception) -> str:
 
 def _failure(error: Exception) -> _Failure:
     if isinstance(error, DiscreetError):
-        return _Failure(error.code, str(error), isinstance(error, StorageUnavailableError))
+        return _Failure(error.code, str(error), isinstance(error, StorageUnavailableError | CallLimitError))
     if isinstance(error, ToolInvocationError):
         details = error.source.errors() if error.filtered_errors is None else error.filtered_errors
         return _Failure(INVALID_ARGUMENTS, _problems(details))

@@ -3,7 +3,8 @@
 DiscreetError
 ├── ConfigurationError            settings that can't work together, or a name nobody knows
 │   ├── MissingDependencyError    an optional package is needed and not installed
-│   └── UntestedServerError       a server whose inside is wired runs in a release that nobody tried
+│   ├── UntestedServerError       a server whose inside is wired runs in a release that nobody tried
+│   └── ProjectFolderError        a project can't be started in a folder
 ├── InputError                    the caller's message is refused; nothing of it is kept
 │   ├── EmptyInputError
 │   ├── InputTooLargeError
@@ -34,6 +35,7 @@ DiscreetError
 │   ├── FeedbackLimitError
 │   ├── SecretRefusedError
 │   └── CopiedFromToolError
+├── CallLimitError                a user calls tools more often than they may
 ├── UnclearForgettingError        forgetting was asked for without saying what, or of two things at once
 ├── UnclearErasureError           an erasure is asked for without saying what, or of two things at once
 ├── UnresolvedPlaceholderError    a tool was to run with a placeholder in the place of a value
@@ -87,8 +89,10 @@ handler needs is in the attributes. `code` is stable and is what an API shows.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -121,6 +125,16 @@ class UntestedServerError(ConfigurationError):
     """This release of the server was not tried: whether it takes our checkpointer and store is not known."""
 
     code = "untested_server"
+
+
+class ProjectFolderError(ConfigurationError):
+    """A project can't be started in this folder."""
+
+    code = "project_folder"
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(f"{folder} {why}. Name another folder: discreet init DIR")
+        self.folder = folder
 
 
 class InputError(DiscreetError):
@@ -367,6 +381,20 @@ class CopiedFromToolError(MemoryRefusedError):
     """The text comes from a tool's result, not from the user. Tool data is never kept as a memory."""
 
     code = "memory_tool_data"
+
+
+class CallLimitError(DiscreetError):
+    """More calls than one user may make. Nothing was done."""
+
+    code = "call_limit"
+
+    def __init__(self, seconds: float) -> None:
+        self.retry_after_seconds = max(1, math.ceil(seconds))
+        """When there is a call again."""
+        super().__init__(
+            f"These are more calls than one user may make in a minute (DISCREET_MCP_CALLS_PER_MINUTE). Nothing was done: try "
+            f"again in {self.retry_after_seconds} seconds."
+        )
 
 
 class UnclearForgettingError(DiscreetError):

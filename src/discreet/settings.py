@@ -371,6 +371,9 @@ class Settings(BaseSettings):
     )
     max_media_bytes: int = Field(default=20_000_000, ge=1, description="Largest voice or image message taken.")
     tool_loop_limit: int = Field(default=8, ge=1, le=100, description="Rounds of tool calls in one turn.")
+    mcp_calls_per_minute: int = Field(
+        default=120, ge=1, le=100_000, description="Calls of tools that `discreet mcp` takes from one user."
+    )
 
     @property
     def openai_keys(self) -> tuple[SecretStr, ...]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-ActorKind = Literal["user", "admin", "operator", "worker", "import"]
+ActorKind = Literal["user", "admin", "operator", "worker", "import", "mcp"]
 """`user`: a person through a conversation or a request; `admin`: an administrator through a request or a page; `operator`:
-somebody at the command line; `worker`: a program on its own behalf."""
+somebody at the command line; `worker`: a program on its own behalf; `mcp`: a person through a model that has our tools by MCP."""
 
 
 @dataclass(frozen=True, kw_only=True)

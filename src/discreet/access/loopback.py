@@ -19,8 +19,8 @@ def made_here(headers: Mapping[str, str], client_host: str | None) -> bool:
     if not is_loopback(client_host) or any(name in headers for name in FORWARDED):
         return False
     host, origin = headers.get("host"), headers.get("origin")
-    return (host is None or is_loopback_name(_hostname(f"//{host}"))) and (
-        origin is None or is_loopback_name(_hostname(origin))
+    return (host is None or is_loopback_name(name_of(f"//{host}"))) and (
+        origin is None or is_loopback_name(name_of(origin))
     )
 
 
@@ -39,7 +39,8 @@ def is_loopback_name(name: str | None) -> bool:
     return name == "localhost" or is_loopback(name)
 
 
-def _hostname(url: str) -> str | None:
+def name_of(url: str) -> str | None:
+    """Return the host of a URL, without its port; None if it has none that can be read."""
     try:
         return urlsplit(url).hostname
     except ValueError:  # brackets that enclose no address

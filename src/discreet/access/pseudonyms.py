@@ -19,5 +19,5 @@ def pseudonym_of(actor: Actor, keys: UserKeys) -> str | None:
 def is_own(actor: Actor, user_key: UUID, keys: UserKeys) -> bool:
     """Tell whether what is this person's is the actor's own, or the actor a program that works for its owners."""
     if actor.identity is None:
-        return actor.kind in {"user", "worker"}
+        return actor.kind in {"user", "worker", "mcp"}
     return keys.of_user(actor.identity) == user_key

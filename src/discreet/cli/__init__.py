@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from discreet.cli import (
     audit_commands,
     history_commands,
     import_commands,
+    mcp_commands,
     retention_commands,
     rights_commands,
     scan_commands,
@@ -100,6 +102,16 @@ def extract(
 
     code = run_extract(dsn, user, since=since, again=again, dry_run=dry_run, model=model, as_json=as_json)
     raise typer.Exit(code)
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make, or an empty one; . is this one.")],
+) -> None:
+    """Start a project of your own: a graph to edit, tools, a prompt, tests, and what a server needs."""
+    from discreet.cli.init import run_init
+
+    run_init(folder)
 
 
 @app.command()
@@ -299,6 +311,7 @@ app.command("verify-erasure")(rights_commands.verify_erasure)
 app.command()(rights_commands.moments)
 app.command()(rights_commands.export)
 app.command("import")(import_commands.import_)
+app.command()(mcp_commands.mcp)
 app.command()(scan_commands.scan)
 app.command()(scan_commands.scrub)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 
@@ -40,32 +40,72 @@ def run_serve(*, host: str, port: int, workers: int, subjects: Sequence[str] = (
         StorageError: The database can't be used.
     """
     if find_spec("uvicorn") is None:
-        raise MissingDependencyError("`discreet serve` needs uvicorn: pip install 'discreet[serve]'")
+        raise MissingDependencyError("`discreet serve` needs uvicorn: pip install uvicorn fastapi-offline")
+    return run_app(
+        APP,
+        command="discreet serve",
+        host=host,
+        port=port,
+        workers=workers,
+        subjects=subjects,
+        defaults=_defaults(load_settings()),
+        told="REST API on {url}/memory, its documentation on /docs.\nAdmin page on /memory/admin. Ctrl-C stops it.",
+        example="curl -H 'Authorization: Bearer …' {url}/memory/query",
+    )
+
+
+def run_app(
+    app: str,
+    *,
+    command: str,
+    host: str,
+    port: int,
+    told: str,
+    example: str,
+    workers: int = 1,
+    subjects: Sequence[str] = (),
+    defaults: Mapping[str, str] | None = None,
+) -> int:
+    """Run the application `app` as `command` is to, see `run_serve`; return the exit code.
+
+    It has `defaults` in its environment where nobody set them. `told` is said while it starts, and `example` of who has a
+    token; `{url}` in them is where it is.
+
+    Raises:
+        ConfigurationError: As `run_serve`.
+        StorageError: The database can't be used.
+    """
     settings = load_settings()
     check_data_folder(settings)
-    check_free(host, port, command="discreet serve")
+    check_free(host, port, command=command)
     check_metrics_port(settings)
     default_authenticator()  # as in each worker, of which uvicorn starts another one whenever one can't be loaded
     default_redactor()
-    environment = child_environment(**access_environment(settings, subjects), **_defaults(settings))
+    environment = child_environment(**access_environment(settings, subjects), **(defaults or {}))
     console = Console(stderr=True)
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def tell() -> None:
+        console.print(told.replace("{url}", url), markup=False, soft_wrap=True)
+        if show_access(settings, subjects, console):
+            console.print(f"Use one: {example.replace('{url}', url)}", markup=False, soft_wrap=True)
+
     with shared_folder(workers) as together:
         code = run_server(
-            [*_command(host, port, workers), *_log_options(settings)],
+            [*_command(app, host, port, workers), *_log_options(settings)],
             environment | together,
             stop_seconds=STOP_SECONDS,
-            meanwhile=lambda: _tell(host, port, settings, subjects, console),
+            meanwhile=tell,
         )
     if code is None:
         return 0
-    _tell_what_is_wrong(
-        console
-    )  # nobody told it to end: of several processes that can't start uvicorn makes no failure
+    # Nobody told it to end: of several processes that can't start uvicorn makes no failure.
+    _tell_what_is_wrong(console)
     return code or 1
 
 
-def _command(host: str, port: int, workers: int) -> list[str]:
-    command = [sys.executable, "-m", "uvicorn", APP, "--host", host, "--port", str(port), "--workers", str(workers)]
+def _command(app: str, host: str, port: int, workers: int) -> list[str]:
+    command = [sys.executable, "-m", "uvicorn", app, "--host", host, "--port", str(port), "--workers", str(workers)]
     # Its access log has paths as they were sent; who is behind a proxy is told by our own setting alone.
     command += ["--no-access-log", "--no-proxy-headers", "--no-server-header", "--lifespan", "on"]
     command += ["--timeout-graceful-shutdown", str(GRACE_SECONDS)]
@@ -80,15 +120,6 @@ def _log_options(settings: Settings) -> list[str]:
 def _defaults(settings: Settings) -> dict[str, str]:
     """Return what is another value here than elsewhere, where nobody set it. Any number of workers of memory may run."""
     return {} if "worker" in settings.model_fields_set else {"DISCREET_WORKER": "true"}
-
-
-def _tell(host: str, port: int, settings: Settings, subjects: Sequence[str], console: Console) -> None:
-    """Say where the server is and who may call it, while it starts."""
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    console.print(f"REST API on {url}/memory, its documentation on /docs.", markup=False, soft_wrap=True)
-    console.print("Admin page on /memory/admin. Ctrl-C stops it.", markup=False)
-    if show_access(settings, subjects, console):
-        console.print(f"Use one: curl -H 'Authorization: Bearer …' {url}/memory/query", markup=False, soft_wrap=True)
 
 
 def _tell_what_is_wrong(console: Console) -> None:

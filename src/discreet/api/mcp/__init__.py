@@ -1,0 +1,1 @@
+"""The Model Context Protocol over HTTP, for the callers of the REST API."""

@@ -1,0 +1,1 @@
+"""Memory for any client of the Model Context Protocol: the tools, the server, and standard input and output."""
