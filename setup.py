@@ -14,5 +14,8 @@ room_packages = [
 setup(
     package_dir={"": "src", **{f"discreet.{room}": room for room in ROOMS}},
     packages=[*find_packages("src"), *room_packages],
-    package_data={"": ["*.sql", "*.md", "*.json", "*.toml", "*.npz", "*.html", "*.css", "*.svg", "py.typed"]},
+    package_data={
+        "discreet.cli.project": ["template/**"],
+        "": ["*.sql", "*.md", "*.json", "*.toml", "*.npz", "*.html", "*.css", "*.svg", "py.typed"],
+    },
 )

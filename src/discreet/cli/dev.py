@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
+import typer
 from rich.console import Console
 
 from discreet import quick_start
@@ -52,13 +53,13 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     how callers are known, or that they need not be, tokens for `subjects` are shown on the terminal that it takes. `jobs` turns run at a time.
 
     Raises:
-        ConfigurationError: There is no langgraph.json here or it is no JSON, a port is taken, a folder can't be written to, or others may
-            enter .langgraph_api.
+        ConfigurationError: There is no langgraph.json here and no project is started, it is no JSON, a port is taken, a folder can't be
+            written to, or others may enter .langgraph_api.
         MissingDependencyError: langgraph-cli[inmem] is not installed.
         StorageError: The database can't be used.
     """
     if not CONFIG.is_file():
-        raise ConfigurationError("There is no langgraph.json here. Run this in the folder that holds yours.")
+        _offer_project()
     try:
         json.loads(CONFIG.read_bytes())
     except ValueError as error:
@@ -82,6 +83,23 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     if code:
         _tell_what_is_wrong(console)
     return code
+
+
+def _offer_project() -> None:
+    """Start a project here, if there is room and whoever sits at the terminal says yes.
+
+    Raises:
+        ConfigurationError: None was started.
+    """
+    from discreet.cli.init import start_project  # noqa: PLC0415  # where there is a project, it starts sooner without
+    from discreet.cli.project.writing import occupant  # noqa: PLC0415  # as above
+
+    asked = sys.stdin.isatty() and sys.stdout.isatty() and occupant(Path()) is None
+    if not (asked and typer.confirm("There is no langgraph.json here. Start a project here?", default=True)):
+        raise ConfigurationError(
+            "There is no langgraph.json here. Run this in the folder that holds yours, or start a project: discreet init DIR"
+        )
+    start_project(Path())
 
 
 @contextmanager

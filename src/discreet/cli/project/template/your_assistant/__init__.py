@@ -1,0 +1,1 @@
+"""An assistant with long-term memory: begin with `graph.py`."""
