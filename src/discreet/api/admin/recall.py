@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from discreet.api.admin.figures import decimal
 from discreet.retrieval.lexical import MAX_QUERY_TOKENS
 from discreet.retrieval.tokens import tokens
-from discreet.state.records import ScoredMemory
+from discreet.state.records import PAST_TYPES, ScoredMemory
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 
@@ -24,6 +24,8 @@ class Rules:
     """Least similarity of a memory that shares no word with the question."""
     semantic: bool
     """Whether meanings are compared, not words alone."""
+    few: int = 0
+    """Of a person with at most so many facts all are told, near or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,8 @@ def _why_chosen(hit: ScoredMemory, words: Sequence[str], rules: Rules) -> str:
         )
     if hit.record.conflict_flags:
         return "It was said later than a memory that was found, and may contradict it. So it comes along."
+    if rules.few and hit.record.type not in PAST_TYPES:
+        return f"No more than {rules.few} facts are known of this person, and all of these are told, near or not."
     return "It was said beside words of the question, or on a day that the question names."
 
 

@@ -8,6 +8,7 @@ from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser
 from discreet.api.admin.recall import Rules, explain
 from discreet.api.pages import Site, Visit
 from discreet.api.services import Services
+from discreet.nodes.retrieve_memories import FEW_FACTS
 from discreet.state.records import MemoryFilters
 from discreet.state.text import storable
 
@@ -31,13 +32,21 @@ class RecallPages:
         live = self._services.memory_settings.live
         memories = self._services.memories
         rules = Rules(
-            limit=live.memory_retrieve_limit, threshold=live.memory_retrieve_threshold, semantic=memories.semantic
+            limit=live.memory_retrieve_limit,
+            threshold=live.memory_retrieve_threshold,
+            semantic=memories.semantic,
+            few=FEW_FACTS,
         )
         explained = []
         if view.question:
             filters = MemoryFilters(app_name=view.app_name, shared_apps=list(self._services.settings.shared_apps))
             chosen = await memories.search(
-                browser.user, view.question, limit=rules.limit, threshold=rules.threshold, filters=filters
+                browser.user,
+                view.question,
+                limit=rules.limit,
+                threshold=rules.threshold,
+                filters=filters,
+                few=rules.few,
             )
             others = await memories.search(browser.user, view.question, limit=rules.limit + BESIDES, filters=filters)
             explained = explain(view.question, chosen, others, rules)[: len(chosen) + BESIDES]

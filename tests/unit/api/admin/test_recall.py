@@ -67,6 +67,15 @@ def test_what_contradicts_a_found_one_comes_along():
     assert "may contradict" in told.reason
 
 
+def test_a_few_facts_are_told_all():
+    rules = Rules(limit=2, threshold=0.6, semantic=True, few=12)
+    fact, turn = explain(
+        "trains?", [hit("a parrot", 0.1), hit("a parrot", 0.1, type="turn", thread_id="t", position=1)], [], rules
+    )
+    assert "No more than 12 facts are known" in fact.reason
+    assert "said beside words of the question" in turn.reason
+
+
 def test_without_meanings_only_words_are_spoken_of():
     (told,) = explain("trains?", [], [hit("a parrot", 0.9)], Rules(limit=2, threshold=0.6, semantic=False))
     assert "words are all that is compared here" in told.reason
