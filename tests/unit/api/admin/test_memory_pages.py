@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from discreet.nodes.retrieve_memories import FEW_FACTS
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryRecord, Provenance
 from discreet.testing import InMemoryMemories
 
@@ -335,6 +336,7 @@ async def test_the_question_explains_each_hit(world, admin):
     await keep(
         world, RICH, MemoryRecord(text="A parrot bit her once", type="event"), MemoryRecord(text="Works as a nurse")
     )
+    await keep(world, *(MemoryRecord(text=uuid4().hex) for _ in range(FEW_FACTS)))
     await keep(world, MemoryRecord(text="A parrot in another application", app_name="other"))
     await open_user(admin)
     await follow(admin, "Why is something recalled")
