@@ -53,6 +53,7 @@ from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.token_counts import TokenSums
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.vector_store import PostgresVectorStore
+from discreet.storage.people import People
 from discreet.storage.retention import Retention
 from discreet.storage.retention.kinds import sweepers
 from discreet.storage.sampling import Sampling
@@ -102,6 +103,8 @@ class Storage:
     """What deletes what was kept as long as it is kept."""
     audit: AuditLog
     """Who did what to whose data."""
+    people: People
+    """Whose data there is, for administrators."""
     delegations: PostgresDelegations
     """Who may read what is somebody else's."""
     health: DatabaseHealth
@@ -234,6 +237,7 @@ def wire(
     background = Background.over(
         everybody, memories=memories, redactor=redactor, sealer=sealer, keys=user_keys, audit=audit
     )
+    people = People(everybody, memories=memories, locks=locks, sealer=sealer, audit=audit)
     delegations = PostgresDelegations(pool, keys=user_keys, audit=audit)
     log = PostgresConversationLog(pool, redactor=redactor, sealer=sealer, owners=owners, audit=audit)
     vault, closing_vault = turn_vault(pool, settings, keys=keys)
@@ -254,6 +258,7 @@ def wire(
             memory_settings=bound_to_loop(memory_settings, loop),
             retention=retention,
             audit=bound_to_loop(audit, loop),
+            people=people,
             delegations=bound_to_loop(delegations, loop),
             health=bound_to_loop(health, loop),
             ages=bound_to_loop(ages, loop),

@@ -60,3 +60,10 @@ def build_superseded(user_key: UUID, ends: Sequence[datetime]) -> Search:
     """Return the query for the memories that held until one of these moments."""
     statement = _READ.format(columns=RECORD_COLUMNS, conditions="AND m.valid_to = ANY (%(ends)s)")
     return Search(statement=statement, parameters={"user_key": user_key, "ends": list(ends)})
+
+
+def build_begun(user_key: UUID, moment: datetime) -> Search:
+    """Return the query for the memories that hold since a moment."""
+    condition: LiteralString = "AND (m.created_at = %(moment)s OR m.valid_from = %(moment)s)"
+    statement = _READ.format(columns=RECORD_COLUMNS, conditions=condition)
+    return Search(statement=statement, parameters={"user_key": user_key, "moment": moment})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from typing import Any
 from uuid import UUID
 
@@ -74,7 +75,7 @@ class PostgresMemories:
         """
         self._pool = pool
         self._locks = locks
-        self._key_of = rules.keys.of_user
+        self._key_of: Callable[[str], UUID] = rules.keys.of_user
         self._embeddings = embeddings
         self.semantic = is_semantic(embeddings)
         self._rules = rules
@@ -89,6 +90,12 @@ class PostgresMemories:
         epochs = Epochs(pool, rules.keys)
         self.begin, self.check_run = epochs.begin, epochs.check_run
         """See `discreet.ports.BeginsWork`."""
+
+    def by_key(self) -> PostgresMemories:
+        """Return the same for who knows users by their keys alone: what it takes as `user_id` is a key, as text."""
+        other = copy(self)
+        other._key_of = UUID  # noqa: SLF001 - of a copy of this
+        return other
 
     async def save(
         self, user_id: str, records: Sequence[MemoryRecord], *, dedup: bool = True, epoch: int | None = None
