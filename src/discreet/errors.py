@@ -4,7 +4,8 @@ DiscreetError
 ├── ConfigurationError            settings that can't work together, or a name nobody knows
 │   ├── MissingDependencyError    an optional package is needed and not installed
 │   ├── UntestedServerError       a server whose inside is wired runs in a release that nobody tried
-│   └── ProjectFolderError        a project can't be started in a folder
+│   ├── ProjectFolderError        a project can't be started in a folder
+│   └── WrongSettingsError        environment variables have values that can't be used; it names all of them
 ├── InputError                    the caller's message is refused; nothing of it is kept
 │   ├── EmptyInputError
 │   ├── InputTooLargeError
@@ -125,6 +126,17 @@ class UntestedServerError(ConfigurationError):
     """This release of the server was not tried: whether it takes our checkpointer and store is not known."""
 
     code = "untested_server"
+
+
+class WrongSettingsError(ConfigurationError):
+    """Some settings can't be used."""
+
+    code = "wrong_settings"
+
+    def __init__(self, problems: Sequence[tuple[str, str]]) -> None:
+        super().__init__(f"These settings can't be used: {'; '.join(f'{name}: {why}' for name, why in problems)}")
+        self.problems = tuple(problems)
+        """Variables, and what is wrong with each; never a value."""
 
 
 class ProjectFolderError(ConfigurationError):

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
+from dotenv import dotenv_values
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from discreet.errors import ConfigurationError
+from discreet.errors import WrongSettingsError
 
 
 def _json_list(written: object) -> object:
@@ -386,7 +388,7 @@ def load_settings() -> Settings:
     """Read the settings from the environment. Where nothing of it has changed since the last time, they are the same object.
 
     Raises:
-        ConfigurationError: A variable has a value that can't be used; it names the variable, never the value.
+        WrongSettingsError: Variables have values that can't be used; it names all of them, and never a value.
     """
     try:
         status = Path(".env").stat()
@@ -402,14 +404,33 @@ def _settings_of(_environment: frozenset[tuple[str, str]], _file: tuple[int, ...
     try:
         return Settings()
     except ValidationError as error:
-        lines = [f"{_variable(str(e['loc'][0]))}: {e['msg']}" for e in error.errors(include_input=False)]
-        raise ConfigurationError("These settings can't be used: " + "; ".join(lines)) from None
+        wrong = [(_variable(str(e["loc"][0])), e["msg"]) for e in error.errors(include_input=False)]
+        raise WrongSettingsError(wrong) from None
 
 
 def _variable(location: str) -> str:
     """Return the environment variable of a setting; pydantic names a field that has aliases by the one it met."""
     prefix = str(Settings.model_config["env_prefix"])
     return f"{prefix}{location}".upper() if location in Settings.model_fields else location.upper()
+
+
+def unknown_variables() -> dict[str, str | None]:
+    """Return the names beginning with DISCREET_ in the environment and in `.env` that no setting has, with the nearest that one has."""
+    prefix = str(Settings.model_config["env_prefix"])
+    known = {
+        str(choice)
+        for name, field in Settings.model_fields.items()
+        for choice in (
+            field.validation_alias.choices
+            if isinstance(field.validation_alias, AliasChoices)
+            else [f"{prefix}{name}".upper()]
+        )
+    }
+    said = {name.upper() for name in (*os.environ, *dotenv_values(".env"))}
+    unknown = sorted(name for name in said - known if name.startswith(prefix))
+    rests = {name.removeprefix(prefix): name for name in known}
+    near = {name: get_close_matches(name.removeprefix(prefix), rests, 1) for name in unknown}
+    return {name: rests[found[0]] if found else None for name, found in near.items()}
 
 
 class Tracing(BaseSettings):

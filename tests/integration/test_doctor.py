@@ -114,10 +114,19 @@ def test_addresses_that_cannot_be_read_are_failures(doctor):
     assert (code, checks["database"]["state"], checks["redis"]["state"]) == (1, "fail", "fail")
 
 
-def test_a_setting_that_cannot_be_used_is_one_failure(doctor):
-    code, checks = doctor(DISCREET_POOL_SIZE="none")
-    assert (code, list(checks)) == (1, ["settings"])
-    assert "DISCREET_POOL_SIZE" in checks["settings"]["say"]
+def test_every_setting_that_cannot_be_used_is_a_failure_of_its_own(doctor):
+    code, checks = doctor(DISCREET_POOL_SIZE="none", DISCREET_EMBEDDING_DIMS="1", DISCREET_CHATMODEL="offline")
+    failed = [name for name, check in checks.items() if check["state"] == "fail"]
+    assert (code, sorted(failed)) == (1, ["DISCREET_EMBEDDING_DIMS", "DISCREET_POOL_SIZE"])
+    assert checks["DISCREET_CHATMODEL"]["say"].endswith("Did you mean DISCREET_CHAT_MODEL?")
+
+
+def test_versions_are_told_and_models_are_asked_when_that_is_wanted(doctor, database):
+    _, checks = doctor("--dsn", database)
+    assert "Python 3." in checks["versions"]["say"]
+    assert "--probe" in checks["models"]["say"]
+    _, checks = doctor("--dsn", database, "--probe", DISCREET_EMBEDDING_MODEL="none")
+    assert checks["chat model answers"]["state"] == checks["embedding model answers"]["state"] == "ok"
 
 
 def test_for_people_it_is_a_line_a_check(database):

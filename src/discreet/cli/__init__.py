@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"discreet {version('discreet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    shown: Annotated[
+        bool, typer.Option("--version", help="Show the version, and end.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Long-term memory for LangGraph that keeps what matters and nothing it shouldn't."""
+
 
 
 @app.command()
@@ -73,13 +90,16 @@ def dev(
 
 @app.command()
 def doctor(
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Ask the chat model and the embedding model one thing each, too.")
+    ] = False,
     dsn: Annotated[str | None, DATABASE] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Check the settings and what they name. Nothing is changed. Exit code 1 if something is wrong."""
     from discreet.cli.doctor import run_doctor
 
-    raise typer.Exit(run_doctor(dsn, as_json=as_json))
+    raise typer.Exit(run_doctor(dsn, probe=probe, as_json=as_json))
 
 
 @app.command()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from discreet.access.identity import load_identities
@@ -15,7 +18,7 @@ from discreet.providers.batches.choice import make_batch_provider
 from discreet.providers.environment_values import environment_values
 from discreet.providers.offline import OfflineChatModel
 from discreet.redaction.placeholder_key import load_placeholder_key
-from discreet.settings import Settings, load_tracing
+from discreet.settings import Settings, load_tracing, unknown_variables
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,26 @@ def settings_checks(settings: Settings) -> list[Check]:
         "credentials": _credentials,
     }
     return [guarded(name, check, settings) for name, check in checks.items()]
+
+
+def unknown_names() -> list[Check]:
+    """Return a check for each variable that looks like a setting and is none."""
+    return [
+        Check(name, "warn", f"There is no such setting. Did you mean {near}?" if near else "There is no such setting.")
+        for name, near in unknown_variables().items()
+    ]
+
+
+def versions_check() -> Check:
+    """Return what runs here. PostgreSQL's version and pgvector's are told where they are looked at."""
+    with suppress(PackageNotFoundError):
+        return Check("versions", "ok", f"{_versions()}, langgraph-api {version('langgraph-api')}.")
+    return Check("versions", "ok", f"{_versions()}, no LangGraph server.")
+
+
+def _versions() -> str:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("discreet", "langgraph"))
+    return f"{packages}, Python {platform.python_version()}"
 
 
 def guarded(name: str, check: Callable[[Settings], Check], settings: Settings) -> Check:
@@ -148,11 +171,11 @@ def _chat_model(settings: Settings) -> Check:
         return Check(
             "chat model", "warn", "The offline model: for trying out. Set OPENAI_API_KEY or DISCREET_CHAT_MODEL."
         )
-    return Check("chat model", "ok", f"{settings.chat_model or type(model).__name__}. It was not asked anything.")
+    return Check("chat model", "ok", f"{settings.chat_model or type(model).__name__}.")
 
 
 def _embedding_model(settings: Settings) -> Check:
-    return Check("embedding model", "ok", f"{embedding_provider(settings=settings).name}. It was not asked anything.")
+    return Check("embedding model", "ok", f"{embedding_provider(settings=settings).name}.")
 
 
 def _extraction(settings: Settings) -> Check:

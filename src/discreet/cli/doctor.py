@@ -11,17 +11,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.checks import Check, settings_checks
+from discreet.cli.checks import Check, settings_checks, unknown_names, versions_check
+from discreet.cli.probe import probe_checks
 from discreet.cli.reach import database_checks, redis_check, replica_check
-from discreet.errors import ConfigurationError
+from discreet.errors import WrongSettingsError
 from discreet.settings import load_settings
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
-def run_doctor(dsn: str | None, *, as_json: bool) -> int:
+def run_doctor(dsn: str | None, *, probe: bool, as_json: bool) -> int:
     """Print a line for each check; return 1 if one has failed, else 0. Where it is no terminal, tabs are between fields."""
-    checks = asyncio.run(diagnose(dsn))
+    checks = asyncio.run(diagnose(dsn, probe=probe))
     failed = any(check.state == "fail" for check in checks)
     if as_json:
         print(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}))
@@ -32,16 +33,22 @@ def run_doctor(dsn: str | None, *, as_json: bool) -> int:
     return 1 if failed else 0
 
 
-async def diagnose(dsn: str | None = None) -> list[Check]:
-    """Return all checks. Nothing is changed, and no model is asked."""
+async def diagnose(dsn: str | None = None, *, probe: bool = False) -> list[Check]:
+    """Return all checks. Nothing is changed, and models are asked with `probe` only."""
+    names = unknown_names()
     try:
         settings = load_settings()
-    except ConfigurationError as error:
-        return [Check("settings", "fail", str(error))]
-    database, replica, redis = await asyncio.gather(
-        database_checks(dsn, settings), replica_check(settings), redis_check(settings)
+    except WrongSettingsError as error:
+        wrong = [Check(variable, "fail", why) for variable, why in error.problems]
+        return [*wrong, *names, versions_check()]
+    database, replica, redis, answers = await asyncio.gather(
+        database_checks(dsn, settings),
+        replica_check(settings),
+        redis_check(settings),
+        probe_checks(settings, probe=probe),
     )
-    return [*database, *replica, redis, *await asyncio.to_thread(settings_checks, settings)]
+    told = await asyncio.to_thread(settings_checks, settings)
+    return [*database, *replica, redis, *told, *answers, *names, versions_check()]
 
 
 def _table(checks: list[Check]) -> Table:

@@ -1,7 +1,7 @@
 import pytest
 
-from discreet.errors import ConfigurationError
-from discreet.settings import load_settings
+from discreet.errors import ConfigurationError, WrongSettingsError
+from discreet.settings import load_settings, unknown_variables
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,23 @@ def test_the_environment_beats_the_env_file(monkeypatch, tmp_path):
 def test_secrets_are_not_shown(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "letmein")
     assert "letmein" not in repr(load_settings())
+
+
+def test_all_wrong_settings_are_named_at_once(monkeypatch):
+    monkeypatch.setenv("DISCREET_POOL_SIZE", "none")
+    monkeypatch.setenv("DISCREET_FUSION", "magic")
+    with pytest.raises(WrongSettingsError, match=r"DISCREET_POOL_SIZE: .*; DISCREET_FUSION: ") as caught:
+        load_settings()
+    assert [name for name, _ in caught.value.problems] == ["DISCREET_POOL_SIZE", "DISCREET_FUSION"]
+
+
+def test_names_that_no_setting_has_are_told_with_the_nearest(monkeypatch, tmp_path):
+    monkeypatch.setenv("DISCREET_POOLSIZE", "3")
+    monkeypatch.setenv("DISCREET_SCHEMA", "known")
+    monkeypatch.setenv("DISCREET_OPENAI_API_KEY", "known")
+    (tmp_path / ".env").write_text("DISCREET_XYZZY=1\nOTHER=2\nDISCREET_DB_SCHEMA=3\n")
+    assert unknown_variables() == {
+        "DISCREET_DB_SCHEMA": "DISCREET_SCHEMA",
+        "DISCREET_POOLSIZE": "DISCREET_POOL_SIZE",
+        "DISCREET_XYZZY": None,
+    }
