@@ -25,7 +25,6 @@ from discreet.errors import DiscreetError
 
 app = typer.Typer(
     name="discreet",
-    help="Long-term memory for LangGraph that keeps what matters and nothing it shouldn't.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
