@@ -30,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
 def _show_version(asked: bool) -> None:
     if asked:
         print(f"discreet {version('discreet')}")
@@ -44,7 +45,6 @@ def root(
     ] = False,
 ) -> None:
     """Long-term memory for LangGraph that keeps what matters and nothing it shouldn't."""
-
 
 
 @app.command()
@@ -89,10 +89,10 @@ def dev(
 
 @app.command()
 def doctor(
+    dsn: Annotated[str | None, DATABASE] = None,
     probe: Annotated[
         bool, typer.Option("--probe", help="Ask the chat model and the embedding model one thing each, too.")
     ] = False,
-    dsn: Annotated[str | None, DATABASE] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Check the settings and what they name. Nothing is changed. Exit code 1 if something is wrong."""
