@@ -25,7 +25,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra lint format check bench lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra docs lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,8 +42,8 @@ $(READY): requirements.lock pyproject.toml setup.py
 	@$(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## Two threads, one user; then what the database holds
-	@$(BIN)/discreet demo
+demo: $(READY)  ## Two conversations of one user, and what is on the disk (ROWS=1: all rows, WEB=1: in a browser)
+	@$(BIN)/discreet demo $(if $(ROWS),--rows) $(if $(WEB),--web) $(if $(and $(WEB),$(PORT)),--port $(PORT))
 
 dev: $(READY)  ## LangGraph server and Studio on 127.0.0.1 with the embedded database (PORT=… chooses the port)
 	@$(BIN)/discreet dev $(if $(PORT),--port $(PORT))
@@ -56,6 +56,10 @@ test: $(READY)  ## Run the tests (slow ones apart)
 
 test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
+
+docs: $(READY)  ## Build the documentation site in build/site
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
+	@echo "== build/site/index.html"
 
 bench: $(READY)  ## Run the benchmarks and print their figures
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
@@ -107,6 +111,9 @@ format: $(READY)  ## Format and apply safe fixes
 	@$(BIN)/ruff format .
 
 check: lint test  ## Lint and tests
+
+js:  ## Write the TypeScript types of examples/javascript anew, after a change of the OpenAPI (needs Node.js)
+	cd examples/javascript && npm ci --no-audit --no-fund && npm run generate
 
 lock: $(READY)  ## Resolve requirements.lock anew
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
