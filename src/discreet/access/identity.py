@@ -5,10 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from typing import Final
-
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from typing import Final, Literal
 
 from discreet.errors import ConfigurationError
 from discreet.redaction.key_file import KeyFile
@@ -23,7 +20,7 @@ LETTERS: Final = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 """Hexadecimal digits in consonants. With digits in it, as in base32, one identity in four reads as a secret, and would be
 masked wherever it goes by a redactor; consonants alone make neither that nor a word."""
 
-_IDENTITY = re.compile(r"u_[b-df-hj-np-t]{40}")
+_FORMS: Final = {kind: re.compile(rf"{kind[0]}_[b-df-hj-np-t]{{40}}") for kind in ("user", "thread")}
 
 
 class Identities:
@@ -37,20 +34,32 @@ class Identities:
     def __init__(self, key: bytes) -> None:
         self._master = key
         self._key = self.key_for("identity")
+        self._thread_key = self.key_for("thread ids")
 
     def of(self, subject: str) -> str:
         """Return the identity of `subject`: `u_` and 40 letters, the same wherever the key is the same."""
-        digest = hmac.digest(self._key, subject.encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return "u_" + digest[:DIGEST_BYTES].hex().translate(LETTERS)
+        return f"u_{_digest(self._key, subject)}"
+
+    def of_thread(self, thread_id: str) -> str:
+        """Return what stands for a thread_id that can't be stored as it is: `t_` and 40 letters, likewise."""
+        return f"t_{_digest(self._thread_key, thread_id)}"
 
     def key_for(self, purpose: str) -> bytes:
         """Return 32 bytes for something else that all servers have to agree on; they tell nothing of other keys."""
+        from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  # a node alone makes no identities
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415  # as above
+
         return HKDF(SHA256(), length=32, salt=None, info=f"discreet {purpose} 1".encode()).derive(self._master)
 
 
-def is_identity(text: str) -> bool:
+def _digest(key: bytes, name: str) -> str:
+    digest = hmac.digest(key, name.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return digest[:DIGEST_BYTES].hex().translate(LETTERS)
+
+
+def is_identity(text: str, *, of: Literal["user", "thread"] = "user") -> bool:
     """Tell whether `text` has the form of an identity."""
-    return _IDENTITY.fullmatch(text) is not None
+    return _FORMS[of].fullmatch(text) is not None
 
 
 def load_identities(settings: Settings) -> Identities:

@@ -8,7 +8,6 @@ from langchain_core.language_models import BaseChatModel
 
 from discreet.errors import ConfigurationError, MissingDependencyError
 from discreet.providers.names import split_name
-from discreet.providers.offline import OfflineChatModel
 from discreet.providers.openai import DEFAULT_CHAT_MODEL, openai_chat_model
 from discreet.settings import Settings, load_settings
 
@@ -31,8 +30,10 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
         MissingDependencyError: The provider's package is not installed.
     """
     settings = settings or load_settings()
-    name = name or settings.chat_model or _default_name(settings)
+    name = name or default_model(settings)
     if name.strip().lower() == OFFLINE:
+        from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+
         return OfflineChatModel()
     provider, model = split_name(name, accepted=ACCEPTED)
     if provider == "openai":
@@ -40,8 +41,9 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
     return _langchain_chat_model(provider, model, _access(provider, settings))
 
 
-def _default_name(settings: Settings) -> str:
-    return f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_keys else OFFLINE
+def default_model(settings: Settings) -> str:
+    """Return the name of the model that answers where none is named."""
+    return settings.chat_model or (f"openai:{DEFAULT_CHAT_MODEL}" if settings.openai_keys else OFFLINE)
 
 
 def _access(provider: str, settings: Settings) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from discreet.metrics import media_summary_fallbacks
 from discreet.ports import Media, TextRedactor
 from discreet.ports.media import payload_of
 from discreet.prompts.media_summary import render_media_summary, render_transcript, render_transcript_summary
-from discreet.providers.offline import OfflineChatModel
 from discreet.providers.recordings import count_words, describe_recording
 from discreet.providers.sentences import first_sentences
 from discreet.providers.vectors import embeddable
@@ -106,6 +105,8 @@ class ChatModelSummarizer:
 
     def _prompt(self, media: Media) -> list[BaseMessage] | None:
         """Return what the model is asked, None if there is nothing that it can be asked about."""
+        from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+
         if isinstance(self._model, OfflineChatModel):
             return None
         language = media.meta.get("language")

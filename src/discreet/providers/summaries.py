@@ -20,7 +20,6 @@ from discreet.prompts.rolling_summary import render_rolling_summary
 from discreet.prompts.texts import prompt_text
 from discreet.providers.capabilities import name_of, window_of
 from discreet.providers.extractive import ExtractiveSummaryProvider
-from discreet.providers.offline import OfflineChatModel
 from discreet.providers.sentences import shortened
 from discreet.providers.tokens import count_tokens
 from discreet.state.reasoning import without_reasoning
@@ -48,6 +47,8 @@ def summary_provider_for(
 
     `window` are the tokens that the model takes; default: as its LangChain profile says.
     """
+    from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+
     if isinstance(model, OfflineChatModel):
         return ExtractiveSummaryProvider(count_tokens=count_tokens)
     window = window or window_of(model)

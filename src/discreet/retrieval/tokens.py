@@ -18,11 +18,13 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
-
-from Stemmer import Stemmer
+from typing import TYPE_CHECKING
 
 from discreet.retrieval.stopwords import STOP_WORDS
 from discreet.state.letters import VIETNAMESE, without_marks
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -101,4 +103,6 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer(language: str) -> Stemmer:
-    return Stemmer(language)
+    from Stemmer import Stemmer as Snowball  # noqa: PLC0415  # importing this module must stay cheap
+
+    return Snowball(language)
