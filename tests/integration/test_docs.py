@@ -1,29 +1,20 @@
 """The snippets of docs/, run as they stand there."""
 
 import re
-from pathlib import Path
 
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from testkit.snippets import BLOCK, DOCS, ROOT, snippets
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from discreet.checkpoint import KEEP, REDACT
 from discreet.cli import app
+from discreet.graph import build_graph
 from discreet.ports import AnnotatedTurn
 from discreet.state.records import Annotation
-
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-def snippets(page):
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for code in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        names = {}
-        exec(compile(code, page, "exec"), names)
-        yield names
 
 
 async def test_the_checkpointer_page(empty_database):
@@ -145,6 +136,11 @@ async def test_the_turn_page():
     assert await noted["SupportDesk"]().annotate(turn) == Annotation(locale="en", intent="refund")
 
 
+def test_the_server_page():
+    (page,) = snippets("server.md", my_builder=build_graph(chat_model="offline"))
+    assert page["graph"].get_name() == "LangGraph"
+
+
 def test_the_gate_page():
     (page,) = snippets("gate.md")
     assert (page["hours"].retrieve, page["hours"].reason) == (False, "opening_hours")
@@ -181,6 +177,17 @@ def test_the_scan_page(empty_database, monkeypatch):
     assert re.split("  +", shown[0]) == re.split("  +", printed[0].strip())
     assert {re.split("  +", line)[0] for line in shown[1:4]} == {re.split("  +", line)[0] for line in printed[1:4]}
     assert shown[8] == printed[-1]
+
+
+def test_every_python_block_is_run_by_a_test():
+    """Whoever runs the blocks of a page names it, and runs all of them."""
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    pages = [
+        page for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")) if BLOCK.search(page.read_text(encoding="utf-8"))
+    ]
+    names = {page.relative_to(DOCS if DOCS in page.parents else ROOT).as_posix() for page in pages}
+    names.remove("open_source_server.md")  # needs Python 3.12: tests/aegra/wiring.py does as it says
+    assert [name for name in names if f'"{name.removeprefix("coming_from/")}"' not in tests] == []
 
 
 @pytest.mark.parametrize("page", sorted(str(each.relative_to(DOCS)) for each in DOCS.glob("**/*.md")))

@@ -21,6 +21,7 @@ SHOWS = {
     "envelope_keys": "the second data key: Keeps two African Grey parrots",
     "existing_react_graph": "African Grey parrots",
     "fastapi_app": "African Grey parrots",
+    "human_approval": "on its way",
     "media_input": "doctor",
 }
 

@@ -1,0 +1,74 @@
+"""The documentation site: it is built without a warning, which is said of every link and anchor too, and needs no network."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from discreet.cli import app
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "object": "data"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [Path(sys.executable).parent / "sphinx-build", "--fail-on-warning", "--keep-going", "--quiet"]
+    built = subprocess.run(
+        [*command, "-d", folder / "trees", "-c", "docs", ".", folder / "site"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder / "site"
+
+
+class Loaded(HTMLParser):
+    """Notes what a browser loads by itself for a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.addresses = re.findall(r"url\(['\"]?([^'\")]+)", text)
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        said = dict(attrs)
+        if tag in LOADED and said.get(LOADED[tag]) and said.get("rel") not in ("next", "prev", "canonical", "search"):
+            self.addresses.append(said[LOADED[tag]])
+
+
+def test_no_page_loads_anything_from_elsewhere(site):
+    for page in site.rglob("*.html"):
+        addresses = Loaded(page.read_text(encoding="utf-8")).addresses
+        assert [each for each in addresses if re.match(r"(?:\w+:)?//", each)] == [], page
+    for sheet in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.search(r"(?:url\(|@import)\s*['\"]?(?:\w+:)?//", text), sheet
+
+
+def test_every_page_of_docs_is_on_it_and_found_by_its_search(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT).with_suffix("")
+        assert (site / f"{name}.html").is_file()
+        assert f'"{name}"' in index
+
+
+def test_every_command_is_in_the_reference(site):
+    text = (site / "docs" / "reference" / "cli.html").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        for word in getattr(command, "commands", {"": None}):
+            assert f'id="discreet-{"-".join(filter(None, (name, word)))}"' in text
+
+
+def test_the_first_page_leads_to_the_documentation(site):
+    assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")
+    assert (site / "docs" / "index.html").is_file()
