@@ -61,8 +61,19 @@ docs: $(READY)  ## Build the documentation site in build/site
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
 	@echo "== build/site/index.html"
 
-bench: $(READY)  ## Run the benchmarks and print their figures
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+# What is compared with wants other releases than the lock has, and Hindsight other ones again: each an environment of its own.
+BENCH_VENV := .venv-bench
+$(BENCH_VENV)/.ready: $(READY) benchmarks/requirements.txt benchmarks/hindsight.txt pyproject.toml setup.py
+	@echo "== Building $(BENCH_VENV)"
+	@test -x $(BENCH_VENV)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BENCH_VENV)
+	@$(BIN)/uv pip install --quiet --python $(BENCH_VENV)/bin/python -r benchmarks/requirements.txt -e ".[langchain,local]"
+	@test -x $(BENCH_VENV)/hindsight/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BENCH_VENV)/hindsight
+	@$(BIN)/uv pip install --quiet --python $(BENCH_VENV)/hindsight/bin/python -r benchmarks/hindsight.txt \
+		|| echo "== Hindsight can't be installed here: it is left out"
+	@touch $@
+
+bench: $(BENCH_VENV)/.ready  ## Run the benchmarks side by side with their peers (QUICK=1: three minutes; ONLY=…: some)
+	@$(BENCH_VENV)/bin/python benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 # What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded
 # server's own tests run both versions anyway.
@@ -120,4 +131,4 @@ lock: $(READY)  ## Resolve requirements.lock anew
 		--group dev --extra langchain --extra local pyproject.toml -o requirements.lock
 
 clean:  ## Remove what the targets made (the database in .discreet stays)
-	rm -rf $(VENV) $(AEGRA_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(AEGRA_VENV) $(BENCH_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

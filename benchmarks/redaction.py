@@ -22,6 +22,7 @@ from redacting.hunt import hunt
 from redacting.report import NOTHING_EARLIER, Earlier, Figure, as_json, as_text, read_earlier, share
 from redacting.rows import CORE, FORMAT, Sets, find_folder, generated_rows, joined, read_sets
 from redaction_sets.phrases import PARTS as PHRASES
+from retrieving.sets import HERE, read_people
 
 from discreet.redaction import Redactor
 from discreet.testing import hostile_texts
@@ -39,7 +40,7 @@ def main() -> int:
     options = parse()
     if options.hunt:
         return show_hunt(options)
-    folder = find_folder(options.sets)
+    folder = None if options.repository else find_folder(options.sets)
     sets = read_sets(folder) if folder else Sets([])
     sets.rows.extend(generated_rows(seed=SEED, per_kind=8 if options.quick else 40))
     figures, notes, extra = measure(sets, options)
@@ -56,6 +57,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--sets", type=Path, metavar="FOLDER", help="default: $DISCREET_EVAL_SETS, else a folder eval here or beside"
     )
+    parser.add_argument("--repository", action="store_true", help="no sets but those that come with this program")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--before", type=earlier, default=NOTHING_EARLIER, metavar="FILE", help="what --json printed of an earlier run"
@@ -217,9 +219,12 @@ def times(engines: Sequence[Engine], sets: Sets, *, quick: bool) -> list[Figure]
     for row in sets.rows:
         if row.set.startswith(DENSE):
             dense.setdefault(row.language, []).append(row.text)
+    turns = sets.turns or [
+        memory.text for person in read_people(HERE) if person.name.startswith("en_") for memory in person.memories
+    ]
     rows = [(text, language) for language, texts in dense.items() for text in joined(texts, speed.CHARS)]
     figures: list[Figure] = []
-    for what, texts in (("chat", [(text, "en") for text in joined(sets.turns, speed.CHARS)]), ("dense rows", rows)):
+    for what, texts in (("chat", [(text, "en") for text in joined(turns, speed.CHARS)]), ("dense rows", rows)):
         if texts:
             progress(f"time of {what}")
             figures += speed.messages(engines, what, texts[:: max(1, len(texts) // count)][:count], rounds=rounds)

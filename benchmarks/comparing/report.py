@@ -105,12 +105,13 @@ def machine(server_version: str, *packages: str) -> str:
     )
 
 
-def as_json(figures: Sequence[Figure], where: str) -> str:
+def as_json(figures: Sequence[Figure], where: str, notes: Sequence[str] = ()) -> str:
     """Return the figures for programs."""
-    return json.dumps({"machine": where, "figures": [{**asdict(f), "met": f.met} for f in figures]}, indent=2)
+    rows = [{**asdict(figure), "met": figure.met} for figure in figures]
+    return json.dumps({"machine": where, "figures": rows, "notes": list(notes)}, indent=2)
 
 
-def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> str:
+def as_table(figures: Sequence[Figure], where: str, notes: Sequence[str] = (), *, other: str = "stock") -> str:
     """Return the figures for people; `other` is what ours is compared with."""
     lines = [where, f"{'':44}{other:>12}{'ours':>12}{'':12}{f'ours/{other}':>12}{'target':>12}"]
     group = ""
@@ -123,7 +124,7 @@ def as_table(figures: Sequence[Figure], where: str, *, other: str = "stock") -> 
             f"  {_named(figure):42}{figure.stock:>12,.2f}{figure.ours:>12,.2f} {figure.unit:11}"
             f"{_fraction(figure.ours / figure.stock) if figure.stock else '':>12}{_target(figure):>12}{mark}{_interval(figure)}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
 
 def _named(figure: Figure) -> str:

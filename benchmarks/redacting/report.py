@@ -30,6 +30,10 @@ class Figure:
     """How many of how many, if it is a share."""
     interval: tuple[float, float] | None = None
     """95 %, of a share in percent."""
+    pairs: int = 1
+    """Texts that ours was measured on too."""
+    ratio_interval: tuple[float, float] | None = None
+    """95 %, of ours / this."""
 
     @property
     def met(self) -> bool | None:

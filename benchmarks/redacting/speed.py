@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median, quantiles
 
 import numpy as np
+from comparing.intervals import ratio_interval
 from redacting.engines import OURS, Engine
 from redacting.report import Figure
 
@@ -39,10 +40,14 @@ def messages(engines: Sequence[Engine], what: str, texts: Sequence[Text], *, rou
         for engine in engines:
             for times, (text, language) in zip(spent[engine.name], texts, strict=True):
                 times.append(seconds(lambda run=engine.run, text=text, language=language: run(text, language)))
-    for name, times in spent.items():
-        each = [median(one) * 1e6 for one in times]
+    medians = {name: [median(one) * 1e6 for one in times] for name, times in spent.items()}
+    for name, each in medians.items():
         target = 500.0 if name == OURS and what == "chat" else None
-        yield Figure("Time for 300 characters", f"{what}, median", median(each), "µs", name, target)
+        yield Figure(
+            *("Time for 300 characters", f"{what}, median", median(each), "µs", name, target),
+            pairs=len(each),
+            ratio_interval=None if name == OURS else ratio_interval(each, medians[OURS]),
+        )
         yield Figure("Time for 300 characters", f"{what}, 95 %", quantiles(each, n=20)[-1], "µs", name)
 
 
