@@ -14,8 +14,9 @@ room_packages = [
 setup(
     package_dir={"": "src", **{f"discreet.{room}": room for room in ROOMS}},
     packages=[*find_packages("src"), *room_packages],
+    include_package_data=False,  # what `package_data` names, and no more: folders of data are no packages
     package_data={
         "discreet.cli.project": ["template/**"],
-        "": ["*.sql", "*.md", "*.json", "*.toml", "*.npz", "*.html", "*.css", "*.svg", "py.typed"],
+        "": ["*.sql", "*.md", "*.json", "*.toml", "*.npz", "*.html", "*.css", "*.js", "*.svg", "py.typed"],
     },
 )
