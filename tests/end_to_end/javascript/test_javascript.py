@@ -5,7 +5,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from testkit.axe import violations
-from testkit.looking import keep_picture, set_dark, set_width
+from testkit.looking import set_dark, set_width
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,7 @@ def test_a_page_tells_why_it_was_refused(chat):
     assert all("401" in each["message"] for each in chat.page.get_log("browser"))  # the SDK tells the console too
 
 
-def test_everybody_can_use_the_page_narrow_and_dark(chat, dev_server, user, tmp_path):
+def test_everybody_can_use_the_page_narrow_and_dark(chat, dev_server, user):
     chat.sign_in(_token(dev_server, user))
     chat.say("I keep two African Grey parrots.")
     chat.until(chat.memories)
@@ -120,6 +120,5 @@ def test_everybody_can_use_the_page_narrow_and_dark(chat, dev_server, user, tmp_
         set_width(chat.page, width)
         for dark in (False, True):
             set_dark(chat.page, dark=dark)
-            keep_picture(chat.page, tmp_path / f"{width}_{dark}.png")
             assert violations(chat.page) == []
             assert chat.page.execute_script("return document.documentElement.scrollWidth") <= width
