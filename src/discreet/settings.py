@@ -127,6 +127,10 @@ class Settings(BaseSettings):
     phone_regions: Texts = Field(
         default=(), description="Regions whose telephone numbers are known without a country code, as a JSON list."
     )
+    sensitive_ids: Literal["refuse", "hash"] = Field(
+        default="refuse",
+        description="What becomes of a user_id or thread_id that holds a sensitive value, such as an e-mail address or a telephone number: refuse, or hash, for a keyed digest.",
+    )
     unmasked_types: Texts = Field(
         default=(), description='Types of values that are stored as they are, as a JSON list such as ["ADDRESS"].'
     )
@@ -396,6 +400,17 @@ def load_settings() -> Settings:
     except OSError:
         written = None
     return _settings_of(frozenset(os.environ.items()), written)
+
+
+def use_data_folder(folder: Path) -> None:
+    """Have the settings of this process, and of those that it starts, name `folder` as the data folder from here on."""
+    os.environ["DISCREET_DATA_DIR"] = str(folder.absolute())
+
+
+def embedded_only(settings: Settings) -> Settings:
+    """Return `settings` without the databases that they name: the embedded server and this process take their place."""
+    named = ("postgres_dsn", "postgres_read_dsn", "postgres_worker_dsn", "postgres_owner_dsn", "redis_url")
+    return settings.model_copy(update={**dict.fromkeys(named), "turn_vault": "memory"})
 
 
 @lru_cache(maxsize=1)

@@ -60,11 +60,23 @@ def chat(
 
 
 @app.command()
-def demo() -> None:
-    """Run two conversations of one user, then show what the database holds. Exit code 1 if a planted value leaked."""
+def demo(
+    *,
+    rows: Annotated[bool, typer.Option("--rows", help="Print all rows of the database too.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Talk to the assistant in a browser instead.")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(help="With --web: port on 127.0.0.1. Default: the first free one from 8100 on.", min=1, max=65535),
+    ] = None,
+) -> None:
+    """Run two conversations of one user, then show what is on the disk. Exit code 1 if a planted value leaked."""
+    if web:
+        from discreet.cli.demo_web import run_demo_web
+
+        raise typer.Exit(run_demo_web(port=port))
     from discreet.cli.demo import run_demo
 
-    raise typer.Exit(run_demo())
+    raise typer.Exit(run_demo(rows=rows))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from rich.console import Console
 from rich.markup import escape
 
@@ -17,6 +17,7 @@ from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, drain
 from discreet.graph.compiled import compiled_graph
+from discreet.graph.watched import answer_of, piece_of
 from discreet.state.context import Context
 
 HELP = "/new starts a new conversation, /quit ends. What you type is redacted on disk."
@@ -92,7 +93,11 @@ class TerminalChat:
             context=self.context,
             stream_mode=["messages", "updates"],
         ):
-            for part in _tokens(event) if mode == "messages" else _notes(event):
+            if mode == "messages":
+                if piece := piece_of(event):
+                    yield "token", piece
+                continue
+            for part in _notes(event):
                 yield part
 
 
@@ -123,29 +128,17 @@ def finish(console: Console, runner: asyncio.Runner) -> None:
         console.print("[dim]It takes too long: it is begun again the next time.[/dim]")
 
 
-def _tokens(event: Any) -> Iterable[tuple[str, str]]:
-    message, metadata = event
-    if isinstance(message, AIMessageChunk) and metadata.get("langgraph_node") == "assistant" and message.text:
-        yield "token", str(message.text)
-
-
 def _notes(event: Any) -> Iterable[tuple[str, str]]:
     """Say what was recalled and what was stored in one step of the graph."""
     for memory in (event.get("retrieve_memories") or {}).get("memories", ()):
         yield "recalled", f"{memory['text']} ({memory['relevance']:.2f})"
-    if answer := _answer(event.get("persist_filtered")):
+    if answer := answer_of(event.get("persist_filtered")):
         yield "answer", answer
     step = event.get("tools")
     messages: list[BaseMessage] = step.get("messages", []) if isinstance(step, dict) else []
     for message in messages:
         if isinstance(message, ToolMessage):
             yield from _tool_notes(message)
-
-
-def _answer(update: Any) -> str:
-    """Return what was answered, which is streamed by the model or stands here alone."""
-    messages: list[BaseMessage] = update.get("messages", []) if isinstance(update, dict) else []
-    return str(messages[-1].text) if messages and isinstance(messages[-1], AIMessage) else ""
 
 
 def _tool_notes(message: ToolMessage) -> Iterable[tuple[str, str]]:

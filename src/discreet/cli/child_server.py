@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from discreet.errors import ConfigurationError
 
@@ -27,6 +27,20 @@ def check_free(host: str, port: int, *, command: str) -> None:
             raise ConfigurationError(
                 f"Port {port} on {host} can't be had ({reason}). Choose another one: {command} --port …"
             ) from error
+
+
+def first_free(host: str, begin: int, *, command: str) -> int:
+    """Return the first port from `begin` on, of a hundred, on which nothing listens.
+
+    Raises:
+        ConfigurationError: Something listens on all of them.
+    """
+    for port in range(begin, begin + 99):
+        with suppress(ConfigurationError):
+            check_free(host, port, command=command)
+            return port
+    check_free(host, begin + 99, command=command)
+    return begin + 99
 
 
 def run_server(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,6 +16,7 @@ import typer
 from rich.console import Console
 
 from discreet import quick_start
+from discreet.cli.child_server import check_free, first_free
 from discreet.cli.folders import check_data_folder, check_writable
 from discreet.cli.tokens_shown import access_environment, show_access
 from discreet.errors import ConfigurationError, DiscreetError, MissingDependencyError
@@ -70,7 +70,9 @@ def run_dev(*, port: int | None, jobs: int = DEFAULT_JOBS, subjects: Sequence[st
     check_data_folder(settings)
     check_metrics_port(settings)
     check_writable(SERVER_FILES, step="The server keeps its threads there: run this in a folder that can be.")
-    port = _chosen_port(port)
+    if port is None:
+        port = first_free(HOST, DEFAULT_PORT, command="discreet dev")
+    check_free(HOST, port, command="discreet dev")
     os.environ.update(child_environment(**QUIET, **access_environment(settings, subjects), **_defaults(settings)))
     os.umask(0o077)
     make_private(SERVER_FILES, only=())
@@ -176,21 +178,3 @@ def _tell_what_is_wrong(console: Console) -> None:
 
     with opened_storage(console):
         pass
-
-
-def _chosen_port(port: int | None) -> int:
-    candidates = range(DEFAULT_PORT, DEFAULT_PORT + 100) if port is None else [port]
-    free = next((candidate for candidate in candidates if _is_free(candidate)), None)
-    if free is None:
-        raise ConfigurationError(f"Port {candidates[0]} on {HOST} is taken. Choose another one: discreet dev --port …")
-    return free
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will: one that just ended is free
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
