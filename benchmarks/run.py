@@ -9,6 +9,7 @@ the marks of README.md and docs/benchmarks.md; `--tables` does only that. `--lis
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -36,6 +37,9 @@ def main() -> int:
     if options.list:
         print("\n".join(f"{each.name:18}{each.what}" for each in BENCHMARKS))
         return 0
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a job in the background ignores it, and so would its children
     folder = QUICK if options.quick else KEPT
     chosen = [] if options.tables else [each for each in BENCHMARKS if each.name in options.only]
     results = measure(chosen, Results.read(folder / "results.json"), folder, quick=options.quick)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -10,17 +11,14 @@ from suite.declared import CLAIMS, Claim
 from suite.results import MORE_IS_BETTER, Comparison, Interval, Results, Run
 
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
-SAME = 0.005
-"""Ratios that differ less from 1 read as no difference."""
+TIMES = frozenset({"s", "ms", "us", "µs"})
 
 
 def claimed(results: Results, claim: Claim) -> list[Comparison]:
     """Return the figures of a claim, one a peer; none if its benchmark has none."""
     run = results.runs.get(claim.benchmark)
     return [
-        each
-        for each in (run.figures if run else ())
-        if each.what == claim.what and each.group.startswith(claim.group) and (each.peer or "").startswith(claim.peer)
+        each for each in (run.figures if run else ()) if each.what == claim.what and re.match(claim.group, each.group)
     ]
 
 
@@ -55,20 +53,21 @@ def between_marks(text: str, table: str) -> str:
 
 
 def verdict(figure: Comparison) -> str:
-    """Say how many times better or worse ours is, with the interval; of shares, the intervals of both tell."""
-    if figure.ratio is None:
-        return "" if figure.peer is None or figure.ours == figure.theirs else "worse"
-    if figure.unit == "%" or figure.unit.startswith("of "):
-        return _who(figure.ratio, figure)
-    unsure = figure.interval is not None and figure.interval[0] <= 1 <= figure.interval[1]
-    word = "no clear difference" if unsure else _who(figure.ratio, figure)
-    if not figure.ratio:
+    """Say whether ours is better, and how many times; with intervals that meet, that there is no clear difference."""
+    if figure.theirs is None or figure.ours == figure.theirs:
+        return "" if figure.theirs is None else "the same"
+    more = figure.ours > figure.theirs
+    word = "better" if more is (figure.unit in MORE_IS_BETTER) else "worse"
+    if _unsure(figure):
+        word = "no clear difference"
+    if not figure.ratio or figure.unit == "%":
         return word
-    times = f"{number(max(figure.ratio, 1 / figure.ratio))} times {_direction(figure.ratio, figure.unit)}"
+    low, high = figure.interval or (figure.ratio, figure.ratio)
+    times, *interval = (each if more else 1 / each for each in (figure.ratio, low, high))
+    told = f"{number(times)} times {_as(figure.unit, more=more)}"
     if figure.interval is None:
-        return f"{word}: {times}"
-    low, high = figure.interval
-    return f"{word}: ×{number(figure.ratio)} [{number(low)}–{number(high)}], {figure.pairs} pairs"
+        return f"{word}: {told}"
+    return f"{word}: {told} [{number(min(interval))}–{number(max(interval))}; {figure.pairs} pairs]"
 
 
 def value(figure: Comparison, seen: float) -> str:
@@ -81,16 +80,19 @@ def number(seen: float) -> str:
     return f"{seen:,.0f}" if abs(seen) >= 1_000 else f"{seen:.3g}"  # noqa: PLR2004 - from here on decimals are noise
 
 
-def _who(ratio: float, figure: Comparison) -> str:
-    if abs(ratio - 1) < SAME:
-        return "the same"
-    return "better" if (ratio > 1) is (figure.unit in MORE_IS_BETTER) else "worse"
+def _unsure(figure: Comparison) -> bool:
+    """Tell whether the interval of the ratio has 1 in it, or those of two shares have something in common."""
+    if figure.interval is not None:
+        return figure.interval[0] <= 1 <= figure.interval[1]
+    if figure.ours_interval is None or figure.theirs_interval is None:
+        return False
+    return figure.ours_interval[0] <= figure.theirs_interval[1] and figure.theirs_interval[0] <= figure.ours_interval[1]
 
 
-def _direction(ratio: float, unit: str) -> str:
-    if unit in {"ms", "us", "µs", "s"}:
-        return "as long" if ratio > 1 else "as fast"
-    return "as much" if ratio > 1 else "less"
+def _as(unit: str, *, more: bool) -> str:
+    if unit in TIMES:
+        return "as long" if more else "faster"
+    return "as much" if more else "less"
 
 
 def _theirs(figure: Comparison) -> str:
