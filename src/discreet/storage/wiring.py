@@ -113,6 +113,8 @@ class Storage:
     """How long what waits for workers."""
     threads: OwnedThreads
     """Whose the checkpointer's threads are."""
+    embeds_with: str
+    """Which embedding model it works with, as provider:model:dims: what was given, else what the settings said when it was opened."""
     sealer: FieldSealer = field(repr=False)
     """What opens sealed columns."""
     access: DatabaseAccess = field(repr=False)
@@ -263,6 +265,7 @@ def wire(
             health=bound_to_loop(health, loop),
             ages=bound_to_loop(ages, loop),
             threads=bound_to_loop(OwnedThreads(pool), loop),
+            embeds_with=embeddings.name,
             sealer=sealer,
             access=access,
             dsn=pool.target.dsn,

@@ -70,7 +70,7 @@ async def test_pages_of_an_administrator(services, storage, entries):
     async with browser.http:
         await browser.sign_in(gate.clerk)
         await browser.sign_in(gate.boss)
-        await browser.get("/memory/admin/users")
+        await browser.get("/memory/admin/people")
         await browser.send(subject="ann")
         assert "Keeps two parrots" in browser.text
     boss = str(load_user_keys(load_settings()).of_user(gate.identity("boss")))

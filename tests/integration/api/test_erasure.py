@@ -131,8 +131,8 @@ async def test_the_page_counts_erases_and_shows_the_receipt(admin, storage):
     web, user = admin.web, admin.gate.identity("ann")
     await storage.memories.save(user, [MemoryRecord(text="Keeps a bird")])
     await storage.memories.save(user, [MemoryRecord(text="It sang", type="important_moment")])
-    await web.get(f"/memory/admin/users/{user}/erase")
-    page = f"/memory/admin/users/{user}/erase"
+    await web.get(f"/memory/admin/people/{user}/erase")
+    page = f"/memory/admin/people/{user}/erase"
     await web.post(page, web.fields())
     assert "database, memory 2" in web.words
     assert len(await storage.memories.latest(user)) == 2
@@ -150,7 +150,7 @@ async def test_the_page_counts_erases_and_shows_the_receipt(admin, storage):
 
 
 async def test_the_page_says_what_is_not_clear(admin):
-    web, page = admin.web, f"/memory/admin/users/{admin.gate.identity('ann')}/erase"
+    web, page = admin.web, f"/memory/admin/people/{admin.gate.identity('ann')}/erase"
     await web.get(page)
     await web.post(page, {**web.fields(), "scope": "thread", "thread": ""})
     assert web.page.status_code == 422

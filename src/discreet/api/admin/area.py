@@ -11,20 +11,22 @@ PREFIX: Final = "/memory/admin"
 
 FOLDER: Final = Path(__file__).parent
 
-MENU: Final = (("/settings", "Settings"), ("/history", "History"), ("/users", "Memories"))
-BACKGROUND_MENU: Final = (("/jobs", "Jobs"), ("/review", "Review"))
-"""Besides, where there is background memory."""
+PEOPLE: Final = (("/people", "People"),)
+DATABASE: Final = (("/conflicts", "Conflicts"),)
+BACKGROUND: Final = (("/review", "Review"), ("/jobs", "Jobs"))
+SETTINGS: Final = (("/settings", "Settings"), ("/history", "History"))
+"""What the header leads to, the second and the third where there is a database and background memory."""
 
 
-def admin_area(*, background: bool) -> Area:
-    """Return the area, with or without the pages about background memory."""
+def admin_area(*, background: bool, database: bool) -> Area:
+    """Return the area, with the pages that there are."""
     return Area(
         name="admin",
         prefix=PREFIX,
-        home="/settings",
+        home="/people",
         title="memory",
         footer="All times are UTC. Texts are shown as they are stored: placeholders stand for what was taken out.",
         folder=FOLDER,
-        menu=(*MENU, *BACKGROUND_MENU) if background else MENU,
+        menu=(*PEOPLE, *(DATABASE if database else ()), *(BACKGROUND if background else ()), *SETTINGS),
         admins_only=True,
     )

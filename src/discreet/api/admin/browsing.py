@@ -13,7 +13,7 @@ from discreet.api.admin.figures import decimal
 from discreet.api.admin.memory_form import MAX_TAG_CHARS
 from discreet.api.admin.views import TYPES, View
 from discreet.api.pages import Site, Visit
-from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.errors import PageError, no_such_page
 from discreet.api.services import Services
 from discreet.errors import InvalidUserError
 from discreet.state.context import check_user_id
@@ -23,9 +23,26 @@ from discreet.state.text import storable
 MAX_QUERY_CHARS = 500
 """Sealed it is a part of an address, and proxies take some 8,000 characters of one."""
 
+MEMORY_TABS = (("/memories", "Memories"), ("/recall", "Why is something recalled?"))
+PERSON_TABS = (
+    ("", "Timeline"),
+    *MEMORY_TABS,
+    ("/conflicts", "Conflicts"),
+    ("/export", "Export everything"),
+    ("/erase", "Erase"),
+)
+"""Pages about one user: where, and in which words. The second where there is a database."""
+
+NAMED_TABS = frozenset({"/export", "/erase"})
+"""That a key does not suffice for: threads of the server and namespaces of the store are found by the identity."""
+
 
 class Browser:
-    """One user's place among the pages."""
+    """One user's place among the pages.
+
+    An address names a user by their identity, which follows from the subject that an administrator types; or by their key in the
+    database, which is all that a list of them knows.
+    """
 
     def __init__(self, site: Site, services: Services, visit: Visit) -> None:
         """Read from the address of `visit` who is meant, and the view.
@@ -36,11 +53,22 @@ class Browser:
         self._site = site
         self._services = services
         self._visit = visit
+        self.view = site.views.open(View, visit.request.query_params.get("view", ""), visit.session)
+        named = visit.request.path_params["user"]
+        self.people = None if services.storage is None else services.storage().people
+        self.user_key = _key(named) if self.people else None
+        self.identity: str | None = None
+        """What tokens are turned into; None: the key alone is known."""
+        if self.people is not None and self.user_key is not None:
+            self.user, self.memories = str(self.user_key), self.people.memories
+            return
         try:
-            self.user = check_user_id(visit.request.path_params["user"])
+            self.user = self.identity = check_user_id(named)
         except InvalidUserError:
             raise no_such_page() from None
-        self.view = site.views.open(View, visit.request.query_params.get("view", ""), visit.session)
+        self.memories = services.memories
+        if services.storage is not None:
+            self.user_key = services.storage().background.key_of(self.user)
 
     @property
     def path(self) -> str:
@@ -56,15 +84,33 @@ class Browser:
 
     def values(self, **more: Any) -> dict[str, Any]:
         """Return what the templates of these pages need."""
+        tabs = PERSON_TABS if self.people else MEMORY_TABS
         return {
-            "user": self.user,
+            "user": str(self.user_key or self.user),
             "view": self.view,
+            "tabs": [(rest, self._visit.base + self._tab(rest), words) for rest, words in tabs],
+            "tab": self._visit.request.url.path.removeprefix(self._visit.base + self.path),
             "address": lambda rest, **kwargs: self._visit.base + self.address(rest, **kwargs),
             "now": datetime.now(UTC),
             "types": TYPES,
             "decimal": decimal,
             **more,
         }
+
+    def _tab(self, rest: str) -> str:
+        """Return where a page about this user is; of what only their identity leads to, where one says who it is."""
+        return self.address("/name" if self.identity is None and rest in NAMED_TABS else rest)
+
+    def named(self) -> str:
+        """Return the user's identity.
+
+        Raises:
+            PageError: The key alone is known.
+        """
+        if self.identity is None:
+            text = "Say on the page before what their token names them: some of theirs is found by that alone."
+            raise PageError(409, "Who is it?", text)
+        return self.identity
 
     def entry_id(self) -> UUID:
         """Return which memory the address names.
@@ -77,6 +123,13 @@ class Browser:
     async def redacted(self, text: str) -> str:
         """Return `text` as it may be searched for: what would be taken out of a memory is taken out here too."""
         return await asyncio.to_thread(self._services.redactor.redact, storable(text).strip())
+
+
+def _key(named: str) -> UUID | None:
+    try:
+        return UUID(named)
+    except ValueError:
+        return None
 
 
 def entry_id_of(text: str) -> UUID:
@@ -93,7 +146,7 @@ def entry_id_of(text: str) -> UUID:
 
 def user_path(user: str) -> str:
     """Return where a user's pages are, below the base."""
-    return f"/users/{quote(user, safe='')}"
+    return f"/people/{quote(user, safe='')}"
 
 
 def filters_of(view: View) -> MemoryFilters:

@@ -38,6 +38,7 @@ class ErasurePages:
 
     async def ask(self, visit: Visit) -> Response:
         """Ask what is to go."""
+        self._browser(visit).named()
         return self._show(visit, {**dict.fromkeys(FIELDS, ""), "scope": "all"})
 
     async def erase(self, visit: Visit) -> Response:
@@ -49,7 +50,7 @@ class ErasurePages:
             return self._show(
                 visit, typed, status=422, error="Say what is meant: the days, the conversation, or the words."
             )
-        user, erasures = self._browser(visit).user, erasures_of(self._services)
+        user, erasures = self._browser(visit).named(), erasures_of(self._services)
         if visit.form.get("seen") != "yes":
             return self._show(visit, typed, counts=await erasures.preview(user, scope))
         receipt = await erasures.erase(user, scope)

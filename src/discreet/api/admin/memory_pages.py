@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters, user_path
+from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters
 from discreet.api.admin.memory_form import MemoryForm, form_of, posted_form
 from discreet.api.admin.views import View
 from discreet.api.exporting import export_answer
@@ -14,11 +14,14 @@ from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
 from discreet.api.pages.rendering import SECURITY_HEADERS
 from discreet.api.services import Services
-from discreet.errors import InvalidUserError, MemoryRefusedError
-from discreet.state.context import check_user_id
+from discreet.errors import MemoryRefusedError
 from discreet.state.records import MemoryRecord
+from discreet.storage.people.people import Chain
 
 MEMORIES_A_PAGE = 20
+
+NO_CHAIN = Chain(former=(), later=())
+"""Of memories that are in no database."""
 
 DONE = {
     "saved": "The memory is saved.",
@@ -34,26 +37,6 @@ class MemoryPages:
     def __init__(self, site: Site, services: Services) -> None:
         self._site = site
         self._services = services
-        self._memories = services.memories
-
-    async def ask(self, visit: Visit) -> Response:
-        """Ask whose memories are meant."""
-        return self._ask(visit, subject="", error="")
-
-    async def open(self, visit: Visit) -> Response:
-        """Go to the memories of a subject. Addresses name what the database knows them by, never the subject."""
-        subject = visit.form.get("subject", "").strip()
-        try:
-            user = check_user_id(self._services.authenticator.identity(check_user_id(subject)))
-        except InvalidUserError:
-            error = "A subject has 1 to 200 printable characters."
-            return self._ask(visit, status=422, subject=subject, error=error)
-        view = self._site.views.seal(View(subject=subject), visit.session)
-        return self._site.redirect(visit, f"{user_path(user)}/memories?view={view}")
-
-    def _ask(self, visit: Visit, *, subject: str, error: str, status: int = 200) -> Response:
-        moments = self._services.storage is not None
-        return self._site.render(visit, "users.html", status=status, subject=subject, error=error, moments=moments)
 
     async def show(self, visit: Visit) -> Response:
         """Show the newest memories, or the best for what is searched for."""
@@ -61,7 +44,7 @@ class MemoryPages:
         if browser.view.query:
             return self._list(visit, browser, await self._search(browser))
         older_than = visit.request.query_params.get("older_than")
-        records = await self._memories.latest(
+        records = await browser.memories.latest(
             browser.user,
             limit=MEMORIES_A_PAGE + 1,
             filters=filters_of(browser.view),
@@ -80,7 +63,7 @@ class MemoryPages:
         return self._site.redirect(visit, browser.address("/memories", view))
 
     async def _search(self, browser: Browser) -> list[MemoryRecord]:
-        found = await self._memories.search(
+        found = await browser.memories.search(
             browser.user,
             browser.view.query,
             limit=MEMORIES_A_PAGE,
@@ -110,20 +93,22 @@ class MemoryPages:
             done=DONE.get(asked.get("done", "")),
             threshold=self._services.memory_settings.live.memory_retrieve_threshold,
             max_query=MAX_QUERY_CHARS,
-            exports=self._services.storage is not None,
         )
         return self._site.render(visit, "memories.html", status=422 if errors else 200, **values)
 
     async def export(self, visit: Visit) -> Response:
         """Hand out everything that is kept of the user."""
         browser = Browser(self._site, self._services, visit)
-        return await export_answer(self._services, browser.user, headers=SECURITY_HEADERS)
+        return await export_answer(self._services, browser.named(), headers=SECURITY_HEADERS)
 
     async def show_one(self, visit: Visit) -> Response:
         """Show all that is known of one memory."""
         browser, record = await self._one(visit)
         done = DONE.get(visit.request.query_params.get("done", ""))
-        return self._site.render(visit, "memory.html", **browser.values(record=record, done=done))
+        chain = NO_CHAIN
+        if browser.people is not None and browser.user_key is not None:
+            chain = await browser.people.chain(browser.user_key, record)
+        return self._site.render(visit, "memory.html", **browser.values(record=record, done=done, chain=chain))
 
     async def edit(self, visit: Visit) -> Response:
         """Show the form of one memory."""
@@ -138,7 +123,7 @@ class MemoryPages:
         if edited is None:
             return self._edit(visit, browser, record, form, status=422)
         try:
-            (saved,) = await self._memories.save(browser.user, [edited])
+            (saved,) = await browser.memories.save(browser.user, [edited])
         except MemoryRefusedError as error:
             form.errors["text"] = str(error)
             return self._edit(visit, browser, record, form, status=422)
@@ -158,13 +143,13 @@ class MemoryPages:
     async def delete(self, visit: Visit) -> Response:
         """Delete the memory."""
         browser = Browser(self._site, self._services, visit)
-        if not await self._memories.delete(browser.user, browser.entry_id()):
+        if not await browser.memories.delete(browser.user, browser.entry_id()):
             raise no_such_page()
         return self._site.redirect(visit, browser.address("/memories", done="deleted"))
 
     async def _one(self, visit: Visit) -> tuple[Browser, MemoryRecord]:
         browser = Browser(self._site, self._services, visit)
-        record = await self._memories.get(browser.user, browser.entry_id())
+        record = await browser.memories.get(browser.user, browser.entry_id())
         if record is None:
             raise no_such_page()
         return browser, record

@@ -30,7 +30,7 @@ class RecallPages:
         browser = Browser(self._site, self._services, visit)
         view = browser.view
         live = self._services.memory_settings.live
-        memories = self._services.memories
+        memories = browser.memories
         rules = Rules(
             limit=live.memory_retrieve_limit,
             threshold=live.memory_retrieve_threshold,

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from discreet.api.admin.area import admin_area
+from discreet.api.admin.conflict_pages import ConflictPages
 from discreet.api.admin.erasure_pages import ErasurePages
 from discreet.api.admin.job_pages import JobPages
 from discreet.api.admin.memory_pages import MemoryPages
+from discreet.api.admin.people_pages import PeoplePages
+from discreet.api.admin.person_pages import PersonPages
 from discreet.api.admin.recall_pages import RecallPages
 from discreet.api.admin.review_pages import ReviewPages
 from discreet.api.admin.setting_pages import SettingPages
@@ -26,39 +29,56 @@ def make_admin_router(services: Services) -> APIRouter:
     Raises:
         ConfigurationError: The `session_key` of `services` is too short.
     """
-    area = admin_area(background=services.background is not None)
+    area = admin_area(background=services.background is not None, database=services.storage is not None)
     site = Site(area, services, services.session_key or secrets.token_bytes(KEY_BYTES))
     routes = Routes(site, LoginPages(site, services))
     add = routes.add
-    settings = SettingPages(site, services.memory_settings)
+    settings = SettingPages(site, services)
     add("/settings", settings.show)
     add("/settings", settings.save, "POST")
     add("/history", settings.history)
+    people = PeoplePages(site, services)
+    add("/people", people.show)
+    add("/people", people.open, "POST")
     memories = MemoryPages(site, services)
-    add("/users", memories.ask)
-    add("/users", memories.open, "POST")
-    one = "/users/{user}/memories/{entry_id}"
-    add("/users/{user}/memories", memories.show)
-    add("/users/{user}/memories", memories.find, "POST")
+    one = "/people/{user}/memories/{entry_id}"
+    add("/people/{user}/memories", memories.show)
+    add("/people/{user}/memories", memories.find, "POST")
     if services.storage is not None:
-        add("/users/{user}/export", memories.export)
-        erasure = ErasurePages(site, services)
-        add("/users/{user}/erase", erasure.ask)
-        add("/users/{user}/erase", erasure.erase, "POST")
-        add("/moments", erasure.moments)
-        add("/moments/{entry_id}/delete", erasure.delete_moment, "POST")
+        add("/people/{user}/export", memories.export)
+        _add_people(site, services, people, add)
     add(one, memories.show_one)
     add(f"{one}/edit", memories.edit)
     add(f"{one}/edit", memories.save, "POST")
     add(f"{one}/delete", memories.ask_delete)
     add(f"{one}/delete", memories.delete, "POST")
     recall = RecallPages(site, services)
-    add("/users/{user}/recall", recall.show)
-    add("/users/{user}/recall", recall.ask, "POST")
+    add("/people/{user}/recall", recall.show)
+    add("/people/{user}/recall", recall.ask, "POST")
     if services.background is not None:
         _add_background(site, services, services.background, add)
 
     return routes.router
+
+
+def _add_people(site: Site, services: Services, people: PeoplePages, add: Callable[..., None]) -> None:
+    """Add the pages about all that a database has of people."""
+    person = PersonPages(site, services)
+    add("/people/{user}", person.show)
+    add("/people/{user}/receipts/{erasure_key}", person.receipt)
+    add("/people/{user}/name", people.ask_name)
+    add("/people/{user}/name", people.name, "POST")
+    conflicts = ConflictPages(site, services)
+    pair = "{older}/{newer}"
+    add("/conflicts", conflicts.show)
+    add(f"/conflicts/{{user}}/{pair}", conflicts.settle, "POST")
+    add("/people/{user}/conflicts", conflicts.show_of_one)
+    add(f"/people/{{user}}/conflicts/{pair}", conflicts.settle_of_one, "POST")
+    erasure = ErasurePages(site, services)
+    add("/people/{user}/erase", erasure.ask)
+    add("/people/{user}/erase", erasure.erase, "POST")
+    add("/moments", erasure.moments)
+    add("/moments/{entry_id}/delete", erasure.delete_moment, "POST")
 
 
 def _add_background(site: Site, services: Services, background: Background, add: Callable[..., None]) -> None:

@@ -8,10 +8,12 @@ import re
 from fastapi import Response
 
 from discreet.api.admin.setting_fields import in_groups, setting_fields
+from discreet.api.admin.setting_notes import setting_notes
 from discreet.api.admin.settings_form import SettingsForm, fresh_form, submitted_form
 from discreet.api.pages import Site, Visit
+from discreet.api.services import Services
 from discreet.errors import SettingRefusedError
-from discreet.ports import SettingsStore
+from discreet.providers.environment_values import sources
 
 CHANGES_A_PAGE = 25
 
@@ -19,9 +21,10 @@ CHANGES_A_PAGE = 25
 class SettingPages:
     """The pages about settings."""
 
-    def __init__(self, site: Site, store: SettingsStore) -> None:
+    def __init__(self, site: Site, services: Services) -> None:
         self._site = site
-        self._store = store
+        self._services = services
+        self._store = services.memory_settings
         self._saving = asyncio.Lock()  # what is compared with the form is what it is saved over, in this process
 
     async def show(self, visit: Visit) -> Response:
@@ -45,7 +48,18 @@ class SettingPages:
 
     def _page(self, visit: Visit, form: SettingsForm, *, status: int = 200, saved: bool = False) -> Response:
         groups = [(title, [form.lines[name] for name in names]) for title, names in in_groups(setting_fields())]
-        return self._site.render(visit, "settings.html", status=status, form=form, groups=groups, saved=saved)
+        overridden = [name for name, line in form.lines.items() if line.overridden]
+        storage = None if self._services.storage is None else self._services.storage()
+        return self._site.render(
+            visit,
+            "settings.html",
+            status=status,
+            form=form,
+            groups=groups,
+            saved=saved,
+            sources=sources(self._services.settings, overridden),
+            notes=setting_notes(self._store.live, embeds_with=None if storage is None else storage.embeds_with),
+        )
 
     async def history(self, visit: Visit) -> Response:
         """Show the latest changes, or those before a number, of all settings or of one."""

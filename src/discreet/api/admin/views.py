@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from discreet.state.records import MemoryType
+from discreet.storage.people.timeline import Kind
 
 TYPES: tuple[str, ...] = get_args(MemoryType)
 
@@ -29,3 +30,7 @@ class View(BaseModel):
     """What is asked to see what it would recall; already redacted."""
     app_name: str = "default"
     """In which application it is asked."""
+    kind: Literal[Kind, ""] = ""
+    """What a timeline shows; empty: all."""
+    before: tuple[datetime, str, str] | None = None
+    """Where a page of a timeline begins."""

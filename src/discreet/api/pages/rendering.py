@@ -13,6 +13,7 @@ from fastapi import Response
 from markupsafe import Markup
 
 from discreet.api.pages.language import language_of
+from discreet.api.pages.placeholders import with_placeholders
 from discreet.redaction.thread_offload import read_apart
 
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ SECURITY_HEADERS = {
     "Cache-Control": "no-store",
     "X-Robots-Tag": "noindex",
 }
-"""Of every answer. No script runs at all: the pages have none."""
+"""Of every answer. No script runs at all: the pages have none, but for those that say so."""
 
 
 class Templates:
@@ -54,7 +55,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.filters |= {"time": time_tag, "language": language_of}
+        self._environment.filters |= {"time": time_tag, "language": language_of, "placeholders": with_placeholders}
         files = [
             path for place in (HERE, folder) for path in (place / "static").glob("*") if path.suffix in MEDIA_TYPES
         ]
@@ -76,7 +77,11 @@ def templates(folder: Path) -> Templates:
     return read_apart(lambda: Templates(folder))
 
 
-MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 """Of the files in `static`."""
 
 

@@ -8,7 +8,15 @@ from fastapi import FastAPI
 
 
 @pytest.mark.parametrize(
-    "module", ["admin.figures", "admin.job_figures", "admin.recall", "pages.accepted_language", "pages.language"]
+    "module",
+    [
+        "admin.figures",
+        "admin.job_figures",
+        "admin.recall",
+        "pages.accepted_language",
+        "pages.language",
+        "pages.placeholders",
+    ],
 )
 def test_the_examples_in_the_docstrings_hold(module):
     outcome = doctest.testmod(importlib.import_module(f"discreet.api.{module}"))

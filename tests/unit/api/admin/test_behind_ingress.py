@@ -43,7 +43,7 @@ async def test_what_an_address_has_sealed_is_read_and_not_logged(world, server):
     browser = Web(server, world=world)
     async with browser.http:
         await browser.sign_in(world.gate.boss)
-        await browser.get("/memory/admin/users")
+        await browser.get("/memory/admin/people")
         await browser.send(subject="ann")
         await browser.post(
             re.findall(r'<form class="card" method="post" action="([^"]*)"', browser.text)[0].replace("&amp;", "&"),

@@ -111,7 +111,7 @@ async def test_every_form_is_refused_without_its_token_and_without_a_session(wor
 
 @pytest.mark.parametrize(
     "path",
-    ["/login", "/settings", "/history", "/users", "/static/pages.css", "/static/none.css", "/users/u-1/memories/x"],
+    ["/login", "/settings", "/history", "/people", "/static/pages.css", "/static/none.css", "/people/u-1/memories/x"],
 )
 async def test_every_answer_has_the_security_headers(admin, path):
     response = await admin.http.get(f"/memory/admin{path}")
@@ -149,7 +149,7 @@ async def test_below_another_path_links_and_cookies_follow(world, web):
         response = await browser.http.post(
             "/inner/memory/admin/login", data=browser.fields() | {"credential": world.gate.boss}
         )
-        assert response.headers["location"] == "/inner/memory/admin/settings"
+        assert response.headers["location"] == "/inner/memory/admin/people"
         assert "Path=/inner/memory/admin" in response.headers["set-cookie"]
 
 

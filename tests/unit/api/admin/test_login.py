@@ -28,7 +28,7 @@ from discreet.redaction.logged.formats import JsonFormatter
 from discreet.settings import Settings
 from discreet.testing import InMemoryShortTermStore
 
-PAGES = ["/settings", "/history", "/users", "/users/u-1/memories", "/users/u-1/recall"]
+PAGES = ["/settings", "/history", "/people", "/people/u-1/memories", "/people/u-1/recall"]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -42,7 +42,7 @@ async def test_an_administrator_gets_in_by_token_and_by_key(world, web):
     for credential in (world.gate.boss, f"Bearer {world.gate.boss}", world.gate.key):
         page = await web.sign_in(credential)
         assert page.status_code == 200
-        assert "<h1>Settings</h1>" in page.text
+        assert "<h1>People</h1>" in page.text
         await web.post("/memory/admin/logout", {"form_token": web.fields()["form_token"]})
         assert "<h1>Sign in</h1>" in web.text
 
@@ -78,7 +78,7 @@ async def test_where_one_person_needs_no_credentials_the_form_may_be_empty(web):
     app.include_router(make_admin_router(services))
     alone = type(web)(app, base_url="http://127.0.0.1")
     async with alone.http:
-        assert "<h1>Settings</h1>" in (await alone.sign_in("")).text
+        assert "<h1>People</h1>" in (await alone.sign_in("")).text
 
 
 async def test_a_header_of_the_request_is_no_credential_of_the_form(world, web):

@@ -29,7 +29,7 @@ RICH = MemoryRecord(
 
 
 async def open_user(web, subject="ann"):
-    await web.get("/memory/admin/users")
+    await web.get("/memory/admin/people")
     return await web.send(subject=subject)
 
 
@@ -77,7 +77,7 @@ async def test_another_users_memories_are_not_shown(world, admin):
     await open_user(admin, "ann")
     assert "Bob" not in admin.words
     assert "Nothing is remembered of this user." in admin.words
-    path = f"/memory/admin/users/{world.gate.identity('ann')}/memories/{other.entry_id}"
+    path = f"/memory/admin/people/{world.gate.identity('ann')}/memories/{other.entry_id}"
     for page in ("", "/edit", "/delete"):
         assert (await admin.get(path + page)).status_code == 404
 
@@ -185,7 +185,7 @@ async def test_all_of_a_memory_is_shown(world, admin):
 
 async def test_a_superseded_memory_is_marked_with_its_end(world, admin):
     (kept,) = await keep(world, RICH.model_copy(update={"valid_to": SAID + timedelta(days=3)}))
-    await admin.get(f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}")
+    await admin.get(f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}")
     assert "superseded" in admin.words
     assert "until 2026-03-04 09:30 UTC" in admin.words
 
@@ -212,7 +212,7 @@ async def test_markup_in_a_memory_is_text_on_every_page(world, admin):
         conflict_flags=[HOSTILE],
     )
     (kept,) = await keep(world, hostile, subject=HOSTILE)
-    path = f"/memory/admin/users/{world.gate.identity(HOSTILE)}"
+    path = f"/memory/admin/people/{world.gate.identity(HOSTILE)}"
     await open_user(admin, HOSTILE)
     assert html.escape(HOSTILE, quote=False).split("&#")[0][:20] in admin.text
     for page in (
@@ -233,7 +233,7 @@ async def test_markup_in_a_memory_is_text_on_every_page(world, admin):
 
 async def test_edit_replaces_text_importance_and_tags_and_keeps_the_rest(world, admin):
     (kept,) = await keep(world, RICH)
-    path = f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit"
+    path = f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit"
     await admin.get(path)
     assert admin.fields()["text"] == RICH.text
     page = await admin.send(
@@ -254,7 +254,7 @@ async def test_edit_replaces_text_importance_and_tags_and_keeps_the_rest(world, 
 
 async def test_what_is_sensitive_in_an_edit_is_replaced_and_that_is_said(world, admin):
     (kept,) = await keep(world, RICH)
-    await admin.get(f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
+    await admin.get(f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
     await admin.send(text="Write to ann.nguyen@example.com")
     assert "replaced by a placeholder" in admin.words
     assert "ann.nguyen" not in admin.text
@@ -275,7 +275,7 @@ async def test_what_is_sensitive_in_an_edit_is_replaced_and_that_is_said(world, 
 )
 async def test_an_edit_that_cant_be_kept_is_told_beside_its_field_and_nothing_is_lost(world, admin, field, value):
     (kept,) = await keep(world, RICH)
-    await admin.get(f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
+    await admin.get(f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
     typed = {"text": "Another text", "importance": "3", "tags": "one\ntwo"} | {field: value}
     page = await admin.send(**typed)
     assert page.status_code == 422
@@ -286,7 +286,7 @@ async def test_an_edit_that_cant_be_kept_is_told_beside_its_field_and_nothing_is
 
 async def test_two_who_edit_the_same_memory_are_told_of_each_other(world, admin):
     (kept,) = await keep(world, RICH)
-    await admin.get(f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
+    await admin.get(f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
     await keep(world, kept.model_copy(update={"text": "Ann gave her parrots away"}))
     page = await admin.send(text="Ann keeps three parrots")
     assert page.status_code == 422
@@ -300,7 +300,7 @@ async def test_two_who_edit_the_same_memory_are_told_of_each_other(world, admin)
 
 async def test_a_text_that_begins_with_an_empty_line_keeps_it(world, admin):
     (kept,) = await keep(world, MemoryRecord(text="\nsecond line"))
-    await admin.get(f"/memory/admin/users/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
+    await admin.get(f"/memory/admin/people/{world.gate.identity('ann')}/memories/{kept.entry_id}/edit")
     assert admin.fields()["text"] == "\nsecond line"
 
 
@@ -321,10 +321,10 @@ async def test_deleting_asks_first_and_then_deletes(world, admin):
 
 async def test_an_address_that_names_nothing_is_a_404_page(world, admin):
     for path in (
-        "/users/u-1/memories/x",
-        f"/users/u-1/memories/{uuid4()}",
-        "/users/u-1/memories?older_than=x",
-        f"/users/{'x' * 201}/memories",
+        "/people/u-1/memories/x",
+        f"/people/u-1/memories/{uuid4()}",
+        "/people/u-1/memories?older_than=x",
+        f"/people/{'x' * 201}/memories",
     ):
         page = await admin.get(f"/memory/admin{path}")
         assert page.status_code == 404
@@ -355,7 +355,7 @@ async def test_the_question_explains_each_hit(world, admin):
     ("field", "value"), [("question", ""), ("question", "x" * 501), ("app_name", ""), ("app_name", "x" * 201)]
 )
 async def test_a_question_that_cant_be_asked_is_told_beside_its_field(world, admin, field, value):
-    await admin.get("/memory/admin/users/u-1/recall")
+    await admin.get("/memory/admin/people/u-1/recall")
     page = await admin.send(**({"question": "kept", "app_name": "kept"} | {field: value}))
     assert page.status_code == 422
     assert f'id="error.{field}"' in page.text
@@ -369,7 +369,7 @@ async def test_a_database_that_fails_is_a_503_page(world, admin, monkeypatch, ca
         raise StorageUnavailableError
 
     monkeypatch.setattr(InMemoryMemories, "latest", fails)
-    page = await admin.get("/memory/admin/users/u-1/memories")
+    page = await admin.get("/memory/admin/people/u-1/memories")
     assert page.status_code == 503
     assert "The database can't be reached" in admin.words
     assert "pages.failed area=admin cause=StorageUnavailableError" in caplog.text

@@ -1,18 +1,31 @@
 """Settings: all are shown, changed ones are saved, and nothing typed is lost."""
 
 import re
+from dataclasses import replace
 
 import pytest
+from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
+from testkit.pages import Web
 
+from discreet.api.admin import make_admin_router
 from discreet.api.admin.setting_fields import OTHERS, in_groups, setting_fields
+from discreet.api.admin.setting_notes import setting_notes
 from discreet.api.admin.settings_form import fresh_form, submitted_form
+from discreet.settings import Settings
 from discreet.state.described import field_descriptions
 from discreet.state.memory_settings import MemorySettings, Triggers
 
 NAMES = list(MemorySettings.model_fields)
 FIELDS = setting_fields()
+
+
+@pytest.fixture
+async def admin(admin):
+    """A browser that is signed in, at the settings."""
+    await admin.get("/memory/admin/settings")
+    return admin
 
 
 def test_every_setting_is_in_one_group():
@@ -36,6 +49,58 @@ async def test_every_setting_is_shown_with_its_description_bounds_and_source(wor
     assert page.text.count('class="badge set"') == 1
     assert admin.words.count("Memory retrieve limit set here") == 1
     assert "Give “Memory retrieve limit” back" in admin.words
+
+
+def badge(admin, name):
+    """Return where the page says that a value comes from."""
+    return re.search(rf'<label for="set.{name}">[^<]*<span class="badge[^"]*">([^<]*)<', admin.text)[1]
+
+
+async def test_a_badge_tells_what_is_set_here_what_the_environment_says_and_what_is_a_default(world):
+    settings = Settings(_env_file=None, retrieve_threshold=0.7, retention_log_days=60)
+    app = FastAPI()
+    app.include_router(make_admin_router(replace(world.services, settings=settings)))
+    await world.store.change({"memory_retrieve_limit": 7, "retention_log_days": 40}, by="x")
+    web = Web(app)
+    async with web.http:
+        await web.sign_in(world.gate.boss)
+        await web.get("/memory/admin/settings")
+        assert badge(web, "memory_retrieve_limit") == "set here"
+        assert badge(web, "retention_log_days") == "set here"
+        assert badge(web, "memory_retrieve_threshold") == "from the environment"
+        assert badge(web, "max_memories_per_user") == "default"
+        assert web.text.count(">from the environment<") == 1
+
+
+async def test_a_setting_that_does_nothing_says_so(world, admin):
+    await world.store.change({"memory_extraction_enabled": False}, by="x")
+    page = await admin.get("/memory/admin/settings")
+    said = re.search(r'id="note.memory_trigger_message_count">(.*?)</p>', page.text, re.DOTALL)[1]
+    assert "Does nothing while extraction is off." in said
+    assert 'aria-describedby="hint.memory_trigger_message_count note.memory_trigger_message_count"' in page.text
+    assert 'id="note.memory_extraction_enabled"' not in page.text
+    assert 'id="note.memory_retrieve_limit"' not in page.text
+
+
+LIVE = MemorySettings(embedding_provider="openai", embedding_model="text-embedding-3-small")
+
+
+@pytest.mark.parametrize(
+    ("live", "embeds_with", "names"),
+    [
+        (LIVE, None, set()),
+        (LIVE, "openai:text-embedding-3-small:1536", set()),
+        (LIVE, "openai:text-embedding-3-small-x:1536", {"embedding_model", "embedding_provider"}),
+        (LIVE, "stub:letters:256", {"embedding_model", "embedding_provider"}),
+        (LIVE.model_copy(update={"embedding_provider": "local"}), "local:e5:384", {"embedding_model"}),
+        (LIVE.model_copy(update={"memory_extraction_provider": "offline"}), None, {"memory_extraction_model"}),
+    ],
+)
+def test_an_embedding_model_that_an_argument_gave_is_told_beside_its_setting(live, embeds_with, names):
+    notes = setting_notes(live, embeds_with=embeds_with)
+    assert set(notes) == names | {"history_migration"}
+    if "embedding_provider" in names:
+        assert embeds_with in notes["embedding_provider"]
 
 
 async def test_a_change_is_saved_under_the_pseudonym_of_who_made_it(world, admin):
@@ -194,7 +259,7 @@ async def test_history_is_newest_first_and_in_pages(world, admin):
     older = re.search(r'href="([^"]*before=[^"]*)"', page.text)[1]
     page = await admin.get(older.replace("&amp;", "&"))
     assert re.findall(r'value">(\d+)</span>\s*</p>', page.text) == ["5", "4", "3", "2", "1"]
-    assert "from the environment" in admin.words
+    assert "not set here" in admin.words
     assert "Older changes" not in admin.words
 
 
