@@ -42,7 +42,7 @@ export function Chat({ onAnswered, ...conversation }: Props) {
             <p>{textOf(message)}</p>
           </div>
         ))}
-        {error !== undefined && error !== null && (
+        {error != null && (
           <p className="error" role="alert">
             {sentenceOf(error)}
           </p>
