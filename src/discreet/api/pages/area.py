@@ -32,6 +32,8 @@ class Area:
     """What the header leads to: where, below the prefix, and in which words."""
     admins_only: bool = False
     """Whether only administrators get a session."""
+    signs_in: bool = True
+    """Whether people sign in. Else whoever may open the pages gets a session with the first of them."""
     languages: Sequence[str] = ("en",)
     """That the words of the pages are there in; the first where a browser asks for none of them."""
     translate: Callable[[str, str], str] = as_written

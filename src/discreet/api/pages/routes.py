@@ -10,10 +10,10 @@ from discreet.api.pages.visit import Visit
 
 
 class Routes:
-    """The routes of one area: its home, sign in and out, and its static files; the others are added."""
+    """The routes of one area: its static files, and where people sign in its home, sign in and out; the others are added."""
 
-    def __init__(self, site: Site, login: LoginPages) -> None:
-        """Begin a router for `site`, to which `login` lets people in."""
+    def __init__(self, site: Site, login: LoginPages | None = None) -> None:
+        """Begin a router for `site`, to which `login` lets people in, if they sign in."""
         self.router = APIRouter()
         self._site = site
 
@@ -23,11 +23,12 @@ class Routes:
         async def asset(request: Request) -> Response:
             return await site.asset(request)
 
-        for path in ("", "/"):
-            self.add(path, home)
-        self.add("/login", login.show, public=True)
-        self.add("/login", login.sign_in, "POST", public=True)
-        self.add("/logout", login.sign_out, "POST")
+        if login is not None:
+            for path in ("", "/"):
+                self.add(path, home)
+            self.add("/login", login.show, public=True)
+            self.add("/login", login.sign_in, "POST", public=True)
+            self.add("/logout", login.sign_out, "POST")
         static = f"{site.area.prefix}/static/{{name}}"
         self.router.add_route(static, asset, ["GET"], f"{site.area.name} static", include_in_schema=False)
 

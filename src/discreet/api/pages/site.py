@@ -79,7 +79,7 @@ class Site:
 
     async def _session(self, request: Request) -> PageSession | None:
         session = self.sessions.read(request.cookies.get(self.area.cookie))
-        if session is None or session.identity is None:
+        if session is None or session.identity is None or not self.area.signs_in:
             return session
         return None if await self._ended.has(session) else session
 
