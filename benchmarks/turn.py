@@ -93,16 +93,17 @@ async def conversation(admin_dsn: str, turns: int, embeddings: Any) -> dict[str,
             for side, opener in OPENERS.items()
         }
         for graph in graphs.values():
-            await _turn(graph, said[turns], thread="warm-up")
+            await take_turn(graph, said[turns], thread="warm-up")
         before = {side: database.footprint().disk for side, database in databases.items()}
         for start in range(0, turns, CHUNK):
             for side, graph in graphs.items():
                 with databases[side].writing(first=start == 0):
-                    spent[side] += [await _turn(graph, text, thread="1") for text in said[start : start + CHUNK]]
+                    spent[side] += [await take_turn(graph, text, thread="1") for text in said[start : start + CHUNK]]
         return {side: _cost(spent[side], databases[side], before[side]) for side in OPENERS}
 
 
-async def _turn(graph: Graph, text: str, *, thread: str) -> float:
+async def take_turn(graph: Graph, text: str, *, thread: str) -> float:
+    """Say `text`, and return the seconds until the answer."""
     started = time.perf_counter()
     config = {"configurable": {"thread_id": thread}}
     state = await graph.ainvoke({"messages": [("user", text)]}, config, context=Context(user_id=USER))
