@@ -1,11 +1,13 @@
 """The snippets of docs/, run as they stand there."""
 
+import json
 import re
 
 import pytest
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from testkit.serving import DISCREET
 from testkit.snippets import BLOCK, DOCS, ROOT, snippets
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -83,6 +85,16 @@ async def test_the_short_term_page(empty_database):
 async def test_the_settings_page(empty_database):
     (page,) = snippets("settings.md")
     assert await page["main"](empty_database) == (5, 8, ["memory_retrieve_limit: None -> 8"])
+
+
+async def test_the_mcp_page(tmp_path):
+    blocks = re.findall(r"^```json\n(.*?)^```", (DOCS / "mcp.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    stdio, http, error = map(json.loads, blocks)
+    assert stdio["mcpServers"]["memory"]["args"][0] in get_command(app).commands
+    assert http["mcpServers"]["memory"]["url"].endswith("/mcp")
+    assert set(error["error"]) == {"code", "message", "retryable"}
+    page = next(snippets("mcp.md"))  # the other block: tests/packaging/test_mcp_adapters.py
+    assert await page["main"](DISCREET, str(tmp_path / "data")) == ["I keep two African Grey parrots"]
 
 
 def test_the_redaction_page(caplog):

@@ -88,6 +88,7 @@ async def test_a_client_saves_recalls_corrects_forgets_and_exports(on_stdio, tok
     assert "ann@example.com" not in told
 
 
+@pytest.mark.slow
 async def test_it_is_the_user_of_the_other_commands(on_stdio, token, discreet_command, clean_environment, variables):
     async with on_stdio("--user", token) as session:
         await session.call_tool("save_memory", {"text": "Keeps two parrots"})
@@ -156,7 +157,7 @@ def test_standard_output_has_messages_alone_and_the_end_of_input_ends_it(started
     assert not any("error" in each for each in answers)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_ends_it_though_the_client_keeps_its_pipe(started, token, number):
     with started("--user", token) as server:
         server.send(HELLO, READY, call(2, "recall_memory", query="x"))
@@ -167,6 +168,7 @@ def test_a_signal_ends_it_though_the_client_keeps_its_pipe(started, token, numbe
         assert server.process.stdout.read() == b""
 
 
+@pytest.mark.slow
 def test_a_client_that_is_gone_ends_it_without_a_traceback(started, token, tmp_path):
     with started("--user", token) as server:
         server.send(HELLO, READY)
@@ -178,6 +180,7 @@ def test_a_client_that_is_gone_ends_it_without_a_traceback(started, token, tmp_p
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
+@pytest.mark.slow
 def test_what_is_no_message_is_passed_over(started, token):
     with started("--user", token) as server:
         server.send(HELLO, READY)
@@ -226,6 +229,7 @@ async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdi
         assert len(found.structured_content["memories"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_user_who_calls_too_often_is_told_to_wait(on_stdio, token):
     async with on_stdio("--user", token, DISCREET_MCP_CALLS_PER_MINUTE="1") as session:
         assert not (await session.call_tool("recall_memory", {"query": "x"})).is_error
