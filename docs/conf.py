@@ -29,6 +29,8 @@ extensions = [
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes = False  # options begin with two hyphens
+
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 copybutton_here_doc_delimiter = "EOF"
@@ -52,4 +54,5 @@ html_extra_path = ["_extra"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
-html_static_path = []
+html_static_path = ["_static"]
+html_js_files = ["accessible.js"]

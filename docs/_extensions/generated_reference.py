@@ -38,7 +38,8 @@ class CommandLineReference(Generated):
 
     def lines(self) -> Iterator[str]:
         """Yield a section for each command that does something."""
-        yield from _commands(get_command(command_line), "discreet")
+        command = get_command(command_line)
+        yield from _commands(command, "discreet", command.make_context("discreet", [], resilient_parsing=True))
 
 
 class RestReference(Generated):
@@ -61,22 +62,23 @@ class RestReference(Generated):
                 yield from (f"Answers: {'; '.join(answers)}.", "")
 
 
-def _commands(command: Any, name: str) -> Iterator[str]:
+def _commands(command: Any, name: str, context: Any) -> Iterator[str]:
     for word, each in sorted(getattr(command, "commands", {}).items()):
-        yield from _commands(each, f"{name} {word}")
+        yield from _commands(each, f"{name} {word}", context)
     if hasattr(command, "commands"):
         return
     yield from (f"## {name}", "", _one_line(command.help or ""), "")
-    rows = [(_written(each), _one_line(each.help or "")) for each in command.params if not each.hidden]
+    rows = [(_written(each, context), _one_line(each.help or "")) for each in command.params if not each.hidden]
     yield from _table(("argument or option", ""), rows)
 
 
-def _written(parameter: Any) -> str:
+def _written(parameter: Any, context: Any) -> str:
     """Return how an argument or an option is written on a command line."""
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or parameter.name.upper()}`"
-    options = ", ".join(f"`{each}`" for each in (*parameter.opts, *parameter.secondary_opts))
-    return options if parameter.is_flag else f"{options} {parameter.metavar or parameter.display_type}"
+    options = ", ".join((*parameter.opts, *parameter.secondary_opts))
+    value = "" if parameter.is_flag else f" {parameter.metavar or parameter.display_type(context)}"
+    return f"`{options}{value}`"
 
 
 def _parameters(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[str]:

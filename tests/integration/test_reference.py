@@ -20,7 +20,7 @@ def test_every_name_that_the_pages_import_is_in_the_reference():
     pages = [*DOCS.rglob("*.md"), ROOT / "README.md"]
     blocks = [code for page in pages for _, code in BLOCK.findall(page.read_text(encoding="utf-8"))]
     examples = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("*.py")]
-    listed = LISTED.findall((DOCS / "reference" / "python.md").read_text(encoding="utf-8"))
+    listed = LISTED.findall("".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")))
     names = {name for _, name in listed}
     modules = ("discreet.errors", *(name for kind, name in listed if kind == "module"))
     missing = {
