@@ -190,6 +190,10 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=30_000_000, ge=1_000, description="Largest body of a request that the server takes."
     )
+    playground: bool = Field(
+        default=False,
+        description="Serve the playground to browsers on this machine, where LangGraph Studio is let in too. `discreet dev` does.",
+    )
     tracing: Literal["off", "hidden"] = Field(
         default="off",
         description="What LangSmith may get if its own variables turn tracing on: nothing, or steps and times without any text.",

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from discreet.access.authenticator import Authenticator, default_authenticator
 from discreet.api.actors import Denials
-from discreet.api.app import make_app
+from discreet.api.app import include, make_app
 from discreet.api.cross_origin import CrossOrigin
 from discreet.api.erasing import erasures_of
 from discreet.api.health import HealthChecks
@@ -102,7 +102,7 @@ def make_process_app(
 
     Args:
         process: As `prepare_process` returns it.
-        studio: Whether the server lets in who says to be LangGraph Studio.
+        studio: Whether the server lets in who says to be LangGraph Studio. One that does has the playground too, if the settings say so.
         documented: Whether it has /openapi.json and /docs of its own. A LangGraph server has them for all of its routes.
         elsewhere: Places beside the database that have something of users.
     """
@@ -128,6 +128,11 @@ def make_process_app(
             await warming
 
     app = make_app(services, lifespan=open_storage, documented=documented)
+    if studio and process.settings.playground:
+        from discreet.api.playground import Playground, make_playground_router  # noqa: PLC0415  # no other server has it
+
+        playground = Playground(lambda: process_storage.current, process.settings)
+        include(app, [make_playground_router(services, playground)])
     app.add_middleware(
         Ingress,
         authenticator=process.authenticator,

@@ -150,7 +150,7 @@ def _serve(options: Sequence[str]) -> int:
 
 def _defaults(settings: Settings) -> dict[str, str]:
     """Return settings that are others here than elsewhere, where nobody set them."""
-    defaults = {"keep_closed": str(KEEP_CLOSED), "worker": "true"}
+    defaults = {"keep_closed": str(KEEP_CLOSED), "worker": "true", "playground": "true"}
     return {
         f"DISCREET_{name.upper()}": value for name, value in defaults.items() if name not in settings.model_fields_set
     }
@@ -159,6 +159,10 @@ def _defaults(settings: Settings) -> dict[str, str]:
 def _tell(port: int, settings: Settings, subjects: Sequence[str], console: Console) -> None:
     """Say where the server is and who may call it."""
     console.print(f"API on http://{HOST}:{port}, its documentation on /docs. Ctrl-C stops it.")
+    if settings.playground or "playground" not in settings.model_fields_set:
+        console.print(
+            f"Playground: http://{HOST}:{port}/memory/playground, for browsers on this machine.", soft_wrap=True
+        )
     if show_access(settings, subjects, console):
         url = f"http://{HOST}:{port}"
         console.print(f"Use one: curl -H 'Authorization: Bearer …' {url}/threads/search -d '{{}}'", markup=False)
