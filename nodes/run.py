@@ -9,7 +9,8 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 
-from discreet.state.context import Context, check_user_id
+from discreet.access.sensitive_ids import default_sensitive_ids
+from discreet.state.context import Context
 from discreet.state.request_ref import REQUEST_REF
 
 
@@ -32,15 +33,19 @@ def describe_run(context: object = None, *, default_user: str | None = None) -> 
 
     Raises:
         InvalidUserError: The user_id found can't be used.
+        SensitiveIdError: It, or the thread_id, holds a sensitive value, and the settings refuse such ids.
     """
     context = context if context is not None else _context()
     return run_of(_configurable(), context, default_user=default_user)
 
 
 def thread_of_run() -> str | None:
-    """Return the thread of the run that calls this, whoever its user is."""
-    thread_id = _configurable().get("thread_id")
-    return None if thread_id is None else str(thread_id)
+    """Return the thread of the run that calls this, whoever its user is.
+
+    Raises:
+        SensitiveIdError: It holds a sensitive value, and the settings refuse such ids.
+    """
+    return _thread_of(_configurable())
 
 
 def is_first_of_thread() -> bool:
@@ -63,16 +68,21 @@ def run_of(configurable: Mapping[str, Any], context: object = None, *, default_u
 
     Raises:
         InvalidUserError: The user_id found can't be used.
+        SensitiveIdError: It, or the thread_id, holds a sensitive value, and the settings refuse such ids.
     """
     found = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
     user_id = found or configurable.get("user_id") or default_user
-    thread_id = configurable.get("thread_id")
     return Run(
-        user_id=None if user_id is None else check_user_id(user_id),
-        thread_id=None if thread_id is None else str(thread_id),
+        user_id=None if user_id is None else default_sensitive_ids().user_id(user_id),
+        thread_id=_thread_of(configurable),
         context=context if isinstance(context, Context) else Context(),
         request_ref=configurable.get(REQUEST_REF),
     )
+
+
+def _thread_of(configurable: Mapping[str, Any]) -> str | None:
+    thread_id = configurable.get("thread_id")
+    return None if thread_id is None else default_sensitive_ids().thread_id(str(thread_id))
 
 
 def _configurable() -> Mapping[str, Any]:

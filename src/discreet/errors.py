@@ -13,6 +13,7 @@ DiscreetError
 │   ├── MediaSummaryUnavailableError
 │   ├── ContextWindowError
 │   ├── InvalidUserError
+│   ├── SensitiveIdError          a user_id or thread_id holds personal data or a secret
 │   ├── InvalidContextError
 │   ├── UndecodableInputError
 │   └── InvalidJsonLineError
@@ -211,6 +212,22 @@ class InvalidUserError(InputError):
     """The user_id is not usable. Give 1 to 200 printable characters, as Context(user_id=…)."""
 
     code = "user_invalid"
+
+
+class SensitiveIdError(InputError):
+    """An id holds personal data or a secret."""
+
+    code = "id_sensitive"
+
+    def __init__(self, kind: str, found: str) -> None:
+        super().__init__(
+            f"The {kind} holds a sensitive value ({found}), and would be stored and logged as it is. Give an id of your own, or set "
+            "DISCREET_SENSITIVE_IDS=hash, and a keyed digest stands for it (docs/identifiers.md)."
+        )
+        self.kind = kind
+        """`user_id` or `thread_id`."""
+        self.found = found
+        """Type of the value, such as `EMAIL`."""
 
 
 class InvalidContextError(InputError):

@@ -110,6 +110,13 @@ def test_the_redaction_page(caplog):
     assert recogniser["rings"] == "Polly wears <PARROT>."
 
 
+def test_the_identifiers_page():
+    (page,) = snippets("identifiers.md")
+    assert page["taken"] == ("ann", "0d2c5b1e-7a44-4f0b-9b7a-3f2f6f0c9e11")
+    assert page["refused"] == ("user_id", "EMAIL")
+    assert re.fullmatch(r"t_[b-t]{40}", page["hashed"])
+
+
 def test_the_vault_page():
     (page,) = snippets("vault.md")
     assert page["held"] == {"<EMAIL:7K2QX3MD>": "ann@example.com"}

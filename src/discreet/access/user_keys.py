@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from uuid import UUID
 
 from discreet.access.identity import Identities, load_identities
+from discreet.access.sensitive_ids import ANY_ID, SensitiveIds, load_sensitive_ids
 from discreet.redaction.thread_offload import read_apart
 from discreet.settings import Settings, load_settings
 
@@ -31,8 +32,12 @@ class UserKeys:
         (True, False)
     """
 
-    def __init__(self, identities: Identities) -> None:
-        """Derive them from the identity key. Identities in tokens, logs and audits are other digests of it."""
+    def __init__(self, identities: Identities, ids: SensitiveIds = ANY_ID) -> None:
+        """Derive them from the identity key. Identities in tokens, logs and audits are other digests of it.
+
+        `ids` says which ids are stored as they are, and stands for the others.
+        """
+        self.ids = ids
         self._key = identities.key_for("user keys")
         self._token_key = identities.key_for("token frequencies")
         self._of_token = lru_cache(MAX_CACHED)(self._token_digest)
@@ -46,12 +51,12 @@ class UserKeys:
         """Tells whether two processes have the same key, and nothing else of it."""
 
     def of_user(self, user_id: str) -> UUID:
-        """Return the key of a user: 128 bits."""
-        return self._digest("user", user_id)
+        """Return the key of a user: 128 bits. Whoever stores something under it asks `ids` before."""
+        return self._digest("user", self.ids.user_id(user_id, stores=False))
 
     def of_thread(self, thread_id: str) -> UUID:
         """Return the key of whoever speaks in a thread that no user is known of."""
-        return self._digest("thread", thread_id)
+        return self._digest("thread", self.ids.thread_id(thread_id, stores=False))
 
     def of_namespace(self, path: str) -> UUID:
         """Return the key of a namespace of the store."""
@@ -80,7 +85,7 @@ def load_user_keys(settings: Settings) -> UserKeys:
     Raises:
         ConfigurationError: The key can't be used, or can't be kept.
     """
-    return UserKeys(load_identities(settings))
+    return UserKeys(load_identities(settings), load_sensitive_ids(settings))
 
 
 @cache

@@ -122,7 +122,7 @@ class NewEntry(_Form):
             InvalidRequestError: An id holds a sensitive value.
         """
         names = ("request_id", "session_id", "agent_id", "app_name")
-        check_ids({name: getattr(self, name) for name in names}, redactor)
+        check_ids({name: getattr(self, name) for name in names})
         feedback: list[FeedbackItem] = feedback_of_entry(self.user_feedback)
         provenance: dict[str, Any] = {
             name: redactor.redact(text) for name, text in self.provenance.model_dump().items()

@@ -6,25 +6,33 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
+from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.errors import InvalidRequestError
-from discreet.ports import TextRedactor
 from discreet.state.records import MemoryFilters
 
 SENSITIVE_ID: Final = "holds a sensitive value; use ids of your own"
-"""Placeholders would make one of two ids."""
+"""A placeholder would make one of two ids."""
 
 
-def check_ids(ids: Mapping[str, str | None], redactor: TextRedactor) -> None:
-    """Refuse ids that would have to be redacted. May take long.
+THREAD: Final = "session_id"
+"""What requests call the thread_id, for which a digest may stand."""
+
+
+def check_ids(ids: Mapping[str, str | None]) -> None:
+    """Refuse ids that can't be stored as they are. May take long.
 
     Raises:
         InvalidRequestError: One holds a sensitive value.
     """
-    if sensitive := [name for name, value in ids.items() if value is not None and redactor.redact(value) != value]:
+    rule = default_sensitive_ids()
+    given = {name: value for name, value in ids.items() if value is not None}
+    if sensitive := [
+        name for name, value in given.items() if (rule.refuses if name == THREAD else rule.found_in)(value)
+    ]:
         raise InvalidRequestError([(name, SENSITIVE_ID) for name in sensitive])
 
 
-async def check_filters(filters: MemoryFilters, redactor: TextRedactor, *, within: str = "") -> None:
+async def check_filters(filters: MemoryFilters, *, within: str = "") -> None:
     """Refuse filters by ids that no entry can have, before the database is asked: it may log what it is asked.
 
     Conversations are looked for by digests of their ids. Fields are named as requests do, those `within` another one after it.
@@ -35,4 +43,4 @@ async def check_filters(filters: MemoryFilters, redactor: TextRedactor, *, withi
     ids = {"agent_id": filters.agent_id, "request_id": filters.request_id}
     said = {f"{within}{name}": value for name, value in ids.items() if value is not None}
     if said:
-        await asyncio.to_thread(check_ids, said, redactor)
+        await asyncio.to_thread(check_ids, said)

@@ -18,7 +18,7 @@ from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import AsyncPostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
-from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
+from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
 from discreet.checkpoint.spill import Spilled, SpillStore
 from discreet.checkpoint.turn_ends import astore_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -31,6 +31,7 @@ class AsyncApi(TwoTierSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
+        config = self._stored(config, stores=in_run(config))
         since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
@@ -59,6 +60,7 @@ class AsyncApi(TwoTierSaver):
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
         if config is not None:
+            config = self._stored(config, stores=False)
             await self._atake_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         async for stored in self._durable.alist(config, filter=filter, before=before, limit=limit):
@@ -74,7 +76,12 @@ class AsyncApi(TwoTierSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
-        """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
+        """Keep `checkpoint`, and store of it what the policy allows once it may be stored.
+
+        Raises:
+            SensitiveIdError: The thread_id holds a sensitive value, and the settings refuse such ids; nothing was stored.
+        """
+        config = self._stored(config, stores=True)
         thread_id, parent = locate(config)
         with span("checkpoint.put", thread_id=thread_id, checkpoint_id=checkpoint["id"], step=metadata.get("step")):
             await self._alook_up(config, updating=metadata.get("source") == "update")
@@ -89,6 +96,7 @@ class AsyncApi(TwoTierSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
+        config = self._stored(config, stores=True)
         with self._late.dropped(config):
             self._late.check(config)
             self._tiers.check_answer(config, writes, task_id)
@@ -114,7 +122,8 @@ class AsyncApi(TwoTierSaver):
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        source, target = str(source_thread_id), str(target_thread_id)
+        source = self._ids.thread_id(str(source_thread_id), stores=False)
+        target = self._ids.thread_id(str(target_thread_id))
         await self._maintenance.acopy_thread(source, target)
         await self._aobserve([source, target])
         self._scratch.copy(source, target)
@@ -139,7 +148,7 @@ class AsyncApi(TwoTierSaver):
             NotImplementedError: A DeltaChannel's value, as LangGraph's own saver stored it, is in what would go. Nothing
                 is pruned.
         """
-        threads = as_list(thread_ids)
+        threads = self._stored_ids(thread_ids)
         deletes = strategy == DELETE
         if deletes:
             self._late.delete(threads)

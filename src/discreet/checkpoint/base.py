@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -12,11 +12,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
+from discreet.access.sensitive_ids import default_sensitive_ids
+from discreet.checkpoint.checkpoint_ref import locate
 from discreet.checkpoint.interrupts import Interrupts
 from discreet.checkpoint.late_writes import LateWrites
 from discreet.checkpoint.maintenance import Maintenance
 from discreet.checkpoint.policy import CheckpointPolicy
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
+from discreet.checkpoint.pruning import as_list
 from discreet.checkpoint.scratch import Scratch, ScratchLimits, limits_of
 from discreet.checkpoint.spill import SpillStore, SyncSpillStore
 from discreet.checkpoint.tiered_reader import TieredReader
@@ -80,6 +83,7 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
         self._late = LateWrites(self._scratch, timed_by_database=by_row, default_user=load_settings().default_user)
         self.spill = spill
+        self._ids = default_sensitive_ids()
         self._interrupts = Interrupts(self._scratch, inner.serde)
         self._reader = TieredReader(self.policy, self._scratch, inner.serde, inner.get_next_version)
         on_erasure(self._hear)
@@ -108,6 +112,22 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         )
         saver._late = self._late  # noqa: SLF001  # of its own class
         return saver
+
+    def _stored(self, config: RunnableConfig, *, stores: bool) -> RunnableConfig:
+        """Return `config` with the thread_id that its thread is stored under; `stores`: whether something is to be stored.
+
+        Raises:
+            SensitiveIdError: It is, and the thread_id holds a sensitive value, which the settings refuse.
+        """
+        thread_id, _ = locate(config)
+        stored = self._ids.thread_id(thread_id, stores=stores)
+        if stored == thread_id:
+            return config
+        return {**config, "configurable": {**config["configurable"], "thread_id": stored}}
+
+    def _stored_ids(self, thread_ids: Sequence[str]) -> list[str]:
+        """Return the thread_ids that threads are stored under which are to be deleted or pruned."""
+        return [self._ids.thread_id(each, stores=False) for each in as_list(thread_ids)]
 
     def _check_late(self, config: RunnableConfig) -> None:
         """Look whether what LangGraph writes with `config` belongs to what was deleted.

@@ -29,7 +29,8 @@ class RedactingSaver(AsyncApi, SyncApi):
     work as ever. When the turn is over, what the policy allows of it is stored, and the rest is forgotten. Another
     process sees turns that are over, and the user's message of a turn that isn't. Use one saver a process.
 
-    `thread_id`, node names and channel names are stored as they are: keep them opaque.
+    Node names and channel names are stored as they are, and so is `thread_id`: one that holds personal data or a secret is refused, or
+    by DISCREET_SENSITIVE_IDS replaced by a digest (docs/identifiers.md).
 
     Example:
         >>> from langgraph.checkpoint.memory import InMemorySaver

@@ -18,7 +18,7 @@ from discreet.checkpoint.late_writes import NO_DELETION
 from discreet.checkpoint.postgres import AsyncPostgresTier, PostgresTier
 from discreet.checkpoint.postgres.deletions import Deletions
 from discreet.checkpoint.postgres.puts import Loaded
-from discreet.checkpoint.pruning import DELETE, KEEP_LATEST, as_list
+from discreet.checkpoint.pruning import DELETE, KEEP_LATEST
 from discreet.checkpoint.spill import BlockingSpill, Spilled, SpillStore, SyncSpillStore
 from discreet.checkpoint.turn_ends import store_end
 from discreet.checkpoint.write_plan import PutPlan
@@ -30,6 +30,7 @@ class SyncApi(TwoTierSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that `config` names, or the newest."""
+        config = self._stored(config, stores=in_run(config))
         since, at = self._late.last(config), None
         found = self._reader.held(config)
         if found is None:
@@ -58,6 +59,7 @@ class SyncApi(TwoTierSaver):
     ) -> Iterator[CheckpointTuple]:
         """Yield checkpoints, newest first. Of finished turns there are the input and the end."""
         if config is not None:
+            config = self._stored(config, stores=False)
             self._take_history(config)
         listing = self._reader.listing(config, filter=filter, before=before, limit=limit)
         for stored in self._durable.list(config, filter=filter, before=before, limit=limit):
@@ -71,7 +73,12 @@ class SyncApi(TwoTierSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
-        """Keep `checkpoint`, and store of it what the policy allows once it may be stored."""
+        """Keep `checkpoint`, and store of it what the policy allows once it may be stored.
+
+        Raises:
+            SensitiveIdError: The thread_id holds a sensitive value, and the settings refuse such ids; nothing was stored.
+        """
+        config = self._stored(config, stores=True)
         self._look_up(config, updating=metadata.get("source") == "update")
         with self._late.dropped(config):
             self._check_late(config)
@@ -85,6 +92,7 @@ class SyncApi(TwoTierSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep a task's writes, and store of them what the policy allows if their checkpoint is stored."""
+        config = self._stored(config, stores=True)
         with self._late.dropped(config):
             self._late.check(config)
             self._tiers.check_answer(config, writes, task_id)
@@ -110,7 +118,8 @@ class SyncApi(TwoTierSaver):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread, with its open turn if this process has one."""
-        source, target = str(source_thread_id), str(target_thread_id)
+        source = self._ids.thread_id(str(source_thread_id), stores=False)
+        target = self._ids.thread_id(str(target_thread_id))
         self._maintenance.copy_thread(source, target)
         self._observe([source, target])
         self._scratch.copy(source, target)
@@ -135,7 +144,7 @@ class SyncApi(TwoTierSaver):
             NotImplementedError: A DeltaChannel's value, as LangGraph's own saver stored it, is in what would go. Nothing
                 is pruned.
         """
-        threads = as_list(thread_ids)
+        threads = self._stored_ids(thread_ids)
         deletes = strategy == DELETE
         if deletes:
             self._late.delete(threads)

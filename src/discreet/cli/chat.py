@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.cli.session import Session, login_name, opened_storage
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, drain
@@ -34,11 +35,13 @@ class TerminalChat:
         Raises:
             ConfigurationError: The model's name is unknown.
             InvalidUserError: `user` can't key a person's memories.
+            SensitiveIdError: `user` or `thread` holds a sensitive value, and the settings refuse such ids.
         """
         self.console = console
         self.runner = session.runner
-        self.context = Context(user_id=user)
-        self.thread = thread or str(uuid4())
+        ids = default_sensitive_ids()
+        self.context = Context(user_id=ids.user_id(user))
+        self.thread = ids.thread_id(thread) if thread else str(uuid4())
         self.turns = TurnRunner(session.runner.run(compiled_graph(session.storage, chat_model=model)))
 
     def run(self) -> None:

@@ -84,6 +84,7 @@ def run_import(asked: Asked) -> int:
     Raises:
         ImportSourceError: The source can't be read. What was stored stays, for --resume.
         InvalidUserError: --user can't be used.
+        SensitiveIdError: It holds a sensitive value, and the settings refuse such ids.
         ProviderError: The embedding model failed. What was stored stays, for --resume.
         StorageError: The database failed. What was stored stays, for --resume.
     """
@@ -93,7 +94,7 @@ def run_import(asked: Asked) -> int:
         raise ImportSourceError(f"--app takes 1 to {MAX_APP_CHARS} characters.")
     settings = load_settings()
     identities = load_identities(settings)
-    user_id = None if asked.user is None else user_id_of(settings, asked.user, subject=asked.subject)
+    user_id = None if asked.user is None else user_id_of(settings, asked.user, subject=asked.subject, stores=True)
     redactor = default_redactor()
     name = asked.name(identities, settings)
     if asked.app_name is not None and redactor.redact(asked.app_name) != asked.app_name:

@@ -35,7 +35,7 @@ def run_mcp_stdio(user: str | None, *, subject: bool) -> None:
     named = user or settings.default_user
     if not named:
         raise ConfigurationError(NOBODY)
-    user_id = user_id_of(settings, named, subject=subject)
+    user_id = user_id_of(settings, named, subject=subject, stores=True)
     check_data_folder(settings)
     log_to_stderr(settings.log_format)
     redact_logs(default_redactor())

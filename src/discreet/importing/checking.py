@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from discreet.errors import InvalidRecordError, InvalidUserError
+from discreet.access.sensitive_ids import default_sensitive_ids
+from discreet.errors import InvalidRecordError, InvalidUserError, SensitiveIdError
 from discreet.importing.source import SourceRow, StoreItem, ThreadState
 from discreet.importing.tables import table_of
 from discreet.ports import TextRedactor
 from discreet.rights.exporting.format import ExportRecord, MemoryRow
-from discreet.state.context import check_user_id
 from discreet.state.records import MemoryRecord, Provenance, TurnRecord
 
 _IDS: Final = ("request_id", "thread_id", "agent_id", "app_name")
 
 EXPORT: Final = "export"
 """Name of the source whose ids were stored here before, and whose provenance is our own."""
+
+USE_OTHER_IDS: Final = "use ids of your own, or set DISCREET_SENSITIVE_IDS=hash"
 
 USE: Final = "memory_use"
 """Kind of rows that tell how memories were used, once these are there."""
@@ -48,9 +50,11 @@ class Checker:
         if not named and self.user_id is None:
             raise InvalidRecordError("names no user: say whose such rows are (--user)")
         try:
-            return check_user_id(self.identity_of(named)) if named else str(self.user_id)
+            return default_sensitive_ids().user_id(self.identity_of(named)) if named else str(self.user_id)
         except InvalidUserError:
             raise InvalidRecordError("names a user whose name can't be used") from None
+        except SensitiveIdError as error:
+            raise InvalidRecordError(f"names a user by a sensitive value ({error.found}): {USE_OTHER_IDS}") from None
 
     def checked(self, record: MemoryRecord | TurnRecord | StoreItem | ThreadState | ExportRecord) -> Any:
         """Return what is to be stored. May take long.
@@ -65,10 +69,13 @@ class Checker:
             changed["app_name"] = self.app_name
         if self.source == EXPORT:
             return record.model_copy(update=changed)
+        ids = default_sensitive_ids()
         for name in _IDS:
             value = getattr(record, name, None)
-            if isinstance(value, str) and self.redactor.redact(value) != value:
-                raise InvalidRecordError(f"{name} holds a sensitive value: use ids of your own")
+            if isinstance(value, str) and (ids.refuses if name == "thread_id" else ids.found_in)(value):
+                raise InvalidRecordError(f"{name} holds a sensitive value: {USE_OTHER_IDS}")
+        if isinstance(thread_id := getattr(record, "thread_id", None), str):
+            changed["thread_id"] = ids.thread_id(thread_id)
         if isinstance(record, (MemoryRecord, TurnRecord)):
             changed["provenance"] = self._provenance(record.provenance)
         if isinstance(record, MemoryRecord):

@@ -49,14 +49,38 @@ def redactor_from(settings: Settings) -> Redactor:
     key = load_placeholder_key(settings)
     if not (settings.recognisers or settings.unmasked_types or settings.phone_regions or settings.internal_id_patterns):
         return Redactor(placeholder_key=key)
+    return Redactor(recognisers=_recognisers(settings), placeholder_key=key)
+
+
+def redactor_of_ids(settings: Settings) -> Redactor:
+    """Return what finds values in ids: as `redactor_from`, but for secrets that are told by words or by how random they look.
+
+    ULIDs, nanoids and what identity providers give look as random, and begin with words such as "auth".
+
+    Raises:
+        ConfigurationError: As `redactor_from`.
+        MissingDependencyError: Likewise.
+    """
+    from discreet.redaction.recognisers import (  # noqa: PLC0415  # as below
+        DEFAULT,
+        ConnectionStringRecogniser,
+        PrivateKeyRecogniser,
+        VendorTokenRecogniser,
+    )
+
+    formed = (ConnectionStringRecogniser, PrivateKeyRecogniser, VendorTokenRecogniser)
+    told = {each for each in DEFAULT if each.type == "SECRET" and not isinstance(each, formed)}
+    return Redactor(recognisers=[each for each in _recognisers(settings) if each not in told])
+
+
+def _recognisers(settings: Settings) -> list[Recogniser]:
     recognisers = (*_built_in(settings), *map(_imported, settings.recognisers))
     unknown = set(settings.unmasked_types) - {each.type for each in recognisers}
     if unknown:
         raise ConfigurationError(
             f"DISCREET_UNMASKED_TYPES names types that no recogniser has: {', '.join(sorted(unknown))}."
         )
-    kept = [each for each in recognisers if each.type not in settings.unmasked_types]
-    return Redactor(recognisers=kept, placeholder_key=key)
+    return [each for each in recognisers if each.type not in settings.unmasked_types]
 
 
 def _built_in(settings: Settings) -> Iterator[Recogniser]:

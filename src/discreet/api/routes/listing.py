@@ -50,7 +50,7 @@ def make_listing_router(services: Services) -> APIRouter:
     ) -> Page:
         user = await read_user_of(services, caller, selection.user_id)
         filters = selection.stored()
-        await check_filters(filters, services.redactor)
+        await check_filters(filters)
         found = await services.memories.latest(
             user.identity,
             limit=selection.limit + 1,

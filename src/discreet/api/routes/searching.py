@@ -65,7 +65,7 @@ def make_searching_router(services: Services) -> APIRouter:
     async def search_entries(question: Question, caller: Annotated[Caller, Depends(known)]) -> Hits:
         user = await read_user_of(services, caller, question.user_id)
         live, filters = services.memory_settings.live, question.filters.stored()
-        await check_filters(filters, services.redactor, within="filters.")
+        await check_filters(filters, within="filters.")
         found = await services.memories.search(
             user.identity,
             question.q,

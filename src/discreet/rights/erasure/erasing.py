@@ -20,7 +20,6 @@ from discreet.rights.erasure.steps import Elsewhere, Steps
 from discreet.rights.erasure.tables import OWNED
 from discreet.rights.erasure.threads import Threads
 from discreet.settings import Settings, load_settings
-from discreet.state.context import check_user_id
 from discreet.storage import Storage
 from discreet.storage.database.keys import digest
 from discreet.storage.database.statements import fetch
@@ -134,7 +133,10 @@ class Erasures:
         if user_id is None and scope.thread_id is None:
             raise InvalidUserError
         if user_id is not None:
-            check_user_id(user_id)
+            user_id = self._keys.ids.user_id(user_id, stores=False)
+        if scope.thread_id is not None:
+            stored = self._keys.ids.thread_id(scope.thread_id, stores=False)
+            scope = scope.model_copy(update={"thread_id": stored})
         plan = Plan(user_id=user_id, scope=scope)
         if plan.is_whole:
             return plan

@@ -24,7 +24,6 @@ from discreet.ports import AuditLog
 from discreet.rights.exporting.format import KINDS, ExportRecord, UnreadableRow
 from discreet.rights.exporting.source import Key, Reading
 from discreet.rights.exporting.sources import SOURCES
-from discreet.state.context import check_user_id
 from discreet.state.text import storable
 from discreet.storage.database.statements import fetch
 from discreet.storage.wiring import Storage
@@ -172,7 +171,7 @@ def begin(
         ...         return sum([len(page.of("memories")) async for page in begin(storage, "ann").pages()])
     """
     reading = Reading(
-        user_id=check_user_id(user_id),
+        user_id=storage.background.keys.ids.user_id(user_id, stores=False),
         user_key=storage.background.key_of(user_id),
         pool=storage.pool,
         sealer=storage.sealer,

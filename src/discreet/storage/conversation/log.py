@@ -120,10 +120,11 @@ class PostgresConversationLog:
 
         Raises:
             InvalidUserError: `turn.user_id` can't be used.
+            SensitiveIdError: An id holds a sensitive value, and the settings refuse such ids; nothing was stored.
             UserErasedError: The user was erased since `epoch`; nothing was stored.
             StorageError: Nothing was stored.
         """
-        owner = self._owners.of(turn.user_id, turn.thread_id)
+        owner = self._owners.of(turn.user_id, turn.thread_id, stores=True)
         turn = await beside_loop(turn_chars(turn), partial(redacted_turn, turn, self._redactor))
         values = {
             **turn.model_dump(exclude={"user_id", "media", "provenance", "input_text", "output_text", "intent"}),

@@ -121,16 +121,16 @@ class PostgresRollingSummaries:
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            SensitiveIdError: An id holds a sensitive value, and the settings refuse such ids; nothing was stored.
             UserErasedError: The user was erased since `epoch`; nothing was stored.
             StorageError: Nothing was stored.
         """
-        key = self._owners.of(user_id, thread_id)
+        key = self._owners.of(user_id, thread_id, stores=True)
         text = storable(await asyncio.to_thread(of_thread(self._redactor, thread_id).redact, new.text))
         plain, sealed = self._sealer.split(text, ROLLING_SUMMARY, *_key(key))
         given = {
             **key,
             "epoch": epoch,
-            "thread_id": storable(thread_id),
             "text": plain,
             "sealed_text": sealed,
             "rounds": new.rounds,

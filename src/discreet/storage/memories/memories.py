@@ -38,6 +38,7 @@ from discreet.storage.memories.large_users.users import LargeUsers
 from discreet.storage.memories.rows import readable, record_from
 from discreet.storage.memories.saving import SaveRules, candidates_for
 from discreet.storage.memories.search import Search, arrange, build_search, question_parameters
+from discreet.storage.memories.thread_ids import with_stored_thread, with_stored_threads
 from discreet.storage.memories.token_frequencies import TokenFrequencies
 from discreet.storage.memories.unit_of_work import Prepared, UnitOfWork
 from discreet.storage.memories.usage_counts import UsageCounts
@@ -111,15 +112,16 @@ class PostgresMemories:
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            SensitiveIdError: An id holds a sensitive value, and the settings refuse such ids; nothing was stored.
             UserErasedError: The user was erased since then; nothing was stored.
             EntryExistsError: Without `dedup` there is a record of that id, or two given have one; nothing was stored.
             ProviderError: The embedding model failed; nothing was stored.
             StorageError: Nothing was stored.
         """
-        user_id = check_user_id(user_id)
+        ids = self._rules.keys.ids
+        user_key, records = self._key_of(ids.user_id(user_id)), [with_stored_thread(each, ids) for each in records]
         if not records:
             return []
-        user_key = self._key_of(user_id)
         with span("memory.save", user_key=user_key, given=len(records)) as noted:
             with storage_errors():
                 epoch = await begins_under(self._pool, user_key, epoch)
@@ -226,7 +228,7 @@ class PostgresMemories:
             "limit": limit,
             **question_parameters(embedding, weights, space),
         }
-        filters = filters and redacted_filters(filters, self._redactor)
+        filters = filters and self._asked(filters)
         large = self._large_users and self._large_users.find(user_key)
         if self._large_users and large and servable(filters) and limit <= MAX_LIMIT:
             return build_large_search(
@@ -289,7 +291,7 @@ class PostgresMemories:
         Raises:
             StorageError: The database failed.
         """
-        filters = filters and redacted_filters(filters, self._redactor)
+        filters = filters and self._asked(filters)
         found: list[MemoryRecord] = []
         wanted = limit
         while len(found) < limit:
@@ -347,7 +349,7 @@ class PostgresMemories:
             StorageError: Nothing was deleted.
         """
         user_key = self._key_of(check_user_id(user_id))
-        filters = redacted_filters(filters, self._redactor)
+        filters = self._asked(filters)
         async with self._locked(user_key) as cursor:
             gone = await delete_where(cursor, user_key, filters, self._rules)
             if gone:
@@ -408,6 +410,7 @@ class PostgresMemories:
             InvalidUserError: `user_id` can't be used.
             StorageError: The database failed.
         """
+        thread_id = self._rules.keys.ids.thread_id(thread_id, stores=False)
         asked = {"user_key": self._key_of(check_user_id(user_id)), "thread_key": digest(thread_id)}
         with storage_errors():
             async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
@@ -443,6 +446,10 @@ class PostgresMemories:
                 yield locked.cursor
                 if dry_run:
                     raise Rollback
+
+    def _asked(self, filters: MemoryFilters) -> MemoryFilters:
+        """Return filters with what they name as it is stored."""
+        return with_stored_threads(redacted_filters(filters, self._redactor), self._rules.keys.ids)
 
     async def _rows(self, query: Search) -> list[dict[str, Any]]:
         with storage_errors():

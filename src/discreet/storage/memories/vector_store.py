@@ -28,6 +28,7 @@ from discreet.storage.memories.search import (
     shortlist_for,
 )
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
+from discreet.storage.memories.thread_ids import with_stored_thread, with_stored_threads
 from discreet.storage.memories.unit_of_work import Prepared
 
 _IS_THERE: LiteralString = "SELECT FROM discreet.memory WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s"
@@ -62,10 +63,13 @@ class PostgresVectorStore:
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            SensitiveIdError: An id holds a sensitive value, and the settings refuse such ids.
             InvalidVectorError: It can't be compared with those of the storage's model.
             StorageError: Nothing was stored.
         """
-        user_key = self._rules.keys.of_user(check_user_id(user_id))
+        keys = self._rules.keys
+        user_key = keys.of_user(keys.ids.user_id(user_id))
+        record = with_stored_thread(record, keys.ids)
         unit = unit_vector(vector, self.dims)
         redacted = await asyncio.to_thread(redacted_record, record, self._redactor)
         prepared = Prepared([redacted], np.array([unit], dtype=np.float32))
@@ -92,7 +96,7 @@ class PostgresVectorStore:
             unit_vector(vector, self.dims),
             space=space,
             limit=limit,
-            filters=filters and redacted_filters(filters, self._redactor),
+            filters=filters and with_stored_threads(redacted_filters(filters, self._redactor), self._rules.keys.ids),
         )
         with storage_errors():
             rows = await self._reader.fetch(nearest.statement, nearest.parameters)

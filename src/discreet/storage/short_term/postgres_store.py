@@ -153,7 +153,8 @@ class PostgresShortTermStore:
 
     def _session(self, user_id: str, thread_id: str) -> dict[str, Any]:
         """Return the keys of a session."""
-        return {"user_key": self._keys.of_user(check_user_id(user_id)), "thread_key": digest(thread_id)}
+        thread_key = digest(self._keys.ids.thread_id(thread_id, stores=False))
+        return {"user_key": self._keys.of_user(user_id), "thread_key": thread_key}
 
     def _work(self, work: Work) -> dict[str, Any]:
         """Return the keys of a claim."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import math
 import secrets
+from dataclasses import replace
 from typing import Literal
 
+from discreet.access.sensitive_ids import ANY_ID
 from discreet.errors import StorageError, UserErasedError
 from discreet.ports import (
     Claim,
@@ -23,7 +25,14 @@ from discreet.storage.database.sealing import FieldSealer
 from discreet.storage.database.users.epochs import Epochs
 from discreet.storage.redis import RedisClient
 from discreet.storage.short_term.postgres_store import GRACE_SECONDS
-from discreet.storage.short_term.redis_keys import session_keys, user_pattern, user_prefixes, work_keys
+from discreet.storage.short_term.redis_keys import (
+    SessionKeys,
+    WorkKeys,
+    session_keys,
+    user_pattern,
+    user_prefixes,
+    work_keys,
+)
 from discreet.storage.short_term.redis_rounds import dump_answer, dump_round, load_answer, load_round
 from discreet.storage.short_term.redis_scripts import APPEND, CLAIM, FINISH, FORGET, RELEASE, TOUCH
 from discreet.storage.short_term.size import Size, size_of_redis
@@ -55,22 +64,23 @@ class RedisShortTermStore:
         self._client = RedisClient(url)
         self._texts = ShortTermTexts(redactor, sealer)
         self._epochs = epochs
+        self._ids = ANY_ID if epochs is None else epochs.keys.ids
         self._settings = memory_settings or FixedSettings()
 
     async def touch(self, user_id: str, thread_id: str) -> None:
         """Make the session ACTIVE for five minutes, and let its rounds live on for a day."""
-        keys, live = session_keys(user_id, thread_id), self._settings.live
+        keys, live = self._session(user_id, thread_id, stores=True), self._settings.live
         session = keys.state, keys.history, keys.requests
         await self._client.run(TOUCH, session, _ms(live.session_seconds), _ms(live.history_seconds))
 
     async def session_state(self, user_id: str, thread_id: str) -> Literal["ACTIVE"] | None:
         """Return the state of a session; None if it is over."""
-        found = await self._client.command("GET", session_keys(user_id, thread_id).state)
+        found = await self._client.command("GET", self._session(user_id, thread_id).state)
         return "ACTIVE" if found == b"ACTIVE" else None
 
     async def append_round(self, user_id: str, thread_id: str, said: Round) -> bool:
         """Redact and add a round and touch the session; False if its request_id is there already."""
-        keys, live = session_keys(user_id, thread_id), self._settings.live
+        keys, live = self._session(user_id, thread_id, stores=True), self._settings.live
         kept = await self._texts.redacted_round(thread_id, said)
         item = dump_round(self._texts, user_id, thread_id, kept)
         new = await self._client.run(
@@ -86,7 +96,7 @@ class RedisShortTermStore:
 
     async def recent_rounds(self, user_id: str, thread_id: str, *, limit: int = 6) -> list[Round]:
         """Return the last `limit` rounds, oldest first."""
-        history = session_keys(user_id, thread_id).history
+        history = self._session(user_id, thread_id).history
         if limit < 1:
             return []
         items = await self._client.command("LRANGE", history, -limit, -1)
@@ -94,7 +104,7 @@ class RedisShortTermStore:
 
     async def claim(self, work: Work, *, lease: float) -> Claim:
         """Take `work` for `lease` seconds, unless it is taken or done."""
-        keys, token = work_keys(work), secrets.token_hex(16)
+        keys, token = self._work(work, stores=True), secrets.token_hex(16)
         found = await self._client.run(CLAIM, (keys.lock, keys.result), token, _ms(lease), _ms(GRACE_SECONDS))
         match found[0]:
             case b"started":
@@ -106,14 +116,14 @@ class RedisShortTermStore:
 
     async def finish(self, work: Work, token: str, answer: str, *, keep: float | None = None) -> bool:
         """Keep the redacted `answer` for `keep` seconds, by default for the rest of the lease, and end the lease."""
-        keys = work_keys(work)
+        keys = self._work(work, stores=True)
         kept = dump_answer(self._texts, work, await self._texts.redacted_answer(work, answer))
         until = "" if keep is None else _ms(keep)
         return bool(await self._client.run(FINISH, (keys.lock, keys.result), token, kept, until))
 
     async def release(self, work: Work, token: str) -> bool:
         """Give `work` back; False if it is no longer this token's."""
-        return bool(await self._client.run(RELEASE, (work_keys(work).lock,), token))
+        return bool(await self._client.run(RELEASE, (self._work(work).lock,), token))
 
     async def forget(self, user_id: str, thread_id: str | None = None) -> int:
         """Delete all that is kept of a user, or of one session of theirs; return how many entries had not expired.
@@ -122,8 +132,9 @@ class RedisShortTermStore:
         through, a thousand at a time, which makes nobody wait.
         """
         if thread_id is not None:
-            keys = session_keys(user_id, thread_id)
+            keys = self._session(user_id, thread_id)
             return int(await self._client.run(FORGET, (keys.state, keys.history, keys.requests)))
+        user_id = self._ids.user_id(user_id, stores=False)
         prefixes, entries = user_prefixes(user_id), 0
         async for found in self._client.scan(user_pattern(user_id)):
             if theirs := [key for key in found if key.startswith(prefixes)]:
@@ -133,6 +144,12 @@ class RedisShortTermStore:
     async def size(self) -> Size:
         """Return how much memory of the servers is taken, whoever else uses them."""
         return size_of_redis(await self._client.memory())
+
+    def _session(self, user_id: str, thread_id: str, *, stores: bool = False) -> SessionKeys:
+        return session_keys(self._ids.user_id(user_id, stores=stores), self._ids.thread_id(thread_id, stores=stores))
+
+    def _work(self, work: Work, *, stores: bool = False) -> WorkKeys:
+        return work_keys(replace(work, user_id=self._ids.user_id(work.user_id, stores=stores)))
 
     async def _check(self, user_id: str, thread_id: str) -> None:
         """Take back what was just kept of a session if its user was erased since the turn began.

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from discreet.access.user_keys import UserKeys
 from discreet.ports import LiveSettings
-from discreet.state.context import check_user_id
+from discreet.state.text import storable
 from discreet.storage.database.keys import digest
 
 
@@ -21,19 +21,22 @@ class Owners:
     memory_settings: LiveSettings
     """How long what was said without a user is kept."""
 
-    def of(self, user_id: str | None, thread_id: str) -> dict[str, Any]:
-        """Return user_key and thread_key, and as expires_at until when an owner who is new is kept.
+    def of(self, user_id: str | None, thread_id: str, *, stores: bool = False) -> dict[str, Any]:
+        """Return user_key, thread_key and thread_id, and as expires_at until when an owner who is new is kept.
 
         Raises:
             InvalidUserError: `user_id` can't be used.
+            SensitiveIdError: Something is to be stored, and an id can't be.
         """
         if user_id is not None:
-            check_user_id(user_id)
+            user_id = self.keys.ids.user_id(user_id, stores=stores)
+        thread_id = self.keys.ids.thread_id(thread_id, stores=stores)
         days = self.memory_settings.live.retention_anonymous_days
         expires_at = None if user_id is not None else datetime.now(UTC) + timedelta(days=days)
         return {
             "user_key": self.keys.of(user_id, thread_id),
             "thread_key": digest(thread_id),
+            "thread_id": storable(thread_id),
             "expires_at": expires_at,
         }
 
@@ -44,6 +47,7 @@ class OneOwner:
 
     user_key: UUID
 
-    def of(self, user_id: str | None, thread_id: str) -> dict[str, Any]:  # noqa: ARG002  # as `Owners`
-        """Return the keys, whatever user is named."""
-        return {"user_key": self.user_key, "thread_key": digest(thread_id), "expires_at": None}
+    def of(self, user_id: str | None, thread_id: str, *, stores: bool = False) -> dict[str, Any]:  # noqa: ARG002  # as `Owners`
+        """Return the keys, whatever user is named. The thread is one that is stored."""
+        thread_id = storable(thread_id)
+        return {"user_key": self.user_key, "thread_key": digest(thread_id), "thread_id": thread_id, "expires_at": None}
