@@ -12,8 +12,9 @@ from mcp.server.lowlevel import Server
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 from discreet.access.actor import Actor, acting
+from discreet.errors import DiscreetError
 from discreet.mcp.call_limits import CallLimits
-from discreet.mcp.tools import OfferedTools, make_tools
+from discreet.mcp.tools import OfferedTools, failed, make_tools
 from discreet.ports import TextRedactor
 from discreet.settings import Settings
 from discreet.storage.shared import process_storage
@@ -36,13 +37,19 @@ class Speaker:
 
 
 def make_server(tools: OfferedTools, speaker_of: Callable[[Context], Awaitable[Speaker]]) -> Server[Any]:
-    """Return a server that offers `tools`. Who calls is told by `speaker_of`, and by no argument of a call."""
+    """Return a server that offers `tools`. Who calls is told by `speaker_of`, and by no argument of a call.
+
+    What it raises of ours the client is told as a call that failed.
+    """
 
     async def list_tools(_context: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=tools.described)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        speaker = await speaker_of(context)
+        try:
+            speaker = await speaker_of(context)
+        except DiscreetError as error:
+            return failed(error)
         with acting(speaker.actor):
             return await tools.call(params.name, params.arguments or {}, speaker.user_id)
 

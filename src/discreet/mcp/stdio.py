@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -14,14 +15,18 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from discreet.access.actor import Actor
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, StorageUnavailableError
 from discreet.mcp.server import Context, Speaker, make_server, process_tools
 from discreet.redaction.configured import default_redactor
 from discreet.settings import Settings
 from discreet.storage.shared import process_storage
 
+logger = logging.getLogger(__name__)
+
 MAX_LINE_BYTES: Final = 4 * 1024 * 1024
 """Of a message, as over HTTP. A longer one is cut, and so is none."""
+
+RETRY_SECONDS: Final = 5.0
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -36,19 +41,29 @@ def serve_stdio(user_id: str, settings: Settings) -> None:
 
 
 class StdioServer:
-    """Answers a client at once, while the database is still being opened: clients wait some seconds for a server to start."""
+    """Answers a client at once, while the database is still being opened: clients wait some seconds for a server to start.
+
+    One that can't be reached is tried again, since clients don't start a server anew that has ended. Calls tell of it meanwhile.
+    """
 
     def __init__(self, user_id: str, settings: Settings) -> None:
         """Offer the tools to `user_id`."""
         self._speaker = Speaker(user_id=user_id, actor=Actor(kind="mcp"))
         self._server = make_server(process_tools(settings, default_redactor()), self._speaker_of)
-        self._opened, self._over = asyncio.Event(), asyncio.Event()
+        self._tried, self._over = asyncio.Event(), asyncio.Event()
+        self._away: StorageUnavailableError | None = None
+        self._is_open = False
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the client has ended it, and the database is being closed. Clients send SIGTERM two seconds later."""
+        return self._over.is_set()
 
     async def serve(self) -> None:
         """Serve until standard input ends.
 
         Raises:
-            StorageError: The database can't be used.
+            StorageError: The database can't be used, and waiting would not help.
         """
         failure: BaseException | None = None
         try:
@@ -57,9 +72,11 @@ class StdioServer:
                 stdio_server(stdin=cast("anyio.AsyncFile[str]", _lines())) as (read, write),
                 asyncio.TaskGroup() as group,
             ):
-                group.create_task(self._hold_open())
+                holding = group.create_task(self._hold_open())
                 await self._server.run(read, write, self._server.create_initialization_options())
                 self._over.set()
+                if not self._is_open:
+                    holding.cancel()
         except* BrokenPipeError:
             pass  # the client is gone
         except* DiscreetError as failures:
@@ -69,18 +86,23 @@ class StdioServer:
         if failure is not None:
             raise failure
 
-    @property
-    def is_ending(self) -> bool:
-        """Whether the client has ended it, and the database is being closed. Clients send SIGTERM two seconds later."""
-        return self._over.is_set()
-
     async def _hold_open(self) -> None:
-        async with process_storage.lease():
-            self._opened.set()
-            await self._over.wait()
+        while not self._over.is_set():
+            try:
+                async with process_storage.lease():
+                    self._away, self._is_open = None, True
+                    self._tried.set()
+                    await self._over.wait()
+            except StorageUnavailableError as error:
+                logger.warning("mcp.storage_away cause=%s", error.code)
+                self._away = error
+                self._tried.set()
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _speaker_of(self, _context: Context) -> Speaker:
-        await self._opened.wait()
+        await self._tried.wait()
+        if self._away is not None:
+            raise self._away.with_traceback(None)
         return self._speaker
 
 

@@ -92,10 +92,18 @@ class OfferedTools:
             with tracing_context(enabled=False):  # what tools get and return is text of a user
                 told = await tool.ainvoke(dict(arguments), {"configurable": {"user_id": user_id}})
         except Exception as error:  # noqa: BLE001  # the model is told of whatever a tool raises, as by the node `tools`
-            return _result(_failure(error), is_error=True)
+            return failed(error)
         finally:
             logger.info("mcp.call tool=%s seconds=%.3f", name, time.perf_counter() - began)
         return _result(told)
+
+
+def failed(error: Exception) -> CallToolResult:
+    """Return what a client is told of a call that failed: the form of `tool_error`, and when a call is worth it again."""
+    told: dict[str, Any] = json.loads(tool_error(error))
+    if isinstance(error, CallLimitError):
+        told["error"]["retry_after_seconds"] = error.retry_after_seconds
+    return _result(told, is_error=True)
 
 
 def _described(tool: BaseTool) -> Tool:
@@ -115,13 +123,6 @@ def _schema(tool: BaseTool) -> type[BaseModel]:
     assert isinstance(schema, type)  # a dict: of tools that have no class for their arguments
     assert issubclass(schema, BaseModel)
     return schema
-
-
-def _failure(error: Exception) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(tool_error(error))
-    if isinstance(error, CallLimitError):
-        told["error"]["retry_after_seconds"] = error.retry_after_seconds
-    return told
 
 
 def _result(told: dict[str, Any], *, is_error: bool = False) -> CallToolResult:

@@ -136,12 +136,31 @@ def test_options_that_do_not_go_together_are_refused(discreet_command, clean_env
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-def test_a_database_that_can_not_be_used_is_one_sentence(started, tmp_path):
-    with started("--user", "ann", DISCREET_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none") as server:
+async def test_a_database_that_is_not_there_yet_is_waited_for(on_stdio, token, empty_database, allow):
+    await asyncio.to_thread(allow, "false")
+    async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
+        away = await session.call_tool("recall_memory", {"query": "parrots"})
+        assert away.structured_content["error"]["retryable"]
+        await asyncio.to_thread(allow, "true")
+        assert (await retried(session, "recall_memory", query="x")).structured_content == {"memories": []}
+
+
+def test_a_client_that_leaves_before_the_database_is_there_waits_for_nothing(started, token, tmp_path):
+    with started("--user", token, DISCREET_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none") as server:
+        server.send(HELLO, READY, call(2, "recall_memory", query="x"))
+        server.read()
+        assert "DISCREET_POSTGRES_DSN" in server.read()["result"]["structuredContent"]["error"]["message"]
+        server.process.stdin.close()
+        assert server.process.wait(60) == 0
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def test_settings_that_can_not_be_used_are_one_sentence(started, tmp_path):
+    with started("--user", "ann", DISCREET_IDENTITY_KEY="short") as server:
         assert server.process.wait(60) == 2
         assert server.process.stdout.read() == b""
     told = (tmp_path / "stderr").read_text()
-    assert "DISCREET_POSTGRES_DSN" in told
+    assert "DISCREET_IDENTITY_KEY" in told
     assert "Traceback" not in told
 
 
@@ -206,7 +225,9 @@ async def test_calls_run_beside_each_other_and_one_that_is_cancelled_costs_no_ot
         assert "Plays the cello" in [each["text"] for each in found.structured_content["memories"]]
 
 
-async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdio, token, server_dsn, empty_database):
+@pytest.fixture
+def allow(server_dsn, empty_database):
+    """Return what lets connections into the database, or breaks them off and lets none in."""
     name = psycopg.conninfo.conninfo_to_dict(empty_database)["dbname"]
 
     def allow(connections):
@@ -214,6 +235,20 @@ async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdi
             admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {connections}')
             admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
 
+    return allow
+
+
+async def retried(session, name, **arguments):
+    """Return the result of a call that is repeated while it says that it may be."""
+    for _ in range(120):
+        result = await session.call_tool(name, arguments)
+        if not result.is_error or not result.structured_content["error"]["retryable"]:
+            return result
+        await asyncio.sleep(0.5)
+    return result
+
+
+async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdio, token, empty_database, allow):
     async with on_stdio("--user", token, DISCREET_POSTGRES_DSN=empty_database) as session:
         assert not (await session.call_tool("save_memory", {"text": "Keeps parrots"})).is_error
         await asyncio.to_thread(allow, "false")
@@ -221,11 +256,7 @@ async def test_a_database_that_goes_away_costs_calls_and_not_the_process(on_stdi
         assert away.is_error
         assert away.structured_content["error"]["retryable"]
         await asyncio.to_thread(allow, "true")
-        for _ in range(60):
-            found = await session.call_tool("recall_memory", {"query": "parrots"})
-            if not found.is_error:
-                break
-            await asyncio.sleep(0.5)
+        found = await retried(session, "recall_memory", query="parrots")
         assert len(found.structured_content["memories"]) == 1
 
 
