@@ -15,6 +15,7 @@ from discreet.api.admin import make_admin_router
 from discreet.api.dependencies import known_caller
 from discreet.api.documentation import add_documentation
 from discreet.api.errors import access_handler, answer_to
+from discreet.api.me import make_me_router
 from discreet.api.routes.delegations import make_delegations_router
 from discreet.api.routes.entries import make_entries_router
 from discreet.api.routes.erasure import make_erasure_router
@@ -56,6 +57,7 @@ ROUTERS: Final[Sequence[Callable[[Services], APIRouter]]] = (
     make_health_router,
     make_metrics_router,
     make_admin_router,
+    make_me_router,
 )
 """What the application is made of, one subject each."""
 

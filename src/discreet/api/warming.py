@@ -10,6 +10,7 @@ from contextlib import suppress
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.api.admin.area import FOLDER as ADMIN_PAGES
+from discreet.api.me.area import FOLDER as MY_PAGES
 from discreet.api.pages.rendering import templates
 from discreet.nodes.memory_gate import decide
 from discreet.ports import TextRedactor
@@ -58,7 +59,8 @@ def warm(redactor: TextRedactor, logs: HeldLogs | None = None) -> None:
             logs.release()
         decide(UNDECIDED)
         count_tokens(UNDECIDED)
-        templates(ADMIN_PAGES)
+        for folder in (ADMIN_PAGES, MY_PAGES):
+            templates(folder)
     except Exception as error:  # noqa: BLE001  # the first turn meets it again, and says what is wrong or goes on without
         logger.warning("server_not_warmed cause=%s", type(error).__name__)
     else:

@@ -85,6 +85,6 @@ class Web:
             html.unescape(action), {name: value for name, value in fields.items() if value is not None}
         )
 
-    async def sign_in(self, credential):
-        await self.get("/memory/admin/login")
+    async def sign_in(self, credential, area="/memory/admin"):
+        await self.get(f"{area}/login")
         return await self.send(credential=credential)

@@ -27,7 +27,7 @@ async def read_form(request: Request) -> dict[str, str]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM_BYTES:
-            raise PageError(413, "The form is too large", f"At most {MAX_FORM_BYTES:,} bytes are taken.")
+            raise PageError(413, "The form is too large", "Nothing was changed. Send less at a time.")
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:  # too many fields, or not UTF-8
