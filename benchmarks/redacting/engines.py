@@ -80,7 +80,7 @@ def langchain() -> Engine:
     def find(text: str, _language: str) -> list[Finding]:
         return [Finding(each["type"], each["start"], each["end"]) for detect in detectors for each in detect(text)]
 
-    return Engine(f"langchain {version('langchain')}", find, find)
+    return Engine(f"PIIMiddleware {version('langchain')}", find, find)
 
 
 def presidio() -> Engine:
@@ -105,7 +105,7 @@ def presidio() -> Engine:
         known = language if language in LANGUAGES else "en"
         return [Finding(each.entity_type, each.start, each.end) for each in analyzer.analyze(text, known)]
 
-    return Engine(f"presidio {version('presidio-analyzer')}", find, find)
+    return Engine(f"Presidio {version('presidio-analyzer')}", find, find)
 
 
 def presidio_engine(make_nlp: Callable[[], Any], languages: Sequence[str]) -> Any:
@@ -137,7 +137,7 @@ def kingfisher() -> Engine:
         whole = text.encode()
         return [Finding("SECRET", *(len(whole[:edge].decode(errors="ignore")) for edge in place)) for place in places]
 
-    return Engine(f"kingfisher {version('kingfisher-secret-scanner')}", find, find)
+    return Engine(f"Kingfisher {version('kingfisher-secret-scanner')}", find, find)
 
 
 def _blank(spacy: object, language: str) -> object:

@@ -91,7 +91,7 @@ def presidio() -> Engine:
         found = analyzer.analyze(text, "en", entities=[TYPE])
         return [Finding(each.entity_type, each.start, each.end) for each in found]
 
-    return Engine(f"presidio {version('presidio-analyzer')}, {models[0]}", find, find)
+    return Engine(f"Presidio {version('presidio-analyzer')}, {models[0]}", find, find)
 
 
 def figures(engine: str, claimed: frozenset[str], result: Result) -> Iterator[Figure]:
