@@ -21,14 +21,15 @@ fi;
 endef
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
+COMMA := ,
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra docs lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python sizes release-check docs lint format check bench js lock clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## Build .venv from requirements.lock
 
@@ -110,6 +111,35 @@ $(AEGRA_VENV)/.ready: $(READY) tests/aegra/requirements.txt pyproject.toml setup
 test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aegra, in an environment of its own
 	$(IN_SCRATCH) $(AEGRA_VENV)/bin/python -m pytest -m "slow or not slow" tests/aegra $(ARGS)
 
+# The versions that pyproject.toml allows, at both ends, each in an environment of its own; `make test` has those of the lock.
+TESTED_EXTRAS := anthropic,google,langchain,local,mcp,openai-batch,otel,patterns,redis,serve
+TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint tests/unit/graph tests/unit/providers tests/unit/redaction/recognisers \
+	tests/integration/graph/test_memory_agent.py tests/integration/checkpoint/test_postgres.py tests/integration/checkpoint/test_conformance.py \
+	tests/integration/test_readme.py tests/packaging/test_extras.py
+.venv-lowest/.ready: $(READY) pyproject.toml setup.py
+	@echo "== Building .venv-lowest"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra $(subst $(COMMA), --extra ,$(TESTED_EXTRAS)) pyproject.toml -o .venv-lowest/versions.txt
+	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python -c .venv-lowest/versions.txt --group test -e ".[$(TESTED_EXTRAS)]"
+	@touch $@
+
+test-lowest: .venv-lowest/.ready  ## Run tests of the library on the oldest versions that it allows
+	$(IN_SCRATCH) .venv-lowest/bin/python -m pytest -n $(JOBS) --dist loadfile $(TESTED) $(ARGS)
+
+test-newest: $(READY)  ## Run them on the newest versions there are
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-newest
+	@$(BIN)/uv pip install --quiet --refresh --python .venv-newest/bin/python --group test -e ".[$(TESTED_EXTRAS)]"
+	$(IN_SCRATCH) .venv-newest/bin/python -m pytest -n $(JOBS) --dist loadfile $(TESTED) $(ARGS)
+
+test-python:  ## Run them on another Python: make test-python PYTHON=/path/to/python3.13
+	@$(MAKE) test VENV=.venv-python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])') ARGS="$(TESTED) $(ARGS)"
+
+sizes: $(READY)  ## Print what an install weighs, alone and with each extra (ARGS=--json)
+	@$(BIN)/python tools/sizes.py $(ARGS)
+
+release-check: $(READY)  ## Build what a release uploads into dist/, and check it (OFFLINE=1: without known vulnerabilities)
+	@$(BIN)/python tools/release_check.py $(if $(OFFLINE),--offline)
+
 lint: $(READY)  ## Format check, lint, types, import contracts
 	@$(BIN)/python tools/link_rooms.py
 	$(BIN)/ruff format --check .
@@ -131,4 +161,4 @@ lock: $(READY)  ## Resolve requirements.lock anew
 		--group dev --extra langchain --extra local pyproject.toml -o requirements.lock
 
 clean:  ## Remove what the targets made (the database in .discreet stays)
-	rm -rf $(VENV) $(AEGRA_VENV) $(BENCH_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(AEGRA_VENV) .venv-lowest .venv-newest .venv-python* $(BENCH_VENV) .rooms build dist *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
