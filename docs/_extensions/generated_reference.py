@@ -69,7 +69,7 @@ def _commands(command: Any, name: str, context: Any) -> Iterator[str]:
         return
     yield from (f"## {name}", "", _one_line(command.help or ""), "")
     rows = [(_written(each, context), _one_line(each.help or "")) for each in command.params if not each.hidden]
-    yield from _table(("argument or option", ""), rows)
+    yield from _table(("argument or option", "what it is"), rows)
 
 
 def _written(parameter: Any, context: Any) -> str:
@@ -102,7 +102,7 @@ def _parameters(operation: dict[str, Any], document: dict[str, Any]) -> Iterator
         (name, place, kind, ("Required. " if each.get("required") else "") + _one_line(each.get("description", "")))
         for name, place, kind, each in given
     ]
-    yield from _table(("name", "in", "type", ""), rows)
+    yield from _table(("name", "in", "type", "what it is"), rows)
 
 
 def _resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

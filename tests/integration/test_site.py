@@ -3,10 +3,15 @@
 import re
 import subprocess
 import sys
+import threading
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.support.ui import WebDriverWait
+from testkit.axe import violations
 from typer.main import get_command
 
 from discreet.cli import app
@@ -72,3 +77,40 @@ def test_every_command_is_in_the_reference(site):
 def test_the_first_page_leads_to_the_documentation(site):
     assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")
     assert (site / "docs" / "index.html").is_file()
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    handler = partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Says nothing of each request."""
+
+    def log_message(self, *_of):
+        pass
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_everybody_can_read_its_pages(page, address, width, dark):
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    for name in ("index", "tutorial/1_see_it", "how_to/human_approval", "reference/cli", "reference/rest"):
+        page.get(f"{address}/docs/{name}.html")
+        assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth"), name
+        assert violations(page) == [], name
+
+
+def test_its_search_works_offline(page, address):
+    page.get(f"{address}/search.html?q=pgbouncer")
+    WebDriverWait(page, 20).until(lambda page: "Behind PgBouncer" in page.find_element("id", "search-results").text)
