@@ -33,6 +33,7 @@ help:  ## Show this list
 
 setup: $(READY)  ## Build .venv from requirements.lock
 
+# setuptools warns of folders that are named like the package, and there is none.
 # uv installs what the lock names in seconds; where it can't be had or can't reach the index, pip does it in two minutes.
 $(READY): requirements.lock pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "Discreet needs Python >= 3.11, and none is on PATH. Name one: make PYTHON=/path/to/python"; exit 1; }
@@ -40,7 +41,7 @@ $(READY): requirements.lock pyproject.toml setup.py
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "This Python has no venv module (Debian: apt-get install python3-venv)."; exit 1; }
 	@$(PIP) --quiet "$$(sed -n 's/^\(uv==[^ ;]*\).*/\1/p' requirements.lock)" && $(UV) --require-hashes -r requirements.lock \
 		|| { echo "== uv did not succeed: installing with pip"; $(PIP) --require-hashes -r requirements.lock; }
-	@$(PIP) --quiet --no-deps --no-build-isolation -e .
+	@PYTHONWARNINGS="ignore:Editable installation" $(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: $(READY)  ## Two conversations of one user, and what is on the disk (ROWS=1: all rows, WEB=1: in a browser)
