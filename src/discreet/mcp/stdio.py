@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Final, cast
 
 import anyio
@@ -129,14 +130,13 @@ async def _lines() -> AsyncIterator[str]:
     A thread of ours reads them: the SDK's own would be waited for, so that SIGTERM could not end a process whose client keeps
     its end of the pipe open.
     """
-    loop, lines = asyncio.get_running_loop(), asyncio.Queue[bytes](maxsize=1)
+    loop, lines = asyncio.get_running_loop(), asyncio.Queue[bytes]()
 
     def read() -> None:
-        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source:
-            line = b"-"
-            while line and not loop.is_closed():
-                line = source.readline(MAX_LINE_BYTES)
-                asyncio.run_coroutine_threadsafe(lines.put(line), loop).result()
+        with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as source, suppress(RuntimeError):  # the loop has ended
+            while line := source.readline(MAX_LINE_BYTES):
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, b"")
 
     threading.Thread(target=read, name="discreet-mcp-stdin", daemon=True).start()
     while line := await lines.get():
