@@ -33,8 +33,8 @@ help:  ## Show this list
 
 setup: $(READY)  ## Build .venv from requirements.lock
 
-# setuptools warns of folders that are named like the package, and there is none.
 # uv installs what the lock names in seconds; where it can't be had or can't reach the index, pip does it in two minutes.
+# setuptools' warning is of folders that are named like the package, and there is none.
 $(READY): requirements.lock pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "Discreet needs Python >= 3.11, and none is on PATH. Name one: make PYTHON=/path/to/python"; exit 1; }
 	@echo "== Building $(VENV) with $$($(PYTHON) --version)"
@@ -113,6 +113,7 @@ test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aeg
 	$(IN_SCRATCH) $(AEGRA_VENV)/bin/python -m pytest -m "slow or not slow" tests/aegra $(ARGS)
 
 # The versions that pyproject.toml allows, at both ends, each in an environment of its own; `make test` has those of the lock.
+# Compiled at once: some packages have escapes that a compiler warns of, and in tests a warning is an error.
 TESTED_EXTRAS := anthropic,google,langchain,local,mcp,openai-batch,otel,patterns,redis,serve
 TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint tests/unit/graph tests/unit/providers tests/unit/redaction/recognisers \
 	tests/integration/graph/test_memory_agent.py tests/integration/checkpoint/test_postgres.py tests/integration/checkpoint/test_conformance.py \
@@ -121,7 +122,7 @@ TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint test
 	@echo "== Building .venv-lowest"
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --extra $(subst $(COMMA), --extra ,$(TESTED_EXTRAS)) pyproject.toml -o .venv-lowest/versions.txt
-	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python -c .venv-lowest/versions.txt --group test -e ".[$(TESTED_EXTRAS)]"
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python .venv-lowest/bin/python -c .venv-lowest/versions.txt --group test -e ".[$(TESTED_EXTRAS)]"
 	@touch $@
 
 test-lowest: .venv-lowest/.ready  ## Run tests of the library on the oldest versions that it allows
@@ -129,7 +130,7 @@ test-lowest: .venv-lowest/.ready  ## Run tests of the library on the oldest vers
 
 test-newest: $(READY)  ## Run them on the newest versions there are
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-newest
-	@$(BIN)/uv pip install --quiet --refresh --python .venv-newest/bin/python --group test -e ".[$(TESTED_EXTRAS)]"
+	@$(BIN)/uv pip install --quiet --refresh --compile-bytecode --python .venv-newest/bin/python --group test -e ".[$(TESTED_EXTRAS)]"
 	$(IN_SCRATCH) .venv-newest/bin/python -m pytest -n $(JOBS) --dist loadfile $(TESTED) $(ARGS)
 
 test-python:  ## Run them on another Python: make test-python PYTHON=/path/to/python3.13

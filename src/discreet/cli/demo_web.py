@@ -36,7 +36,7 @@ def run_demo_web(*, port: int | None) -> int:
         MissingDependencyError: uvicorn is not installed.
     """
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
-        raise MissingDependencyError("`discreet demo --web` needs a server: pip install 'discreet[serve]'")
+        raise MissingDependencyError("`discreet demo --web` needs a server: pip install uvicorn fastapi-offline")
     if port is None:
         port = first_free(HOST, DEFAULT_PORT, command=COMMAND)
     check_free(HOST, port, command=COMMAND)
