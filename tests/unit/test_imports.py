@@ -1,9 +1,12 @@
 """What importing an entry of the library leaves alone until it is used. What it costs: benchmarks/imports.py."""
 
+import doctest
 import subprocess
 import sys
 
 import pytest
+
+from discreet import lazy_names
 
 PROVIDERS = {"openai", "langchain_openai", "anthropic", "google.genai", "langchain"}
 SERVER = {"fastapi", "starlette", "uvicorn", "jinja2", "jwt"}
@@ -42,3 +45,12 @@ def test_an_entry_loads_what_it_uses_and_nothing_else(entry):
 
 def test_no_module_of_the_nodes_loads_a_provider_a_server_or_a_database():
     assert loaded_of(EVERY_NODE, LATER) == []
+
+
+def test_the_examples_run():
+    assert doctest.testmod(lazy_names) == (0, 2)
+
+
+def test_a_name_that_a_package_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"'discreet\.checkpoint' has no attribute 'Nothing'"):
+        lazy_names.loaded_on_demand("discreet.checkpoint", {})("Nothing")
