@@ -17,13 +17,19 @@ from pathlib import Path
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from testkit.conflicts import plant_conflict
+from testkit.conversations import talk
 from testkit.proposals import plant_proposal
 
 from discreet.access.authenticator import Authenticator
 from discreet.api.admin import make_admin_router
+from discreet.api.app import include
+from discreet.api.me import make_me_router
 from discreet.api.pages import login
+from discreet.api.playground import Playground, make_playground_router
 from discreet.api.services import Services
 from discreet.redaction import Redactor
+from discreet.rights.erasure import Erasures, Scope
 from discreet.settings import Settings
 from discreet.state.records import MemoryRecord, Provenance
 from discreet.storage import Storage, open_storage
@@ -67,6 +73,9 @@ class Place:
     """A server, and who may come in."""
 
     url: str
+    """Of the admin page."""
+    my_url: str
+    """Of the page of one's own memories."""
     admin_key: str
     other_key: str
 
@@ -98,13 +107,18 @@ def place(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
                 redactor=Redactor(),
                 settings=settings,
             )
-            await _fill(services)
+            await _fill(services, SUBJECT)
+            await _fill(services, "clerk")
+            await _talk(storage, services)
             await _let_wait(storage, services)
             app.include_router(make_admin_router(services))
+            app.include_router(make_me_router(services))
             yield
 
     with _serve(FastAPI(lifespan=lifespan)) as port:
-        yield Place(f"http://127.0.0.1:{port}/memory/admin", keys["boss"], keys["clerk"])
+        yield Place(
+            f"http://127.0.0.1:{port}/memory/admin", f"http://127.0.0.1:{port}/memory/me", keys["boss"], keys["clerk"]
+        )
 
 
 @pytest.fixture
@@ -113,8 +127,8 @@ def said():
     return SAID
 
 
-async def _fill(services: Services) -> None:
-    user = services.authenticator.identity(SUBJECT)
+async def _fill(services: Services, subject: str) -> None:
+    user = services.authenticator.identity(subject)
     provenance = Provenance(source="extraction", model="small-model")
     feedback = [{"rating": 4, "comment": "right"}]
     for number, record in enumerate(MEMORIES):
@@ -129,6 +143,20 @@ async def _fill(services: Services) -> None:
     await services.memories.save(user, turns)
     old = MemoryRecord(text="Ann lives in Hanoi", created_at=SAID, valid_to=SAID + timedelta(days=1))
     await services.memories.save(user, [old])
+
+
+async def _talk(storage: Storage, services: Services) -> None:
+    """Have conversations, two memories that may not both hold, and an erasure that is done."""
+    user = services.authenticator.identity(SUBJECT)
+    for text in ("Write to ann@example.com, please", "Я живу в Москве", "我住在上海", "A-very-long-word-" + "x" * 200):
+        await talk(storage, text, user=user, thread=f"thread {text[:2]}")
+    older = MemoryRecord(text="Ann is a vegetarian", created_at=SAID)
+    newer = MemoryRecord(
+        text="Ann eats fish", created_at=SAID + timedelta(days=1), conflict_flags=[str(older.entry_id)]
+    )
+    await services.memories.save(user, [older, newer], dedup=False)
+    plant_conflict(storage.dsn, storage.background.key_of(user), older, newer)
+    await Erasures(storage, settings=services.settings).erase(user, Scope(name="said", text="Nothing of the kind"))
 
 
 async def _let_wait(storage: Storage, services: Services) -> None:
@@ -169,3 +197,28 @@ class _serve:  # noqa: N801 - read as a function
         self._thread.join(20)
         self._socket.close()
         assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def playground(database: str, tmp_path: Path) -> Iterator[str]:
+    """Return the address of a playground."""
+    settings = Settings(_env_file=None, data_dir=tmp_path / "data", chat_model="offline")
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI):
+        async with open_storage(database, settings=settings) as storage:
+            services = Services(
+                memories=storage.memories,
+                log=storage.log,
+                short_term=storage.short_term,
+                memory_settings=storage.memory_settings,
+                authenticator=Authenticator(settings),
+                redactor=Redactor(),
+                settings=settings,
+            )
+            include(app, [make_playground_router(services, Playground(lambda: storage, settings))])
+            await storage.memories.search("nobody", "warm")  # loads the embedding
+            yield
+
+    with _serve(FastAPI(lifespan=lifespan)) as port:
+        yield f"http://127.0.0.1:{port}/memory/playground"

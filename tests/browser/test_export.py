@@ -28,11 +28,11 @@ def test_the_link_on_a_users_memories_downloads_all_of_theirs(page, place, tmp_p
     page.get(f"{place.url}/login")
     type_in(page, "credential", place.admin_key)
     press(page, "Sign in")
-    WebDriverWait(page, 30).until(lambda page: page.current_url.endswith("/settings"))
-    page.get(f"{place.url}/users")
+    WebDriverWait(page, 30).until(lambda page: page.current_url.endswith("/people"))
+    page.get(f"{place.url}/people")
     type_in(page, "subject", "ann@example.com")
-    press(page, "Show memories")
-    WebDriverWait(page, 30).until(lambda page: "/memories" in page.current_url)
+    press(page, "Find")
+    WebDriverWait(page, 30).until(lambda page: "?view=" in page.current_url)
     before = page.current_url
     press(page, "Export everything")
     deadline = time.monotonic() + 30
@@ -48,5 +48,5 @@ def test_the_link_on_a_users_memories_downloads_all_of_theirs(page, place, tmp_p
 
 
 def test_nobody_else_gets_it(page, place):
-    page.get(f"{place.url}/users/u_somebody/export")
+    page.get(f"{place.url}/people/u_somebody/export")
     WebDriverWait(page, 30).until(lambda page: page.current_url.endswith("/login"))

@@ -34,15 +34,16 @@ OPEN = {
         "/memory/health/live",
         "/memory/health/ready",
         "/memory/admin/login",
+        "/memory/me/login",
     )
 }
 CHAT = {("POST", "/chat"), ("GET", "/chat/{conversation}")}
 """Of the application of one's own; test_own_app.py tries them."""
-FILES = {("GET", "/memory/admin/static/{name}"), ("MOUNT", "/memory/docs")}
+FILES = {("GET", "/memory/admin/static/{name}"), ("GET", "/memory/me/static/{name}"), ("MOUNT", "/memory/docs")}
 """They are the same for all."""
 
 TABLE = {named(attempt.operation) for attempt in ATTEMPTS} | {named(operation) for operation in ADMINISTRATORS}
-UNDOCUMENTED = "/memory/admin"
+UNDOCUMENTED = ("/memory/admin", "/memory/me/")
 """Pages are not in the OpenAPI."""
 
 ROUTES = """

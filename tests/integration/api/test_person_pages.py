@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from uuid import uuid4
 
-import psycopg
 import pytest
 from fastapi import FastAPI
+from testkit.conflicts import plant_conflict
 from testkit.conversations import talk
 from testkit.pages import Gate, Web
 from testkit.proposals import plant_proposal
@@ -141,11 +141,7 @@ async def pair(world, database):
     older = MemoryRecord(text="Ann is a vegetarian", created_at=LONG_AGO)
     newer = MemoryRecord(text="Ann eats fish", created_at=LONG_AGO, conflict_flags=[str(older.entry_id)])
     await world.storage.memories.save(world.ann, [older, newer], dedup=False)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO discreet.memory_conflict (user_key, older, newer) VALUES (%s, %s, %s)",
-            (world.key, older.entry_id, newer.entry_id),
-        )
+    plant_conflict(database, world.key, older, newer)
     return older, newer
 
 

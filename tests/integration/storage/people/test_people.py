@@ -8,6 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from testkit.conflicts import plant_conflict
 from testkit.conversations import talk
 from testkit.proposals import plant_proposal
 
@@ -161,11 +162,7 @@ async def pair(storage, database, key_of):
     older = fact("Ann is a vegetarian", created_at=LONG_AGO)
     newer = fact("Ann eats fish", created_at=LONG_AGO + timedelta(hours=1), conflict_flags=[str(older.entry_id)])
     await storage.memories.save("ann", [older, newer], dedup=False)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            "INSERT INTO discreet.memory_conflict (user_key, older, newer) VALUES (%s, %s, %s)",
-            (key_of("ann"), older.entry_id, newer.entry_id),
-        )
+    plant_conflict(database, key_of("ann"), older, newer)
     return older, newer
 
 

@@ -1,0 +1,109 @@
+"""Somebody tries the playground out, in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+from testkit import axe, looking
+
+pytestmark = pytest.mark.slow
+
+
+class Visitor:
+    """Uses the page as people do, and looks at it after each step."""
+
+    def __init__(self, page, address, pictures):
+        self.page, self.pictures, self.seen = page, pictures, 0
+        page.get(address)
+        self.look()
+
+    def look(self):
+        self.seen += 1
+        looking.keep_picture(self.page, self.pictures / f"{self.seen:02}.png")
+        assert looking.problems(self.page) == []
+        assert axe.violations(self.page) == []
+
+    def wait(self, condition):
+        WebDriverWait(self.page, 60).until(condition)
+
+    def example(self, number):
+        """Take an example of the list, and wait for the answer."""
+        answered = len(self.page.find_elements(By.CSS_SELECTOR, ".exchange")) if number != 4 else 0
+        self.page.find_elements(By.CSS_SELECTOR, "button.example")[number - 1].click()
+        self.answered(answered + 1)
+
+    def answered(self, turns):
+        self.wait(
+            lambda page: page.execute_script(
+                "return document.querySelectorAll('.exchange').length === arguments[0]"
+                " && !document.querySelector('[data-running]')"
+                " && document.querySelectorAll('.exchange:last-child .disk').length === 2",
+                turns,
+            )
+        )
+        self.look()
+
+    def part(self, name):
+        return self.page.find_element(By.CSS_SELECTOR, f"section.{name}").text
+
+    def press(self, name, value):
+        self.page.find_element(By.CSS_SELECTOR, f"button[name={name}][value={value}]").click()
+        self.wait(lambda page: page.find_element(By.CSS_SELECTOR, f"[value={value}][aria-current]"))
+
+
+@pytest.fixture(params=["1280", "1280 dark", "375", "375 dark"])
+def visitor(request, page, playground, tmp_path):
+    width, _, dark = request.param.partition(" ")
+    looking.set_width(page, int(width))
+    looking.set_dark(page, dark=bool(dark))
+    return Visitor(page, playground, tmp_path)
+
+
+def test_the_story_from_the_first_word_to_forgetting(visitor):
+    visitor.example(1)
+    assert "ann@example.com" in visitor.part("talk")
+    assert "ann@example.com" not in visitor.part("stored")
+    assert "<EMAIL>" in visitor.part("stored")
+    visitor.example(2)
+    visitor.example(3)
+    assert "WAREHOUSE-" in visitor.part("unstored")
+    visitor.example(4)
+    assert "African Grey" in visitor.part("talk")
+    visitor.example(5)
+    assert "African Grey" not in visitor.page.find_element(By.ID, "table-memory").text
+
+
+def test_a_message_is_typed_and_sent_by_the_keyboard_and_what_is_open_stays_open(visitor):
+    visitor.example(1)
+    visitor.page.find_element(By.CSS_SELECTOR, "#others > summary").click()
+    field = visitor.page.find_element(By.NAME, "text")
+    field.send_keys("Thanks!", Keys.ENTER)
+    visitor.answered(2)
+    assert field.get_attribute("value") == ""
+    assert visitor.page.find_element(By.ID, "others").get_attribute("open")
+    assert "decided by thanks" in visitor.part("unstored")
+
+
+@pytest.mark.parametrize(("person", "language"), [("binh", "vi"), ("vera", "ru"), ("chen", "zh")])
+def test_in_other_languages(visitor, person, language):
+    visitor.press("person", person)
+    visitor.press("language", language)
+    visitor.example(1)
+    visitor.example(4)
+    assert "Stored" not in visitor.part("stored")
+    assert visitor.page.find_element(By.TAG_NAME, "html").get_attribute("lang") == language
+    assert len(visitor.page.find_elements(By.CSS_SELECTOR, ".found > li")) >= 1
+
+
+def test_a_second_tab_and_a_reload_show_the_same(visitor, playground):
+    visitor.example(1)
+    visitor.page.refresh()
+    visitor.answered(1)
+    first = visitor.page.current_window_handle
+    visitor.page.switch_to.new_window("tab")
+    visitor.page.get(playground)
+    assert "ann@example.com" in visitor.part("talk")
+    visitor.page.close()
+    visitor.page.switch_to.window(first)
