@@ -26,7 +26,7 @@ COMMA := ,
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python sizes release-check docs lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python sizes release-check docs pictures lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ test-slow: $(READY)  ## Run the slow tests
 docs: $(READY)  ## Build the documentation site in build/site
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
 	@echo "== build/site/index.html"
+
+pictures: $(READY)  ## Make the documentation's pictures anew, with Chromium (ONLY=…: some)
+	$(BIN)/python tools/make_pictures.py $(ONLY)
 
 # What is compared with wants other releases than the lock has, and Hindsight other ones again: each an environment of its own.
 BENCH_VENV := .venv-bench
