@@ -202,7 +202,7 @@ class _serve:  # noqa: N801 - read as a function
 @pytest.fixture
 def playground(database: str, tmp_path: Path) -> Iterator[str]:
     """Return the address of a playground."""
-    settings = Settings(_env_file=None, data_dir=tmp_path / "data", chat_model="offline")
+    settings = Settings(_env_file=None, data_dir=tmp_path / "data", chat_model="offline", retrieve_timeout=60)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):

@@ -90,7 +90,7 @@ class PlaygroundPages:
     @only_here
     async def follow(self, visit: Visit) -> Response:
         """Tell how the turn goes on that runs, as server-sent events, until it is over."""
-        turn = self._visitor(visit).conversation.last
+        turn = None if visit.session.identity is None else self._visitor(visit).conversation.last
         headers = {**SECURITY_HEADERS, "X-Accel-Buffering": "no"}
         return StreamingResponse(_events(turn), headers=headers, media_type="text/event-stream")
 

@@ -39,11 +39,14 @@ def make_playground_router(services: Services, playground: Playground) -> APIRou
     site = Site(area, services, secrets.token_bytes(KEY_BYTES))
     pages = PlaygroundPages(site, playground, services)
     routes = Routes(site)
-    for path in ("", "/"):
-        routes.add(path, pages.show, public=True)
-    routes.add("/turn", pages.follow)
-    routes.add("/turn", pages.say, "POST")
-    routes.add("/person", pages.be, "POST")
-    routes.add("/language", pages.speak, "POST")
-    routes.add("/conversation", pages.begin, "POST")
+    for path, page, method in (
+        ("", pages.show, "GET"),
+        ("/", pages.show, "GET"),
+        ("/turn", pages.follow, "GET"),
+        ("/turn", pages.say, "POST"),
+        ("/person", pages.be, "POST"),
+        ("/language", pages.speak, "POST"),
+        ("/conversation", pages.begin, "POST"),
+    ):
+        routes.add(path, page, method, public=True)
     return routes.router
