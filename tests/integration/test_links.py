@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PICTURES = sorted((ROOT / "docs" / "pictures").iterdir())
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
 
 
@@ -30,3 +31,13 @@ def test_links_lead_somewhere(page):
         target = (page.parent / place.path).resolve() if place.path else page
         assert target.exists(), link
         assert not place.fragment or place.fragment in anchors(target), link
+
+
+def test_every_picture_is_small_and_shown_with_words_for_who_can_not_see_it():
+    shown = {}
+    for page in PAGES:
+        for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page)):
+            shown[(page.parent / path).resolve()] = words
+    assert set(PICTURES) <= set(shown)
+    assert all(len(words.split()) > 5 for words in shown.values())
+    assert all(picture.stat().st_size <= 150_000 for picture in PICTURES)
