@@ -100,7 +100,7 @@ OPEN = {
     ("GET", path)
     for path in (
         *("/", "/info", "/health", "/ready", "/live", "/ok", "/openapi.json"),
-        *("/memory/health", "/memory/health/live", "/memory/health/ready", "/memory/admin/login"),
+        *("/memory/health", "/memory/health/live", "/memory/health/ready", "/memory/admin/login", "/memory/me/login"),
     )
 }
 """Anybody may see them, and sees nothing of anybody."""

@@ -159,9 +159,10 @@ def test_a_setting_changed_on_the_admin_page_holds_on_the_server(reader, dev_ser
 def test_a_memory_told_in_the_chat_and_edited_on_the_admin_page_is_answered_as_edited(reader, admin_token):
     reader.talk("My bicycle is a green Brompton.")
     reader.sign_in(admin_token)
-    reader.press("Memories")
+    reader.press("People")
     reader.type("subject", "ann")
-    reader.press("Show memories")
+    reader.press("Find")
+    reader.press("Memories")
     assert "green Brompton" in reader.words
     reader.press("My bicycle is a green Brompton")
     reader.press("Edit")

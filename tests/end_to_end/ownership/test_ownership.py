@@ -23,7 +23,7 @@ from ownership_battery.checks import (
     operations_of,
 )
 from ownership_battery.lost_threads import check_goes_on, check_only_its_owner_goes_on, make_lost_thread
-from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, STREAMS
+from ownership_battery.operations import ADMINISTRATORS, ATTEMPTS, CLOSED, FILES, OPEN, PERSONAL, STREAMS
 from ownership_battery.sdk_calls import CALLS, ENDS
 from ownership_battery.things import begin_to_ask, end_a_run, looks_at, make_things, part_of, post
 from websockets.asyncio.client import connect
@@ -37,8 +37,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # Every operation of the API
 
-TABLE = {attempt.operation for attempt in ATTEMPTS} | ADMINISTRATORS
-UNDOCUMENTED = "/memory/admin"
+TABLE = {attempt.operation for attempt in ATTEMPTS} | ADMINISTRATORS | PERSONAL
+UNDOCUMENTED = ("/memory/admin", "/memory/me")
 """Pages are not in the OpenAPI, nor is what is no HTTP."""
 
 
@@ -120,7 +120,7 @@ async def test_what_is_closed_is_closed_to_everybody(strangers, ann, things, unt
     await untouched.check()
 
 
-@pytest.mark.parametrize("operation", sorted(ADMINISTRATORS), ids=str)
+@pytest.mark.parametrize("operation", sorted(ADMINISTRATORS | PERSONAL), ids=str)
 async def test_what_takes_an_administrator_takes_no_other(strangers, bob, things, untouched, operation):
     await check_administrators_only({**strangers, "bob": bob}, things, operation)
     if operation[0] != "GET":

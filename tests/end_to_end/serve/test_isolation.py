@@ -16,7 +16,7 @@ from ownership_battery.checks import (
     operations_of,
     send,
 )
-from ownership_battery.operations import ADMINISTRATORS, EXTRACTION, MEMORIES, RIGHTS
+from ownership_battery.operations import ADMINISTRATORS, EXTRACTION, MEMORIES, PERSONAL, RIGHTS
 from testkit.rest_servers import EXAMPLES, MODULES, OWN_APP
 from testkit.serving import clean_environment
 
@@ -42,8 +42,10 @@ CHAT = {("POST", "/chat"), ("GET", "/chat/{conversation}")}
 FILES = {("GET", "/memory/admin/static/{name}"), ("GET", "/memory/me/static/{name}"), ("MOUNT", "/memory/docs")}
 """They are the same for all."""
 
-TABLE = {named(attempt.operation) for attempt in ATTEMPTS} | {named(operation) for operation in ADMINISTRATORS}
-UNDOCUMENTED = ("/memory/admin", "/memory/me/")
+TABLE = {named(attempt.operation) for attempt in ATTEMPTS} | {
+    named(operation) for operation in ADMINISTRATORS | PERSONAL
+}
+UNDOCUMENTED = ("/memory/admin", "/memory/me")
 """Pages are not in the OpenAPI."""
 
 ROUTES = """
@@ -116,7 +118,7 @@ async def test_what_is_open_tells_nothing_of_anybody(strangers, things, operatio
     await check_open_tells_nothing(strangers["no token"], things, operation)
 
 
-@pytest.mark.parametrize("operation", sorted(ADMINISTRATORS), ids=str)
+@pytest.mark.parametrize("operation", sorted(ADMINISTRATORS | PERSONAL), ids=str)
 async def test_what_takes_an_administrator_takes_no_other(strangers, bob, things, untouched, operation):
     await check_administrators_only({**strangers, "bob": bob}, things, operation)
     if operation[0] != "GET":
@@ -146,7 +148,7 @@ async def test_an_administrator_is_let_at_what_takes_one(admin, things):
 
 
 async def test_pages_take_a_session_and_no_token(admin, things):
-    for method, path in ADMINISTRATORS:
+    for method, path in ADMINISTRATORS | PERSONAL:
         if path.startswith(UNDOCUMENTED) and method == "GET":
             response = await admin.get(filled(path, things))
             assert response.headers["location"].endswith("/login"), path

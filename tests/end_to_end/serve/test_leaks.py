@@ -31,9 +31,10 @@ LOOKS = (
 """What is told later, to whoever may see it."""
 
 
-UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry"}
-"""Leads to the settings; and what is done with batches, of which there is none."""
-NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/users/")
+SETTLING = {"/memory/admin/conflicts/…/…/…", "/memory/admin/people/…/conflicts/…/…"}
+UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry", *SETTLING}
+"""Leads to the people; and what is done with batches and conflicts, of which there is none."""
+NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/people/")
 """Whom the administrator has looked up, and the pages about them."""
 KINDS = ("email", "token", "iban")
 """Of these there are enough that no two of some thousands are the same."""
@@ -47,9 +48,9 @@ OWN_WORDS = re.compile(
     r"|(field|sentence in) text of (owner|admin) of POST /chat"
 )
 """What an answer names as its caller did: the request, the user whose it is, what they have said to the assistant."""
-UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry"}
-"""Leads to the settings; and what is done with batches, of which there is none."""
-NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/users/")
+UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry", *SETTLING}
+"""Leads to the people; and what is done with batches and conflicts, of which there is none."""
+NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/people/")
 """Whom the administrator has looked up, and the pages about them."""
 KINDS = ("email", "token", "iban")
 """Of these there are enough that no two of some thousands are the same."""
@@ -174,7 +175,7 @@ async def walk(played, server, admin, owners):
         credential = admin.headers["authorization"].removeprefix("Bearer ")
         signed_in = {"form_token": token, "credential": credential}
         response = await browser.post("/memory/admin/login", data=signed_in, follow_redirects=True)
-        assert response.url.path == "/memory/admin/settings"
+        assert response.url.path == "/memory/admin/people"
         walk = Walk(browser, played.plant, partial(played.note, "admin"), "/memory/admin")
         walk.typed["subject"] = owners
         await walk.through("/memory/admin/settings")

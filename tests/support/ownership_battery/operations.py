@@ -418,20 +418,35 @@ ADMINISTRATORS = {
     *(("POST", f"/memory/admin/review/{{user_key}}/{{proposal_key}}/{end}") for end in ("accept", "edit", "refuse")),
     ("POST", "/memory/admin/login"),
     ("POST", "/memory/admin/logout"),
+    *(("GET", f"/memory/admin{page}") for page in ("", "/", "/conflicts", "/history", "/people", "/settings")),
+    *(("GET", f"/memory/admin/people/{{identity}}/memories/{{entry_id}}{page}") for page in ("", "/delete", "/edit")),
+    *(("POST", f"/memory/admin/people/{{identity}}/memories/{{entry_id}}{page}") for page in ("/delete", "/edit")),
+    *(("POST", f"/memory/admin{page}") for page in ("/settings", "/people")),
+    *(("GET", f"/memory/admin/people/{{identity}}{page}") for page in ("", "/conflicts", "/export")),
+    ("GET", "/memory/admin/people/{identity}/receipts/{erasure_key}"),
     *(
-        ("GET", f"/memory/admin{page}")
-        for page in ("", "/", "/history", "/settings", "/users", "/users/{identity}/memories")
+        (method, f"/memory/admin/people/{{identity}}/{page}")
+        for method in ("GET", "POST")
+        for page in ("erase", "memories", "name", "recall")
     ),
-    *(("GET", f"/memory/admin/users/{{identity}}/memories/{{entry_id}}{page}") for page in ("", "/delete", "/edit")),
-    *(("POST", f"/memory/admin/users/{{identity}}/memories/{{entry_id}}{page}") for page in ("/delete", "/edit")),
-    *(("POST", f"/memory/admin{page}") for page in ("/settings", "/users", "/users/{identity}/memories")),
-    *((method, "/memory/admin/users/{identity}/recall") for method in ("GET", "POST")),
-    ("GET", "/memory/admin/users/{identity}/export"),
-    *((method, "/memory/admin/users/{identity}/erase") for method in ("GET", "POST")),
+    ("POST", "/memory/admin/people/{identity}/conflicts/{older}/{newer}"),
+    ("POST", "/memory/admin/conflicts/{user}/{older}/{newer}"),
     ("GET", "/memory/admin/moments"),
     ("POST", "/memory/admin/moments/{entry_id}/delete"),
 }
 """They take an administrator, which neither of the two is."""
+
+PERSONAL = {
+    *(("GET", f"/memory/me{page}") for page in ("", "/", "/export", "/receipts/{erasure_key}", "/take-away")),
+    *(("POST", f"/memory/me/{page}") for page in ("login", "logout")),
+    *(
+        (method, f"/memory/me/{page}")
+        for method in ("GET", "POST")
+        for page in ("forget", "memories", "memories/{entry_id}/correct", "memories/{entry_id}/forget")
+    ),
+}
+"""Pages of one's own, which take a session and no token: whom the session is of is all that says whose they are. Sessions of two users are
+tried at each other's things in tests/integration/api/test_my_pages.py."""
 
 STREAMS = {
     ("GET", "/threads/{thread_id}/stream"),
@@ -453,6 +468,7 @@ OPEN = {
         "/memory/health/live",
         "/memory/health/ready",
         "/memory/admin/login",
+        "/memory/me/login",
     )
 }
 """Anybody may see them, and sees nothing of anybody."""
@@ -466,5 +482,9 @@ CLOSED = {
 }
 """Nobody gets there."""
 
-FILES = {("POST", "/ui/{graph_id}"), ("MOUNT", "/ui"), ("GET", "/memory/admin/static/{name}")}
+FILES = {
+    ("POST", "/ui/{graph_id}"),
+    ("MOUNT", "/ui"),
+    *(("GET", f"/memory/{area}/static/{{name}}") for area in ("admin", "me")),
+}
 """Pages of graphs that have some; they are the same for all."""
