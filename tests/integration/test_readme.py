@@ -30,11 +30,3 @@ async def test_the_graph_answers():
 
 async def test_one_node_brings_memories_into_an_existing_graph():
     assert await snippet("class MyState")["main"]() == "I know: ['Ann keeps two African Grey parrots']"
-
-
-def test_every_setting_is_in_the_readmes_table():
-    from discreet.settings import Settings
-
-    table = set(re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
-    aliases = {name: field.validation_alias for name, field in Settings.model_fields.items()}
-    assert table == {alias.choices[:2][-1] if alias else f"DISCREET_{name}".upper() for name, alias in aliases.items()}

@@ -5,7 +5,9 @@ import re
 
 from testkit.snippets import BLOCK, DOCS, ROOT
 
-LISTED = re.compile(r"^\.\. auto(\w+):: (\S+)$", re.MULTILINE)
+from discreet.settings import Settings
+
+LISTED = re.compile(r"^\.\. auto(\w+):: ([\w.]+)", re.MULTILINE)
 WIRED = ("discreet.api.aegra", "discreet.graph.server")
 """What servers are wired with: docs/open_source_server.md and docs/server.md tell of it."""
 
@@ -30,3 +32,11 @@ def test_every_name_that_the_pages_import_is_in_the_reference():
         if f"{module}.{name}" not in names and not module.startswith((*modules, *WIRED))
     }
     assert missing == set()
+
+
+def test_every_setting_is_in_the_table():
+    text = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE)
+    aliases = {name: field.validation_alias for name, field in Settings.model_fields.items()}
+    settings = {alias.choices[:2][-1] if alias else f"DISCREET_{name}".upper() for name, alias in aliases.items()}
+    assert sorted(names) == sorted(settings)
