@@ -117,7 +117,7 @@ test-aegra: $(AEGRA_VENV)/.ready  ## Run the tests of the open-source server Aeg
 
 # The versions that pyproject.toml allows, at both ends, each in an environment of its own; `make test` has those of the lock.
 # Compiled at once: some packages have escapes that a compiler warns of, and in tests a warning is an error.
-TESTED_EXTRAS := anthropic,google,langchain,local,mcp,openai-batch,otel,patterns,redis,serve
+TESTED_EXTRAS := anthropic,google,kingfisher,langchain,local,mcp,openai-batch,otel,patterns,redis,serve
 TESTED := tests/unit/test_imports.py tests/unit/nodes tests/unit/checkpoint tests/unit/graph tests/unit/providers tests/unit/redaction/recognisers \
 	tests/integration/graph/test_memory_agent.py tests/integration/checkpoint/test_postgres.py tests/integration/checkpoint/test_conformance.py \
 	tests/integration/test_readme.py tests/packaging/test_extras.py

@@ -212,7 +212,7 @@ def test_redis_py_is_imported_by_those_only_who_use_it():
 
 def test_without_redis_py_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(MissingDependencyError, match=r"discreet\[redis\]"):
+    with pytest.raises(MissingDependencyError, match="pip install 'redis"):
         RedisShortTermStore("redis://127.0.0.1", redactor=Unchanged(), sealer=FieldSealer(None))
 
 

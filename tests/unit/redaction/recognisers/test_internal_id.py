@@ -116,5 +116,5 @@ def test_patterns_that_only_backtracking_could_match_are_refused():
 def test_patterns_without_google_re2_say_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "re2", None)
     assert InternalIdRecogniser()
-    with pytest.raises(MissingDependencyError, match=r"discreet\[patterns\]"):
+    with pytest.raises(MissingDependencyError, match="pip install google-re2"):
         InternalIdRecogniser(patterns=["a"])

@@ -24,10 +24,13 @@ def test_kingfisher_finds_what_its_rules_know():
 
 
 @pytest.mark.parametrize(
-    ("recogniser", "module", "extra"),
-    [(KingfisherRecogniser(), "kingfisher_sdk", "kingfisher"), (PresidioRecogniser(), "presidio_analyzer", "presidio")],
+    ("recogniser", "module", "package"),
+    [
+        (KingfisherRecogniser(), "kingfisher_sdk", "kingfisher-secret-scanner"),
+        (PresidioRecogniser(), "presidio_analyzer", "presidio-analyzer"),
+    ],
 )
-def test_a_missing_package_is_named(monkeypatch, recogniser, module, extra):
+def test_a_missing_package_is_named(monkeypatch, recogniser, module, package):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=rf"discreet\[{extra}\]"):
+    with pytest.raises(MissingDependencyError, match=f"pip install {package}"):
         Redactor(recognisers=[recogniser]).redact("hello")

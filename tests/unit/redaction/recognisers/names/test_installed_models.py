@@ -56,7 +56,7 @@ def test_russian_names_say_what_to_install(monkeypatch, module):
         part.NER = part.Navec = SimpleNamespace()
         monkeypatch.setitem(sys.modules, name, part)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=r"discreet\[names-ru\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'slovnet.*natasha"):
         Redactor(recognisers=[RussianNameRecogniser()]).redact("привет")
 
 
