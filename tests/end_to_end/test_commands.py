@@ -1,13 +1,18 @@
 """The commands, as a person types them."""
 
 import json
+import re
 import socket
+import subprocess
 from pathlib import Path
 
+import httpx
 import pytest
 from langchain_core.messages import AIMessage
+from testkit.ports import free_port
 from testkit.scripts import run_script
 
+from discreet.cli.planted import search_folder
 from discreet.testing import Failure, openai_server
 
 
@@ -40,6 +45,32 @@ def test_demo_runs_again_and_prints_all_rows_if_asked(discreet, tmp_path):
         assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / ".discreet" / "demo").is_dir()
     assert "discreet.checkpoint_messages: 8 rows, the last 4" in result.stdout
+
+
+@pytest.mark.slow
+def test_demo_shows_itself_in_a_browser_until_it_is_stopped(discreet_command, clean_environment, tmp_path):
+    named = {"DISCREET_POSTGRES_DSN": "postgresql://nobody@127.0.0.1:1/none"}
+    command = [discreet_command, "demo", "--web", "--port", str(port := free_port())]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=clean_environment | named, stderr=subprocess.PIPE, text=True
+    ) as running:
+        told = next(line for line in running.stderr if "Open" in line)
+        assert f"http://127.0.0.1:{port}/memory/playground" in told
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True, trust_env=False) as client:
+            page = client.get("/")
+            elsewhere = client.get("/memory/playground", headers={"Host": "rebound.example"})
+            token = re.search('name="form_token" value="([^"]+)"', page.text)[1]
+            said = {"form_token": token, "text": "My e-mail is ann@example.com."}
+            client.post("/memory/playground/turn", data=said, headers={"Origin": str(client.base_url).rstrip("/")})
+            client.get("/memory/playground/turn")
+            after = client.get("/memory/playground").text
+        running.terminate()
+    assert running.returncode == 0
+    assert "Never stored" in page.text
+    assert elsewhere.status_code == 403
+    assert after.count("<h3>Memory gate</h3>") == 1
+    assert "My e-mail is &lt;EMAIL&gt;" in re.sub("<.*?>", "", after)
+    assert not search_folder(tmp_path / ".discreet" / "demo", {"e-mail": "ann@example.com"}).found
 
 
 def test_demo_removes_nothing_but_its_own(discreet, tmp_path):

@@ -108,7 +108,7 @@ async def test_who_speaks_sees_the_value_and_the_database_its_placeholder(browse
         r"conversation_log 1 new input_text I keep two parrots, and my e-mail is <EMAIL> \.", browser.part("stored")
     )
     assert re.search(r"content I keep two parrots, and my e-mail is <EMAIL:\w{8}> \.", browser.part("stored"))
-    assert "human I keep two parrots, and my e-mail is ann@example.com" in browser.part("unstored")
+    assert "You I keep two parrots, and my e-mail is ann@example.com" in browser.part("unstored")
     assert "ann@example.com" not in await everything(storage)
 
 

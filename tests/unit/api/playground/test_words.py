@@ -14,7 +14,6 @@ SAID = {
     *(text for source in SOURCES for text in re.findall(r'_\("([^"]+)"\)', source.read_text(encoding="utf-8"))),
     *re.findall(r'(?:title|footer|notice)="([^"]+)"', "".join(s.read_text(encoding="utf-8") for s in SOURCES)),
     *TITLES.values(),
-    *("system", "human", "ai", "tool"),
 }
 
 
