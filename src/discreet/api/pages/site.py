@@ -22,7 +22,7 @@ from discreet.api.pages.sealed_views import SealedViews
 from discreet.api.pages.sessions import PageSession, Sessions
 from discreet.api.pages.visit import Visit
 from discreet.api.services import Services
-from discreet.errors import DiscreetError, EncryptionError, ProviderError, StorageError
+from discreet.errors import DiscreetError, EncryptionError, ProviderError, StorageError, StorageUnavailableError
 
 logger = logging.getLogger(__name__)
 
@@ -153,4 +153,9 @@ def _failure(error: DiscreetError) -> PageError:
     if isinstance(error, EncryptionError):
         text = "A memory is sealed under a key that this server does not have. See DISCREET_ENCRYPTION_KEYS."
         return PageError(500, "A memory can't be opened", text)
+    if not isinstance(error, StorageUnavailableError):
+        text = (
+            "Nothing was changed. The log of the server says why. Lists of all users need DISCREET_POSTGRES_WORKER_DSN."
+        )
+        return PageError(500, "The database refused this", text)
     return PageError(503, "The database can't be reached", "Nothing was changed. Try again in a while.")
