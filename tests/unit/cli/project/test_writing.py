@@ -149,5 +149,5 @@ def test_on_a_terminal_dev_offers_to_start_a_project(tmp_path, answer, starts):
     os.close(terminal)
     assert "Start a project here? [Y/n]" in said
     assert started.returncode == 2
-    assert ("is taken" if starts else "discreet init DIR") in error.decode()
+    assert ("Choose another one: discreet dev --port" if starts else "discreet init DIR") in error.decode()
     assert (folder / "langgraph.json").is_file() is starts
