@@ -15,6 +15,7 @@ from discreet.api.playground import Playground, make_playground_router
 from discreet.api.playground.router import PREFIX
 from discreet.api.services import Services
 from discreet.api.warming import warm
+from discreet.graph import drain
 from discreet.redaction.configured import default_redactor
 from discreet.redaction.logs import redact_logs
 from discreet.settings import embedded_only, load_settings
@@ -39,6 +40,7 @@ async def open_playground(app: FastAPI) -> AsyncIterator[None]:
         include(app, [make_playground_router(services, Playground(lambda: storage, settings))])
         await asyncio.to_thread(warm, redactor)
         yield
+        await drain()
 
 
 app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=open_playground, telemetry=NO_TELEMETRY)

@@ -98,9 +98,3 @@ class Visitors:
         while len(self._visitors) > MAX_VISITORS:
             self._visitors.popitem(last=False)[1].leave()
         return visitor
-
-    def leave(self) -> None:
-        """Forget all of them."""
-        for visitor in self._visitors.values():
-            visitor.leave()
-        self._visitors.clear()
