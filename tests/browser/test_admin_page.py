@@ -287,6 +287,7 @@ def test_triggers_of_an_application_are_refused_then_saved(admin):
 
 
 def test_the_keyboard_reaches_the_content_and_shows_where_it_is(admin):
+    admin.press_in_header("Settings")
     keys = admin.page.switch_to.active_element
     keys.send_keys(Keys.TAB)
     skip = admin.page.switch_to.active_element

@@ -14,6 +14,7 @@ from discreet.api.admin.memory_form import MAX_TAG_CHARS
 from discreet.api.admin.views import TYPES, View
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import PageError, no_such_page
+from discreet.api.pages.ids import id_in, id_or_none
 from discreet.api.services import Services
 from discreet.errors import InvalidUserError
 from discreet.state.context import check_user_id
@@ -56,7 +57,7 @@ class Browser:
         self.view = site.views.open(View, visit.request.query_params.get("view", ""), visit.session)
         named = visit.request.path_params["user"]
         self.people = None if services.storage is None else services.storage().people
-        self.user_key = _key(named) if self.people else None
+        self.user_key = id_or_none(named) if self.people else None
         self.identity: str | None = None
         """What tokens are turned into; None: the key alone is known."""
         if self.people is not None and self.user_key is not None:
@@ -118,30 +119,11 @@ class Browser:
         Raises:
             PageError: None.
         """
-        return entry_id_of(self._visit.request.path_params["entry_id"])
+        return id_in(self._visit.request.path_params["entry_id"])
 
     async def redacted(self, text: str) -> str:
         """Return `text` as it may be searched for: what would be taken out of a memory is taken out here too."""
         return await asyncio.to_thread(self._services.redactor.redact, storable(text).strip())
-
-
-def _key(named: str) -> UUID | None:
-    try:
-        return UUID(named)
-    except ValueError:
-        return None
-
-
-def entry_id_of(text: str) -> UUID:
-    """Return the id that a part of an address is.
-
-    Raises:
-        PageError: It is none.
-    """
-    try:
-        return UUID(text)
-    except ValueError:
-        raise no_such_page() from None
 
 
 def user_path(user: str) -> str:

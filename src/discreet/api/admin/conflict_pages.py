@@ -9,13 +9,14 @@ from uuid import UUID
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import Browser, entry_id_of
+from discreet.api.admin.browsing import Browser
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import PageError, no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.services import Services
 from discreet.errors import StorageUnavailableError
 from discreet.storage.people import People
-from discreet.storage.people.conflicts import Conflict, ConflictMark, Keep
+from discreet.storage.people.conflicts import ConflictMark, Keep
 
 CONFLICTS_A_PAGE = 15
 
@@ -51,7 +52,7 @@ class ConflictPages:
 
     async def settle(self, visit: Visit) -> Response:
         """Keep what was chosen of a pair of anybody, and go back to the list."""
-        user_key = entry_id_of(visit.request.path_params["user"])
+        user_key = id_in(visit.request.path_params["user"])
         return self._site.redirect(visit, f"/conflicts?done={await self._settled(visit, user_key)}")
 
     async def settle_of_one(self, visit: Visit) -> Response:
@@ -67,7 +68,7 @@ class ConflictPages:
         keep = visit.form.get("keep", "")
         if keep not in get_args(Keep):
             raise PageError(422, "Nothing was chosen", "Go back, and keep the older one, the newer one or both.")
-        older, newer = (entry_id_of(visit.request.path_params[name]) for name in ("older", "newer"))
+        older, newer = (id_in(visit.request.path_params[name]) for name in ("older", "newer"))
         is_settled = await self._people.settle(user_key, older, newer, cast("Keep", keep))
         return keep if is_settled else "gone"
 
@@ -78,23 +79,10 @@ class ConflictPages:
         found = await self._people.conflicts(user_key=user_key, limit=CONFLICTS_A_PAGE + 1, after=after)
         shown = found[:CONFLICTS_A_PAGE]
 
-        def link(each: Conflict, entry_id: UUID) -> str:
-            return visit.base + address(each.user_key, f"/memories/{entry_id}")
-
-        def edit(each: Conflict, entry_id: UUID) -> str:
-            return visit.base + address(each.user_key, f"/memories/{entry_id}/edit")
-
-        def action(each: Conflict) -> str:
-            pair = f"/conflicts/{each.older.entry_id}/{each.newer.entry_id}"
-            if user_key is None:
-                return f"{visit.base}/conflicts/{each.user_key}/{each.older.entry_id}/{each.newer.entry_id}"
-            return visit.base + address(each.user_key, pair)
-
         return {
             "conflicts": shown,
-            "link": link,
-            "edit": edit,
-            "action": action,
+            "address_of": lambda each, rest: visit.base + address(each.user_key, rest),
+            "of_all": user_key is None,
             "first": after is None,
             "later": ".".join(map(str, shown[-1].mark)) if len(found) > len(shown) else None,
             "done": DONE.get(asked.get("done", "")),

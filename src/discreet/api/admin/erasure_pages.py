@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import Response
 from pydantic import ValidationError
 
-from discreet.api.admin.browsing import Browser, entry_id_of
+from discreet.api.admin.browsing import Browser
 from discreet.api.erasing import erasures_of
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.services import Services
 from discreet.rights.erasure import RECENT_DAYS, Scope
 from discreet.state.text import storable
@@ -64,7 +65,7 @@ class ErasurePages:
 
     async def delete_moment(self, visit: Visit) -> Response:
         """Delete one of these."""
-        if not await erasures_of(self._services).moments.delete(entry_id_of(visit.request.path_params["entry_id"])):
+        if not await erasures_of(self._services).moments.delete(id_in(visit.request.path_params["entry_id"])):
             raise no_such_page()
         return self._site.redirect(visit, "/moments")
 

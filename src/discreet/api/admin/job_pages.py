@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import entry_id_of
 from discreet.api.admin.job_figures import lines_of
 from discreet.api.cursors import cursor_of, mark_of
 from discreet.api.due import due_counts
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.prices import price_list
 from discreet.errors import InvalidRequestError
 from discreet.ports import LiveSettings
@@ -59,12 +59,12 @@ class JobPages:
 
     async def cancel(self, visit: Visit) -> Response:
         """Ask for the end of a batch."""
-        job = await self._background.jobs.cancel(entry_id_of(visit.request.path_params["job_key"]))
+        job = await self._background.jobs.cancel(id_in(visit.request.path_params["job_key"]))
         return self._back(visit, "over" if job is None else "cancelled")
 
     async def retry(self, visit: Visit) -> Response:
         """Let what failed or was dropped wait for the next batch."""
-        job_key = entry_id_of(visit.request.path_params["job_key"])
+        job_key = id_in(visit.request.path_params["job_key"])
         if await self._background.jobs.get(job_key) is None:
             raise no_such_page()
         return self._back(visit, "again" if await self._background.requests.retry(job_key) else "nothing")

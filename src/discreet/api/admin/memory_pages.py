@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, entry_id_of, filters_of, read_filters
+from discreet.api.admin.browsing import MAX_QUERY_CHARS, Browser, filters_of, read_filters
 from discreet.api.admin.memory_form import MemoryForm, form_of, posted_form
 from discreet.api.admin.views import View
 from discreet.api.exporting import export_answer
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.pages.rendering import SECURITY_HEADERS
 from discreet.api.services import Services
 from discreet.errors import MemoryRefusedError
@@ -48,7 +49,7 @@ class MemoryPages:
             browser.user,
             limit=MEMORIES_A_PAGE + 1,
             filters=filters_of(browser.view),
-            older_than=entry_id_of(older_than) if older_than else None,
+            older_than=id_in(older_than) if older_than else None,
         )
         return self._list(visit, browser, records[:MEMORIES_A_PAGE], more=len(records) > MEMORIES_A_PAGE)
 

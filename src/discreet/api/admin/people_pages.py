@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import quote
-from uuid import UUID
 
 from fastapi import Response
 
@@ -13,6 +12,7 @@ from discreet.api.admin.job_pages import mark_in
 from discreet.api.admin.views import View
 from discreet.api.cursors import cursor_of
 from discreet.api.pages import Site, Visit
+from discreet.api.pages.ids import id_or_none
 from discreet.api.services import Services
 from discreet.api.users import identity_of
 from discreet.errors import InvalidUserError
@@ -93,7 +93,7 @@ async def _listed(people: People, visit: Visit) -> _Page:
     asked = visit.request.query_params
     limit = PEOPLE_A_PAGE + 1
     if asked.get("list") == "quiet":
-        after = _key_in(asked.get("after", ""))
+        after = id_or_none(asked.get("after", ""))
         quiet = await people.quiet(limit=limit, after=after)
         more = f"?list=quiet&after={quiet[PEOPLE_A_PAGE - 1].user_key}" if len(quiet) == limit else None
         return _Page(people=quiet[:PEOPLE_A_PAGE], next=more, first=after is None, quiet=True)
@@ -102,10 +102,3 @@ async def _listed(people: People, visit: Visit) -> _Page:
     shown = active[:PEOPLE_A_PAGE]
     more = f"?before={quote(cursor_of(shown[-1][0]))}" if len(active) == limit else None
     return _Page(people=[person for _, person in shown], next=more, first=before is None, quiet=False)
-
-
-def _key_in(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -9,10 +9,11 @@ from uuid import UUID
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import Browser, entry_id_of
-from discreet.api.erasing import erasures_of
+from discreet.api.admin.browsing import Browser
+from discreet.api.erasing import erasures_of, receipt_file
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.pages.rendering import SECURITY_HEADERS
 from discreet.api.services import Services
 from discreet.storage.people import People
@@ -68,13 +69,12 @@ class PersonPages:
     async def receipt(self, visit: Visit) -> Response:
         """Show the receipt of an erasure that is done, or hand it out as a file."""
         browser, _, user_key = self._found(visit)
-        erasure_key = entry_id_of(visit.request.path_params["erasure_key"])
+        erasure_key = id_in(visit.request.path_params["erasure_key"])
         receipt = await erasures_of(self._services).jobs.receipt(user_key, erasure_key)
         if receipt is None:
             raise no_such_page()
         if visit.request.query_params.get("as") == "file":
-            named = {"Content-Disposition": f'attachment; filename="discreet-receipt-{erasure_key}.json"'}
-            return Response(receipt.model_dump_json(indent=2), 200, SECURITY_HEADERS | named, "application/json")
+            return receipt_file(receipt, headers=SECURITY_HEADERS)
         return self._site.render(visit, "receipt.html", **browser.values(receipt=receipt))
 
     def _found(self, visit: Visit) -> tuple[Browser, People, UUID]:

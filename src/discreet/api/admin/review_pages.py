@@ -7,11 +7,11 @@ from uuid import UUID
 
 from fastapi import Response
 
-from discreet.api.admin.browsing import entry_id_of
 from discreet.api.admin.job_pages import mark_in
 from discreet.api.admin.review_form import FACT_TYPES, ReviewForm, review_form
 from discreet.api.cursors import cursor_of
 from discreet.api.pages import Site, Visit
+from discreet.api.pages.ids import id_in
 from discreet.errors import MemoryRefusedError
 from discreet.ports import LiveSettings
 from discreet.state.background import Proposal
@@ -108,4 +108,4 @@ def _named(visit: Visit) -> tuple[UUID, UUID]:
         PageError: It names none.
     """
     parts = visit.request.path_params
-    return entry_id_of(parts["user_key"]), entry_id_of(parts["proposal_key"])
+    return id_in(parts["user_key"]), id_in(parts["proposal_key"])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
-from uuid import UUID
 
 from fastapi import Response
 from pydantic import ValidationError
 
-from discreet.api.erasing import erasures_of
+from discreet.api.erasing import erasures_of, receipt_file
 from discreet.api.exporting import export_answer
 from discreet.api.me.my_memories import MyMemories
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.pages.rendering import SECURITY_HEADERS
 from discreet.api.services import Services
 from discreet.rights.erasure import Counts, Scope
@@ -65,16 +65,12 @@ class Leaving:
 
     async def receipt(self, visit: Visit) -> Response:
         """Show what went, or hand out the receipt as a file."""
-        try:
-            erasure_key = UUID(visit.request.path_params["erasure_key"])
-        except ValueError:
-            raise no_such_page() from None
+        erasure_key = id_in(visit.request.path_params["erasure_key"])
         receipt = await erasures_of(self._services).receipt(visit.identity, erasure_key)
         if receipt is None:
             raise no_such_page()
         if visit.request.query_params.get("as") == "file":
-            named = {"Content-Disposition": f'attachment; filename="discreet-receipt-{erasure_key}.json"'}
-            return Response(receipt.model_dump_json(indent=2), 200, SECURITY_HEADERS | named, "application/json")
+            return receipt_file(receipt, headers=SECURITY_HEADERS)
         return self._site.render(visit, "receipt.html", receipt=receipt, counts=told(receipt.counts))
 
     async def take_away(self, visit: Visit) -> Response:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 from typing import Final, get_args
-from uuid import UUID
 
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
 from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import PageError, no_such_page
+from discreet.api.pages.ids import id_in
 from discreet.api.services import Services
 from discreet.errors import InvalidRecordError, MemoryRefusedError
 from discreet.state.records import MAX_MEMORY_CHARS, MemoryFilters, MemoryRecord, MemoryType
@@ -51,7 +51,7 @@ class MyMemories:
         """Show the newest memories, or the best for what is searched for."""
         asked = visit.request.query_params
         search = self._site.views.open(Search, asked.get("search", ""), visit.session)
-        older_than = _id(asked["older_than"]) if "older_than" in asked else None
+        older_than = id_in(asked["older_than"]) if "older_than" in asked else None
         kinds = MemoryFilters(types=SHOWN)
         if search.query:
             threshold = self._services.memory_settings.live.memory_retrieve_threshold
@@ -110,7 +110,7 @@ class MyMemories:
         Raises:
             PageError: It is not.
         """
-        record = await self._memories.get(visit.identity, _id(visit.request.path_params["entry_id"]))
+        record = await self._memories.get(visit.identity, id_in(visit.request.path_params["entry_id"]))
         if record is None or record.type not in SHOWN:
             raise no_such_page()
         if record.valid_to is not None and record.valid_to <= datetime.now(UTC):
@@ -131,10 +131,3 @@ def corrected(record: MemoryRecord, text: str, now: datetime) -> list[MemoryReco
     provenance = record.provenance.model_copy(update={"source": SOURCE, "model": None, "model_version": None})
     new = MemoryRecord(text=text, created_at=now, valid_from=now, provenance=provenance, **kept)
     return [record.model_copy(update={"valid_to": now}), new]
-
-
-def _id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise no_such_page() from None
