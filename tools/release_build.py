@@ -26,7 +26,8 @@ def built(folder: Path) -> tuple[Path, Path]:
     Raises:
         CheckError: Two clones give different files.
     """
-    first, second = (build_once(folder / name) for name in ("one", "two"))
+    commit = head()
+    first, second = (build_once(folder / name, commit) for name in ("one", "two"))
     for one, other in zip(first, second, strict=True):
         if one.read_bytes() != other.read_bytes():
             raise CheckError(f"Two builds of {one.name} are different.")
@@ -37,10 +38,16 @@ def built(folder: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def build_once(folder: Path) -> tuple[Path, Path]:
-    """Return wheel and sdist of HEAD, cloned into `folder`."""
+def head() -> str:
+    """Return the commit that is checked out."""
+    return ran(["git", "rev-parse", "HEAD"], cwd=ROOT).strip()
+
+
+def build_once(folder: Path, commit: str) -> tuple[Path, Path]:
+    """Return wheel and sdist of a commit, cloned into `folder`."""
     clone, out = folder / "clone", folder / "out"
-    ran(["git", "clone", "--quiet", ROOT, clone])
+    ran(["git", "clone", "--quiet", "--no-checkout", ROOT, clone])
+    ran(["git", "checkout", "--quiet", commit], cwd=clone)
     moment = ran(["git", "log", "-1", "--format=%ct"], cwd=clone).strip()
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", out, clone]
     ran(command, env={**os.environ, "SOURCE_DATE_EPOCH": moment}, umask=0o022)

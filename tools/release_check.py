@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release_build import ROOT, CheckError, built, ran
+from release_build import ROOT, CheckError, built, head, ran
 
 BIN = Path(sys.executable).parent
 PERMISSIVE = {
@@ -53,8 +53,11 @@ def main() -> None:
     options = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        print(f"== Building {ran(['git', 'rev-parse', '--short', 'HEAD'], cwd=ROOT).strip()} twice")
-        wheel, sdist = built(folder)
+        print(f"== Building {head()[:8]} twice", flush=True)
+        try:
+            wheel, sdist = built(folder)
+        except CheckError as error:
+            sys.exit(f"== build: FAILED: {error}")
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
         everything = environment(folder / "everything", wheel, extras)
         checks: Mapping[str, Callable[[], str]] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release_build import ROOT, build_once
+from release_build import ROOT, build_once, head
 
 UV = Path(sys.executable).with_name("uv")
 LARGEST = 8
@@ -26,7 +26,7 @@ def main() -> None:
     options = parser.parse_args()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     with TemporaryDirectory() as name:
-        wheel, _ = build_once(Path(name))
+        wheel, _ = build_once(Path(name), head())
         alone = weighed(Path(name) / "alone", str(wheel))
         with_extra = {extra: weighed(Path(name) / extra, f"{wheel}[{extra}]") for extra in extras}
     rows = [row("(none)", alone, alone), *(row(extra, sizes, alone) for extra, sizes in with_extra.items())]

@@ -82,5 +82,5 @@ def test_an_archive_is_the_same_whenever_and_in_whatever_order_it_was_made(tools
 @pytest.mark.slow
 def test_two_builds_of_a_commit_are_the_same(tools, tmp_path):
     build, _ = tools
-    one, other = (build.build_once(tmp_path / name) for name in ("one", "other"))
+    one, other = (build.build_once(tmp_path / name, build.head()) for name in ("one", "other"))
     assert [file.read_bytes() for file in one] == [file.read_bytes() for file in other]
