@@ -20,13 +20,12 @@ class CheckError(Exception):
     """What keeps this from being released."""
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """Return wheel and sdist, in dist/.
+def built(folder: Path, commit: str) -> tuple[Path, Path]:
+    """Return wheel and sdist of a commit, in dist/.
 
     Raises:
         CheckError: Two clones give different files.
     """
-    commit = head()
     first, second = (build_once(folder / name, commit) for name in ("one", "two"))
     for one, other in zip(first, second, strict=True):
         if one.read_bytes() != other.read_bytes():

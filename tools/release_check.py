@@ -53,9 +53,10 @@ def main() -> None:
     options = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        print(f"== Building {head()[:8]} twice", flush=True)
+        commit = head()
+        print(f"== Building {commit[:8]} twice", flush=True)
         try:
-            wheel, sdist = built(folder)
+            wheel, sdist = built(folder, commit)
         except CheckError as error:
             sys.exit(f"== build: FAILED: {error}")
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
