@@ -22,6 +22,12 @@ async def test_a_person_approves_and_sees_the_real_address():
     assert await page["main"]() == ("Send it to ann@example.com?", "Done.")
 
 
+async def test_one_node_brings_memories_into_a_graph_of_ones_own(empty_database, monkeypatch):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", empty_database)
+    (page,) = snippets("how_to/nodes_in_your_graph.md")
+    assert await page["main"]() == "I know: ['Ann keeps two African Grey parrots']"
+
+
 async def test_a_tool_of_ones_own_gets_the_real_number():
     (page,) = snippets("how_to/own_tools.md")
     received, (said, answered) = await page["main"]()

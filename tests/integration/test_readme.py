@@ -2,31 +2,48 @@
 
 import re
 from pathlib import Path
+from uuid import uuid4
 
-import pytest
+from langchain_core.tools import tool
 
-ROOT = Path(__file__).resolve().parents[2]
-SNIPPETS = re.findall(
-    r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+from discreet.providers import chat_model
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 
 
-def snippet(containing):
-    (found,) = [text for text in SNIPPETS if containing in text]
+def block(language):
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    return found
+
+
+def run(code):
     names = {}
-    exec(compile(found, "README.md", "exec"), names)
+    exec(compile(code, "README.md", "exec"), names)
     return names
 
 
-@pytest.fixture(autouse=True)
-def own_postgres(empty_database, monkeypatch):
+async def test_the_graph_answers(empty_database, monkeypatch):
     monkeypatch.setenv("DISCREET_POSTGRES_DSN", empty_database)
+    assert "parrots" in await run(block("python"))["main"]()
 
 
-async def test_the_graph_answers():
-    answer = await snippet("build_graph(")["main"]()
-    assert "parrots" in answer
+@tool
+def where(order: str) -> str:
+    """Say where an order is."""
+    return f"{order} is on its way."
 
 
-async def test_one_node_brings_memories_into_an_existing_graph():
-    assert await snippet("class MyState")["main"]() == "I know: ['Ann keeps two African Grey parrots']"
+async def test_five_lines_give_an_agent_a_memory_and_a_clean_database(empty_database):
+    diff = block("diff").splitlines()
+    assert sum(line.startswith("+") for line in diff) == 5
+    before, after = ("\n".join(line[1:] for line in diff if line[:1] != left_out) for left_out in "+-")
+
+    async def told(program):
+        answer = None
+        for text in ("I keep two African Grey parrots. My e-mail is ann@example.com", "Which birds do I have?"):
+            config = {"configurable": {"thread_id": str(uuid4()), "user_id": "ann"}}
+            answer = await run(program)["chat"](empty_database, chat_model("offline"), [where], text, config)
+        return answer["messages"][-1].text
+
+    assert "African Grey parrots" not in await told(before)
+    assert "African Grey parrots" in await told(after)

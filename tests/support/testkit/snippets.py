@@ -16,7 +16,7 @@ def snippets(page: str, **given: Any) -> Iterator[dict[str, Any]]:
     """Run each block of a page of docs/, which may use the names given, and yield its names."""
     for _, code in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
         names: dict[str, Any] = dict(given)
-        exec(compile(code, page, "exec"), names)
+        exec(compile(code, page, "exec", dont_inherit=True), names)
         yield names
 
 
