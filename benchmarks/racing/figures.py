@@ -107,7 +107,7 @@ def _growth(meeting: Meeting, early: Values, late: Values, few: int) -> Group:
     for name in late:
         if name != Ours.name:
             grown = [[median(late[each]) / median(early[each])] for each in (name, Ours.name)]
-            group.figure(f"p50, late/early: {name}", "times", *grown, at_most=FLAT)
+            group.figure(f"p50, late/early: {name}", "times", *grown, at_most=FLAT, peer=name)
     return group
 
 
@@ -141,7 +141,7 @@ def _graphs(meeting: Meeting) -> Group:
     scans = meeting.graph_scans()
     for peer in (LangGraphStore, Mem0):
         if peer.tables in scans:
-            group.figure(peer.name, "", [scans[peer.tables]], [scans[Ours.tables]])
+            group.figure(f"reads: {peer.name}", "", [scans[peer.tables]], [scans[Ours.tables]], peer=peer.name)
     return group
 
 
@@ -171,6 +171,7 @@ async def _writes(meeting: Meeting, races: dict[str, Race], redacting: Race, rep
         [crowd[STORE]],
         [crowd[Ours.name]],
         at_most=measures.SAID_AT_ONCE,
+        peer=STORE,
     )
     return group
 

@@ -24,6 +24,7 @@ BENCHMARKS = (  # seconds are several times what each takes on a quiet machine o
         "database work of searches and writes at size, beside langmem, mem0 and AsyncPostgresStore",
         *(900, ("--users", "30", "--dims", "512", "--repetitions", "7")),
         quick=("--quick", "--users", "10", "--dims", "512"),
+        stock="the least that PostgreSQL takes",
     ),
     Benchmark(
         *("checkpoint.py", "disk, WAL and time of the checkpointer", 1_200, ("--only", "tools", "long", "clients")),
