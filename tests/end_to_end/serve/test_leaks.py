@@ -42,22 +42,6 @@ STATEMENTS = re.compile(r"\.discreet/postgres-\d+/server\.log")
 ASKED_FOR = re.compile(r"(field|sentence in) session_id of (owner|admin) of POST /memory/erasure")
 """What the database is asked to erase is in its log if that has every statement, as here. It may be any id that a graph
 has used, so it can't be refused."""
-OWN_WORDS = re.compile(
-    r"header x-request-id of .*"
-    r"|(field|sentence in) user_id of admin of POST /memory/delegations"
-    r"|(field|sentence in) text of (owner|admin) of POST /chat"
-)
-"""What an answer names as its caller did: the request, the user whose it is, what they have said to the assistant."""
-UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry", *SETTLING}
-"""Leads to the people; and what is done with batches and conflicts, of which there is none."""
-NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/people/")
-"""Whom the administrator has looked up, and the pages about them."""
-KINDS = ("email", "token", "iban")
-"""Of these there are enough that no two of some thousands are the same."""
-STATEMENTS = re.compile(r"\.discreet/postgres-\d+/server\.log")
-ASKED_FOR = re.compile(r"(field|sentence in) session_id of (owner|admin) of POST /memory/erasure")
-"""What the database is asked to erase is in its log if that has every statement, as here. It may be any id that a graph
-has used, so it can't be refused."""
 OWN_WORDS = re.compile(r"header x-request-id of .*|(field|sentence in) user_id of admin of POST /memory/delegations")
 """What an answer names as its caller did: the request, and the user whose it is."""
 
