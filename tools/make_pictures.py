@@ -75,7 +75,7 @@ TERMINALS = {
 }
 """Arguments of `discreet`, by the name of the picture."""
 SCREENS = [
-    Screen("playground", "demo", "/memory/playground", press=(".example",), ready="#said:not([data-running]) .theirs"),
+    Screen("playground", "demo", "/memory/playground", press=(".example",), ready="#said:not(:has(.dots)) .theirs"),
     Screen("admin", "serve", "/memory/admin", write=SUBJECT, press=("main form button",)),
     Screen("my_memories", "serve", "/memory/me"),
 ]

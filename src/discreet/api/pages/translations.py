@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from discreet.redaction.thread_offload import read_apart
 
@@ -15,13 +16,14 @@ class Translations:
 
     def __init__(self, file: Path) -> None:
         """Read `file` with the first text that is asked for, and once."""
-        self._words = cache(lambda: read_apart(lambda: tomllib.loads(file.read_text(encoding="utf-8"))))
+        self._path = file
 
-    @property
-    def words(self) -> Mapping[str, Mapping[str, str]]:
-        """All texts, by language and by what they are in English."""
-        return self._words()
+    @cached_property
+    def file(self) -> Mapping[str, Any]:
+        """What the file has: all texts, by language and by what they are in English, and whatever else its page keeps there."""
+        return read_apart(lambda: tomllib.loads(self._path.read_text(encoding="utf-8")))
 
     def translate(self, text: str, language: str) -> str:
         """Return `text` in a language; as it is where that has no words for it."""
-        return self.words.get(language, {}).get(text, text)
+        words: Mapping[str, str] = self.file.get(language, {})
+        return words.get(text, text)

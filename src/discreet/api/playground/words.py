@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
-from discreet.redaction.thread_offload import read_apart
+from discreet.api.pages.translations import Translations
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "vi": "Tiếng Việt", "ru": "Русский", "zh": "中文"}
 """What each calls itself."""
+_WORDS: Final = Translations(Path(__file__).with_name("words.toml"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,7 @@ class Person:
 
 def translate(text: str, language: str) -> str:
     """Return an English text of the page in a language; as it is where that has no words for it."""
-    words: Mapping[str, str] = _file().get(language, {})
-    return words.get(text, text)
+    return _WORDS.translate(text, language)
 
 
 @cache
@@ -47,11 +46,5 @@ def people() -> Sequence[Person]:
     """Return who one can be."""
     return [
         Person(**{**each, "examples": [Example(**example) for example in each["examples"]]})
-        for each in _file()["people"]
+        for each in _WORDS.file["people"]
     ]
-
-
-@cache
-def _file() -> Mapping[str, Any]:
-    text = read_apart(lambda: files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
-    return tomllib.loads(text)

@@ -42,12 +42,12 @@ def texts():
 
 @pytest.mark.parametrize("language", [each for each in AREA.languages if each != "en"])
 def test_nothing_is_left_in_english(language):
-    assert texts() - WORDS.words[language].keys() == set()
-    assert all(WORDS.words[language].values())
+    assert texts() - WORDS.file[language].keys() == set()
+    assert all(WORDS.file[language].values())
 
 
 def test_all_languages_have_the_same_words():
-    vi, ru, zh = (WORDS.words[language].keys() for language in ("vi", "ru", "zh"))
+    vi, ru, zh = (WORDS.file[language].keys() for language in ("vi", "ru", "zh"))
     assert vi == ru == zh
     assert WORDS.words.keys() == {"vi", "ru", "zh"}
 
