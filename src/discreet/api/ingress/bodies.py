@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from langgraph.store.base import InvalidNamespaceError
 
+from discreet.api.ingress.body_schemas import check_shape
 from discreet.api.ingress.dedup import delivery_in
 from discreet.api.ingress.inputs import FIELD, ChecksOf, check_input
 from discreet.api.ingress.routes import Kind
-from discreet.api.ingress.shapes import check_shape
 from discreet.api.receiving import loads
 from discreet.errors import InvalidRequestError
 from discreet.graph.deliveries import Delivery
@@ -75,7 +75,7 @@ def rewritten(
 ) -> Cleaned:
     """Return what `cleaned` makes of a JSON text. All of it is work for a thread.
 
-    `shape` names the server's schema of it, see `discreet.api.ingress.shapes`. Within `dedup_seconds` the message of a run is
+    `shape` names the server's schema of it, see `discreet.api.ingress.body_schemas`. Within `dedup_seconds` the message of a run is
     taken for one that was delivered again; 0: never.
 
     Raises:

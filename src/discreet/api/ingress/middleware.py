@@ -16,12 +16,12 @@ from discreet.api.actors import Denials, actor_of
 from discreet.api.headers import clean_headers, first_headers
 from discreet.api.ingress.answers import LiveAnswer, Restoring
 from discreet.api.ingress.bodies import NAMES_OF_ITEMS, UserOf, rewritten
+from discreet.api.ingress.body_schemas import shape_of
 from discreet.api.ingress.dedup import mark
 from discreet.api.ingress.inputs import ChecksOf, check_of
 from discreet.api.ingress.queries import RAW_QUERY, checked_line, refuse_sensitive_names
 from discreet.api.ingress.refusals import REFUSALS, refuse
 from discreet.api.ingress.routes import OPEN_PATHS, Kind, is_live, is_own, kind_of, path_of, thread_of
-from discreet.api.ingress.shapes import shape_of
 from discreet.api.ingress.sockets import CommandSocket
 from discreet.api.ingress.vaulting import hold
 from discreet.api.receiving import Taken, capped, instead, read_body, with_length
