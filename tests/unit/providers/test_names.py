@@ -64,7 +64,7 @@ def test_a_provider_whose_package_is_absent_says_which_one():
 
 def test_other_providers_need_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-    with pytest.raises(MissingDependencyError, match="pip install langchain$"):
+    with pytest.raises(MissingDependencyError, match=r"pip install langchain$"):
         chat_model("anthropic:any", settings=settings())
 
 
