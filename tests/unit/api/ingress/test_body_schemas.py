@@ -15,12 +15,12 @@ CRON = {**RUN, "schedule": "* * * * *"}
     ("route", "body", "fields"),
     [
         ("POST /runs/batch", RUN, {"body": "must be a list"}),
-        ("POST /runs/batch", [RUN, {**RUN, "assistant_id": None}], {"1.assistant_id": shapes.UNKNOWN}),
+        ("POST /runs/batch", [RUN, {**RUN, "assistant_id": None}], {"1.assistant_id": body_schemas.UNKNOWN}),
         ("POST /runs/wait", [RUN], {"body": "must be an object"}),
         ("POST /runs/stream", {"input": RUN["input"]}, {"assistant_id": "is needed"}),
-        ("POST /runs", {**RUN, "stream_mode": SAID}, {"stream_mode": shapes.UNKNOWN}),
+        ("POST /runs", {**RUN, "stream_mode": SAID}, {"stream_mode": body_schemas.UNKNOWN}),
         ("POST /runs", {**RUN, "durability": SAID}, {"durability": "must be one of sync, async, exit"}),
-        (f"POST /threads/{THREAD}/runs", {**RUN, "command": SAID}, {"command": shapes.UNKNOWN}),
+        (f"POST /threads/{THREAD}/runs", {**RUN, "command": SAID}, {"command": body_schemas.UNKNOWN}),
         (f"POST /threads/{THREAD}/runs/wait", {**RUN, "metadata": SAID}, {"metadata": "must be an object"}),
         (f"POST /threads/{THREAD}/runs/stream", SAID, {"body": "must be an object"}),
         ("POST /runs/crons", RUN, {"schedule": "is needed"}),
@@ -70,9 +70,9 @@ async def test_a_body_of_the_right_shape_passes(call, recorder, method, path, bo
 
 
 async def test_without_the_server_nothing_is_known(call, monkeypatch):
-    monkeypatch.delitem(sys.modules, shapes.SERVER)
+    monkeypatch.delitem(sys.modules, body_schemas.SERVER)
     assert (await call("POST", "/runs/batch", RUN)).status == 200
 
 
 async def test_every_schema_is_one_that_the_server_has():
-    assert all(hasattr(langgraph_api.validation, name) for _, _, name in shapes._SHAPES)
+    assert all(hasattr(langgraph_api.validation, name) for _, _, name in body_schemas._SHAPES)
