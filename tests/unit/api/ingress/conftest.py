@@ -8,7 +8,7 @@ import langgraph_api.validation
 import pytest
 
 from discreet.access.caller import Caller
-from discreet.api.ingress import Ingress, shapes
+from discreet.api.ingress import Ingress, body_schemas
 from discreet.errors import UnauthorisedError
 from discreet.redaction import InMemoryTurnVault, Redactor
 
@@ -72,7 +72,7 @@ class Reply:
 @pytest.fixture(autouse=True)
 def schemas(monkeypatch):
     """The real server's, as if it ran in this process."""
-    monkeypatch.setitem(sys.modules, shapes.SERVER, langgraph_api.validation)
+    monkeypatch.setitem(sys.modules, body_schemas.SERVER, langgraph_api.validation)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import sys
 import langgraph_api.validation
 import pytest
 
+from discreet.api.ingress import body_schemas
+
 THREAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 SAID = "My cat is called Mimi"
 RUN = {"assistant_id": "agent", "input": {"messages": [{"role": "user", "content": SAID}]}}
