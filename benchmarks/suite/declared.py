@@ -79,6 +79,8 @@ CLAIMS = (
     Claim("Ordinary texts masked (held out)", "redaction", "ordinary rows masked", "Side by side, held-out"),
     Claim("Redacting 300 characters of chat", "redaction", "chat, median", "Time for"),
     Claim("Answers among the first five, one embedding for all", "recall", "all", "answers among"),
+    Claim("Of these, asked in other words than the fact's", "recall", "in other words", "answers among"),
+    Claim("Of these, asked in few words", "recall", "in few words", "answers among"),
     Claim("A search, 206 memories of each person", "recall", "of a search, median"),
     Claim("A search, 1,000 memories of each person, 512 dims", "retrieval_speed", "p50", "Top 5"),
     Claim("CPU of such a search, client and server", "retrieval_speed", "mean", "Processor time"),
