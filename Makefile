@@ -77,7 +77,7 @@ $(BENCH_VENV)/.ready: $(READY) benchmarks/requirements.txt benchmarks/hindsight.
 		|| echo "== Hindsight can't be installed here: it is left out"
 	@touch $@
 
-bench: $(BENCH_VENV)/.ready  ## Run the benchmarks side by side with their peers (QUICK=1: three minutes; ONLY=…: some)
+bench: $(BENCH_VENV)/.ready  ## Run the benchmarks side by side with their peers (QUICK=1: a few minutes; ONLY=…: some)
 	@$(BENCH_VENV)/bin/python benchmarks/run.py $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 # What LangGraph does over the saver and the store, and what leaks, doesn't depend on the server's version; the embedded

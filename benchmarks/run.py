@@ -29,7 +29,7 @@ NAMES = [benchmark.name for benchmark in BENCHMARKS]
 def main() -> int:
     """Run what the options ask for, and return 1 if something failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="some three minutes; the ratios are smaller then")
+    parser.add_argument("--quick", action="store_true", help="a few minutes; the ratios are smaller then")
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
     parser.add_argument("--list", action="store_true", help="tell the benchmarks")
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables of the last results")
