@@ -23,7 +23,7 @@ BENCHMARKS = (  # seconds are several times what each takes on a quiet machine o
         "retrieval_speed.py",
         "database work of searches and writes at size, beside langmem, mem0 and AsyncPostgresStore",
         *(900, ("--users", "30", "--dims", "512", "--repetitions", "7")),
-        quick=("--quick", "--users", "10", "--dims", "512"),
+        quick=("--quick", "--users", "10", "--dims", "512", "--repetitions", "1"),
         stock="the least that PostgreSQL takes",
     ),
     Benchmark(
@@ -40,7 +40,7 @@ BENCHMARKS = (  # seconds are several times what each takes on a quiet machine o
     ),
     Benchmark(
         *("imports.py", "imports of single parts beside those of LangGraph itself", 480, ("--runs", "7")),
-        quick=("--runs", "3"),
+        quick=("--runs", "1"),
         stock="langgraph.graph",
     ),
     Benchmark(
