@@ -17,12 +17,12 @@ from suite.declared import BENCHMARKS
 from suite.plots import draw
 from suite.results import Results
 from suite.running import Benchmark, run
-from suite.tables import everything, short_list, summary, write_between_marks
+from suite.tables import deciding_list, everything, short_list, summary, write_between_marks
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "benchmarks" / "results"
 QUICK = ROOT / "build" / "bench"
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+DOCUMENTS = {ROOT / "README.md": deciding_list, ROOT / "docs" / "benchmarks.md": short_list}
 NAMES = [benchmark.name for benchmark in BENCHMARKS]
 
 
@@ -44,8 +44,8 @@ def main() -> int:
     chosen = [] if options.tables else [each for each in BENCHMARKS if each.name in options.only]
     results = measure(chosen, Results.read(folder / "results.json"), folder, quick=options.quick)
     if not options.quick:
-        for document in DOCUMENTS:
-            write_between_marks(document, short_list(results))
+        for document, table in DOCUMENTS.items():
+            write_between_marks(document, table(results))
     ran = [results.runs[each.name] for each in chosen]
     print("\n".join([short_list(results), "", summary(ran), f"  {folder.relative_to(ROOT)}/results.md has all of it"]))
     return int(any(each.failure for each in ran))

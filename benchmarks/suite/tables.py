@@ -1,8 +1,9 @@
-"""The results as Markdown: the short list for README and docs, and everything for `results.md`."""
+"""The results as Markdown: what README has, the short list for docs, and everything for `results.md`."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -31,6 +32,19 @@ def short_list(results: Results) -> str:
             lines.append(f"| {title} | {value(each, each.ours)} | {_theirs(each)} | {verdict(each)} |")
             title = ""
     lines += ["", _source(results)]
+    return "\n".join(lines)
+
+
+def deciding_list(results: Results) -> str:
+    """Return the table that README has: one line a claim, with all peers in it."""
+    lines = ["| | Discreet | others | Discreet is |", "|---|---|---|---|"]
+    for claim in (each for each in CLAIMS if each.decides):
+        figures = claimed(results, claim)
+        words = Counter(re.split("[:;]", verdict(each))[0] for each in figures)
+        told = next(iter(words)) if len(words) == 1 else ", ".join(f"{word} ({times})" for word, times in words.items())
+        others = " · ".join(map(_theirs, figures))
+        lines.append(f"| {claim.title} | {value(figures[0], figures[0].ours)} | {others} | {told} |")
+    lines += ["", _source(results, brackets=False)]
     return "\n".join(lines)
 
 
@@ -99,10 +113,13 @@ def _theirs(figure: Comparison) -> str:
     return "" if figure.theirs is None else f"{figure.peer}: {value(figure, figure.theirs)}"
 
 
-def _source(results: Results) -> str:
+def _source(results: Results, *, brackets: bool = True) -> str:
     machines = dict.fromkeys(run.machine for run in results.runs.values() if run.machine)
     where = max(machines, key=len, default="no machine yet")
-    return f"`make bench` prints this; {where}. Brackets: 95 % intervals of the ratio, by bootstrap over pairs that were measured by turns."
+    told = f"`make bench` prints this; {where}."
+    if not brackets:
+        return told
+    return f"{told} Brackets: 95 % intervals of the ratio, by bootstrap over pairs that were measured by turns."
 
 
 def _runs(results: Results) -> Iterator[str]:
