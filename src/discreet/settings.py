@@ -38,6 +38,17 @@ _MAX_IDENTIFIER = 63
 """Bytes of a name in PostgreSQL (docs, section 4.1.1)."""
 
 
+def _readable_dsn(written: SecretStr) -> SecretStr:
+    """Refuse an address of another kind, such as SQLAlchemy's `postgresql+psycopg://`. The rest is PostgreSQL's to read."""
+    kind = re.match("([a-z][a-z0-9+.-]*)://", written.get_secret_value(), re.IGNORECASE)
+    if kind and kind[1] not in ("postgresql", "postgres"):
+        raise ValueError("Begin it with postgresql://, or write keyword=value pairs.")
+    return written
+
+
+PostgresDsn = Annotated[SecretStr, AfterValidator(_readable_dsn)]
+
+
 def _identifier(written: str) -> str:
     """Return a name that PostgreSQL takes and that can stand in any statement, quoted."""
     if not re.fullmatch(r"[^\W\d][\w -]*", written) or len(written.encode()) > _MAX_IDENTIFIER or written[:3] == "pg_":
@@ -58,18 +69,18 @@ class Settings(BaseSettings):
         env_prefix="DISCREET_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    postgres_dsn: SecretStr | None = Field(
+    postgres_dsn: PostgresDsn | None = Field(
         default=None, description="PostgreSQL to use instead of the embedded server (pgvector >= 0.7)."
     )
-    postgres_read_dsn: SecretStr | None = Field(
+    postgres_read_dsn: PostgresDsn | None = Field(
         default=None,
         description="Replica of that PostgreSQL to search on, as old as it is behind; the primary stands in for it.",
     )
-    postgres_worker_dsn: SecretStr | None = Field(
+    postgres_worker_dsn: PostgresDsn | None = Field(
         default=None,
         description="The same database as a role that may see all users' rows (docs/roles.md): for sweeps, re-embedding, extraction.",
     )
-    postgres_owner_dsn: SecretStr | None = Field(
+    postgres_owner_dsn: PostgresDsn | None = Field(
         default=None,
         description="The same database as the role that owns the tables: for migrations, and indexes of users with many memories.",
     )

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 from langchain_core.messages import AIMessage
 from testkit.ports import free_port
@@ -45,6 +46,27 @@ def test_demo_runs_again_and_prints_all_rows_if_asked(discreet, tmp_path):
         assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / ".discreet" / "demo").is_dir()
     assert "discreet.checkpoint_messages: 8 rows, the last 4" in result.stdout
+
+
+def test_the_embedded_database_serves_whoever_has_its_dsn_until_it_is_stopped(
+    discreet_command, clean_environment, tmp_path
+):
+    command = [discreet_command, "database"]
+    with subprocess.Popen(command, cwd=tmp_path, env=clean_environment, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        dsn = running.stdout.readline().strip()
+        with psycopg.connect(dsn) as connection:
+            assert connection.execute("SELECT count(*) FROM discreet.memory").fetchone() == (0,)
+        running.terminate()
+        assert running.wait(30) == 0
+
+
+def test_a_misspelt_setting_is_told_and_changes_nothing(discreet):
+    result = discreet("key", DISCREET_RETREIVE_LIMIT="3")
+    assert result.returncode == 0
+    assert result.stderr == (
+        "discreet: DISCREET_RETREIVE_LIMIT is no setting, and changes nothing. Did you mean DISCREET_RETRIEVE_LIMIT?\n"
+    )
 
 
 @pytest.mark.slow

@@ -14,6 +14,8 @@ from discreet.checkpoint.migrating import migrate_checkpoints
 from discreet.cli import app
 from discreet.encryption import make_key, write_key
 from discreet.redaction.placeholder_key import make_placeholder_key
+from discreet.settings import Settings
+from discreet.storage import open_storage_sync
 from discreet.storage.database.migrating.migrations import released
 
 PASSWORD = "tops" + "ecret"
@@ -50,7 +52,7 @@ def test_a_service_that_is_well(doctor, database, redis_url):
     assert code == 0
     assert [check for check in checks.values() if check["state"] != "ok"] == []
     assert checks["row-level security"]["say"].startswith("In force")
-    assert list(checks)[:4] == ["database", "pgvector", "schema", "checkpoints"]
+    assert list(checks)[:5] == ["database", "pgvector", "schema", "users", "checkpoints"]
     assert checks["redis"]["say"] == "It answers."
     assert checks["transport"]["say"] == "The database is on this machine."
 
@@ -147,3 +149,19 @@ def test_a_pooler_a_replica_and_a_database_that_is_only_read_are_named(doctor, d
     reads = psycopg.conninfo.make_conninfo(database, options="-c default_transaction_read_only=on")
     code, checks = doctor("--dsn", reads, DISCREET_POSTGRES_READ_DSN=f"postgresql://ann:{PASSWORD}@127.0.0.1:1/none")
     assert (code, checks["database"]["state"], checks["replica"]["state"]) == (0, "warn", "warn")
+
+
+def test_a_database_whose_users_are_known_by_another_key_is_told_of(doctor, empty_database, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    _, checks = doctor("--dsn", empty_database)
+    assert checks["users"]["say"] == "None yet."
+    with open_storage_sync(empty_database, settings=Settings(data_dir=tmp_path / "first")):
+        pass
+    for chosen in ({"DISCREET_DATA_DIR": str(tmp_path / "new")}, {"DISCREET_IDENTITY_KEY": make_placeholder_key()}):
+        code, checks = doctor("--dsn", empty_database, **chosen)
+        assert (code, checks["users"]["state"]) == (1, "fail")
+        assert "DISCREET_IDENTITY_KEY" in checks["users"]["say"]
+    assert not (tmp_path / "new").exists()
+    monkeypatch.delenv("DISCREET_IDENTITY_KEY")
+    _, checks = doctor("--dsn", empty_database, DISCREET_DATA_DIR=str(tmp_path / "first"))
+    assert checks["users"] == {"name": "users", "state": "ok", "say": "Known by the identity key of this process."}

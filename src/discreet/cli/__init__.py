@@ -39,12 +39,17 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     *,
-    shown: Annotated[
+    shown: Annotated[  # noqa: ARG001 - its callback has done what it asks for
         bool, typer.Option("--version", help="Show the version, and end.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Long-term memory for LangGraph that keeps what matters and nothing it shouldn't."""
+    if context.invoked_subcommand != "doctor":  # which has them among its checks
+        from discreet.cli.misspelt import tell_unknown_names
+
+        tell_unknown_names()
 
 
 @app.command()
@@ -97,6 +102,14 @@ def dev(
     from discreet.cli.dev import run_dev
 
     raise typer.Exit(run_dev(port=port, jobs=jobs, subjects=token_for or ()))
+
+
+@app.command()
+def database() -> None:
+    """Run the embedded PostgreSQL until Ctrl-C, and print its DSN: for programs and tools that need one."""
+    from discreet.cli.database import run_database
+
+    run_database()
 
 
 @app.command()

@@ -7,7 +7,9 @@ from typing import Any, Literal, LiteralString
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 
+from discreet.access.identity import IDENTITY_KEY
 from discreet.access.loopback import is_loopback_name
+from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint.migrating import pending_checkpoint_tables
 from discreet.cli.checks import Check, transport_check
 from discreet.driver_errors import storage_errors
@@ -19,8 +21,9 @@ from discreet.storage.database.access import access_of
 from discreet.storage.database.connecting.connection import StorageConnection, connect
 from discreet.storage.database.connecting.server import check_server
 from discreet.storage.database.connecting.target import Target, connection_string, target_of
-from discreet.storage.database.migrating.migrations import migration_state
+from discreet.storage.database.migrating.migrations import migration_state, released
 from discreet.storage.database.roles import foreign_to, is_application, is_as_applied
+from discreet.storage.database.users.identity_key import OTHER_KEY, has_other_key
 from discreet.storage.redis import RedisClient
 from discreet.storage.redis.connecting import hosts, is_tls
 from discreet.storage.short_term.redis_keys import session_keys
@@ -28,9 +31,10 @@ from discreet.storage.short_term.redis_keys import session_keys
 _PGVECTOR: LiteralString = (
     "SELECT installed_version, default_version FROM pg_available_extensions WHERE name = 'vector'"
 )
+_HAS_USERS: LiteralString = "SELECT to_regclass('discreet.identity_key')::text"
 _READ_ONLY: LiteralString = "SELECT current_setting('transaction_read_only')"
 
-_NAMES = ("database", "pgvector", "schema", "checkpoints", "row-level security", "transport")
+_NAMES = ("database", "pgvector", "schema", "users", "checkpoints", "row-level security", "transport")
 
 
 async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
@@ -43,7 +47,8 @@ async def database_checks(dsn: str | None, settings: Settings) -> list[Check]:
                 found.append(await _database(conn, "embedded" if embedded else "yours"))
                 found.append(await _pgvector(conn))
                 found.append(await _schema(conn, embedded=embedded))
-                found.append(await _checkpoints(target))
+                found.append(await _users(conn, settings))
+                found.append(await _checkpoints(target, settings))
                 transport = _transport(conn)
             found.append(await _row_security(target, settings, embedded=embedded))
             found.append(transport)
@@ -120,12 +125,26 @@ async def _schema(conn: AsyncConnection[TupleRow], *, embedded: bool) -> Check:
     state.check()
     if not state.pending:
         return Check("schema", "ok", "Up to date.")
+    if embedded and len(state.pending) == len(released()):
+        return Check("schema", "ok", "Nothing is stored yet: the first start makes the tables.")
     say = f"Lacks {', '.join(each.name for each in state.pending)}: run `discreet migrate`. A start does it too, if its role may."
     return Check("schema", "warn" if embedded else "fail", say)
 
 
-async def _checkpoints(dsn: str) -> Check:
-    schema, steps = await pending_checkpoint_tables(connection_string(dsn))
+async def _users(conn: StorageConnection[Any], settings: Settings) -> Check:
+    """Return whether this process finds what the database has of its users. A key is made by the first start, not here."""
+    row = await (await conn.execute(_HAS_USERS)).fetchone()
+    if row is None or row[0] is None:
+        return Check("users", "ok", "None yet.")
+    has_key = settings.identity_key is not None or (settings.data_dir / IDENTITY_KEY.name).exists()
+    if await has_other_key(conn, load_user_keys(settings) if has_key else None):
+        return Check("users", "fail", OTHER_KEY)
+    return Check("users", "ok", "Known by the identity key of this process.")
+
+
+async def _checkpoints(dsn: str, settings: Settings) -> Check:
+    schema, lacking = await pending_checkpoint_tables(connection_string(dsn))
+    steps = [step for step in lacking if settings.spill or "spill" not in step]
     if not steps:
         return Check("checkpoints", "ok", f'Up to date, in the schema "{schema}".')
     return Check(

@@ -6,7 +6,13 @@ from discreet.settings import load_settings, unknown_variables
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("DISCREET_RETRIEVE_LIMIT", "hundreds"), ("DISCREET_POOL_SIZE", "0"), ("DISCREET_RETRIEVE_THRESHOLD", "1.5")],
+    [
+        ("DISCREET_RETRIEVE_LIMIT", "hundreds"),
+        ("DISCREET_POOL_SIZE", "0"),
+        ("DISCREET_RETRIEVE_THRESHOLD", "1.5"),
+        ("DISCREET_POSTGRES_DSN", "postgresql+psycopg://hundreds"),
+        ("DISCREET_POSTGRES_OWNER_DSN", "https://hundreds"),
+    ],
 )
 def test_a_bad_value_is_named_by_its_variable_and_not_repeated(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
@@ -14,6 +20,12 @@ def test_a_bad_value_is_named_by_its_variable_and_not_repeated(monkeypatch, name
         load_settings()
     assert f"used: {name}: " in str(caught.value)
     assert "hundreds" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dsn", ["postgres://one", "postgresql://one/two", "host=one password=a://b", "service=one"])
+def test_a_dsn_is_what_postgresql_reads(monkeypatch, dsn):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", dsn)
+    assert load_settings().postgres_dsn.get_secret_value() == dsn
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch):
