@@ -24,6 +24,7 @@ UV := $(BIN)/uv pip install --python $(BIN)/python
 COMMA := ,
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
 export PYTHONDONTWRITEBYTECODE :=
+export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python sizes release-check docs pictures lint format check bench js lock clean
@@ -33,14 +34,17 @@ help:  ## Show this list
 
 setup: $(READY)  ## Build .venv from requirements.lock
 
-# uv installs what the lock names in seconds; where it can't be had or can't reach the index, pip does it in two minutes.
+# uv installs what the lock names in seconds; where it can't be had or can't reach the index, pip does it in two minutes. uv trusts what
+# the system trusts, as pip does, then its own certificates, where the system has none. Debian's pip is too old for extras under hashes.
 # setuptools' warning is of folders that are named like the package, and there is none.
 $(READY): requirements.lock pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "Discreet needs Python >= 3.11, and none is on PATH. Name one: make PYTHON=/path/to/python"; exit 1; }
 	@echo "== Building $(VENV) with $$($(PYTHON) --version)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "This Python has no venv module (Debian: apt-get install python3-venv)."; exit 1; }
-	@$(PIP) --quiet "$$(sed -n 's/^\(uv==[^ ;]*\).*/\1/p' requirements.lock)" && $(UV) --require-hashes -r requirements.lock \
-		|| { echo "== uv did not succeed: installing with pip"; $(PIP) --require-hashes -r requirements.lock; }
+	@$(PIP) --quiet "$$(sed -n 's/^\(uv==[^ ;]*\).*/\1/p' requirements.lock)" \
+		&& echo "== Installing the packages of requirements.lock" \
+		&& { $(UV) --quiet --require-hashes -r requirements.lock || UV_SYSTEM_CERTS=false $(UV) --quiet --require-hashes -r requirements.lock; } \
+		|| { echo "== uv did not succeed: installing with pip"; $(PIP) --quiet --upgrade pip && $(PIP) --require-hashes -r requirements.lock; }
 	@PYTHONWARNINGS="ignore:Editable installation" $(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
