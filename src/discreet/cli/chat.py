@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from rich.console import Console
-from rich.markup import escape
 
 from discreet.access.sensitive_ids import default_sensitive_ids
 from discreet.cli.session import Session, login_name, opened_storage
+from discreet.cli.terminal import plain
 from discreet.errors import DiscreetError
 from discreet.graph import TurnRunner, drain
 from discreet.graph.compiled import compiled_graph
@@ -68,9 +68,9 @@ class TerminalChat:
         try:
             self.runner.run(self.turn(text))
         except DiscreetError as error:
-            self.console.print(f"[red]{escape(str(error))}[/red]", highlight=False)
+            self.console.print(f"[red]{plain(str(error))}[/red]", highlight=False)
         except Exception as error:  # noqa: BLE001  # each provider's client has errors of its own, and the chat goes on
-            self.console.print(f"[red]{escape(f'{type(error).__name__}: {error}')}[/red]", highlight=False)
+            self.console.print(f"[red]{plain(f'{type(error).__name__}: {error}')}[/red]", highlight=False)
         except KeyboardInterrupt:
             self.console.print("\n[dim]Stopped.[/dim]")
 
@@ -81,12 +81,12 @@ class TerminalChat:
         async for kind, part in self._stream(text):
             if kind == "token" or (kind == "answer" and not streamed):
                 streamed = True
-                self.console.print(escape(part), end="", highlight=False, soft_wrap=True)
+                self.console.print(plain(part), end="", highlight=False, soft_wrap=True)
             elif kind == "answer":
                 continue
             elif (note := f"{kind}: {part}") not in noted:
                 noted.add(note)
-                self.console.print(f"[dim]{escape(note)}[/dim]", highlight=False)
+                self.console.print(f"[dim]{plain(note)}[/dim]", highlight=False)
         self.console.print()
 
     async def _stream(self, text: str) -> AsyncIterator[tuple[str, str]]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.piped import Source, quiet_pipe, sources, write
 from discreet.cli.redact import WHOLE_CHARS, LongTextRedactor, configured
+from discreet.cli.terminal import plain
 from discreet.redaction import Finding, Redactor
 from discreet.redaction.findings import merge
 from discreet.redaction.placeholders import UNKNOWN
@@ -146,5 +146,5 @@ def _print_table(entries: Sequence[Entry]) -> None:
         return
     table = Table(*entries[0])
     for entry in entries:
-        table.add_row(*(escape(str(value)) for value in entry.values()))
+        table.add_row(*(plain(str(value)) for value in entry.values()))
     console.print(table)

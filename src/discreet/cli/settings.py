@@ -11,13 +11,13 @@ from typing import TypeVar
 from pydantic import JsonValue
 from rich.box import HORIZONTALS
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
 from discreet.access.actor import acting
 from discreet.access.identity import load_identities
 from discreet.access.user_keys import UserKeys, load_user_keys
 from discreet.cli.session import login_name, operator
+from discreet.cli.terminal import plain
 from discreet.driver_errors import storage_errors
 from discreet.providers.environment_values import EMBEDDING, environment_values, sources
 from discreet.settings import Settings, load_settings
@@ -48,7 +48,7 @@ def run_list(dsn: str | None, *, as_json: bool) -> None:
         return
     table = Table(Column("setting", min_width=32), Column("value", overflow="fold"), "from", box=HORIZONTALS)
     for row in rows:
-        table.add_row(f"[bold]{row['name']}[/]\n{row['description']}", escape(_shown(row["value"])), row["source"])
+        table.add_row(f"[bold]{row['name']}[/]\n{row['description']}", plain(_shown(row["value"])), row["source"])
     Console().print(table)
 
 
@@ -88,8 +88,8 @@ def run_history(dsn: str | None, *, name: str | None, limit: int, before: int | 
     table = Table("number", "what, when, and by whom", box=HORIZONTALS)
     for number, change in found:
         when = change.changed_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        what = f"[bold]{change.name}[/]: {escape(_shown(change.old))} → {escape(_shown(change.new))}"
-        table.add_row(str(number), f"{what}\n{when} by {escape(change.changed_by)}")
+        what = f"[bold]{change.name}[/]: {plain(_shown(change.old))} → {plain(_shown(change.new))}"
+        table.add_row(str(number), f"{what}\n{when} by {plain(change.changed_by)}")
     Console().print(table)
 
 
