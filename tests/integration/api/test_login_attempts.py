@@ -10,21 +10,24 @@ from discreet.testing import StubEmbeddings
 
 
 async def test_two_processes_have_the_attempts_of_one(empty_database):
-    limits = [Limit("address 198.51.100.4", MOST)]
+    limit = Limit("address 198.51.100.4", MOST)
     async with (
         open_storage(empty_database, embeddings=StubEmbeddings(dims=64)) as one,
         open_storage(empty_database, embeddings=StubEmbeddings(dims=64)) as other,
     ):
         processes = [SharedAttempts(each.short_term) for each in (one, other)]
-        waits = await asyncio.gather(*(processes[number % 2].begin(limits) for number in range(MOST * 2)))
-        assert sorted(waits) == [0] * MOST + [WINDOW_SECONDS] * MOST
-        assert await processes[0].begin([Limit("address 198.51.100.5", MOST)]) == 0
+        attempts = await asyncio.gather(*(processes[number % 2].begin(limit) for number in range(MOST * 2)))
+        assert sorted(each.wait_seconds for each in attempts) == [0] * MOST + [WINDOW_SECONDS] * MOST
+        assert (await processes[0].begin(Limit("address 198.51.100.5", MOST))).wait_seconds == 0
+        await processes[0].succeeded(next(each for each in attempts if each.work is not None))
+        assert (await processes[0].begin(limit)).wait_seconds == 0
+        assert (await processes[0].begin(limit)).wait_seconds > 0
 
 
 async def test_attempts_leave_no_address_in_the_database(empty_database):
     async with open_storage(empty_database, embeddings=StubEmbeddings(dims=64)) as storage:
-        await SharedAttempts(storage.short_term).begin([Limit("subject olga@example.com", MOST)])
+        await SharedAttempts(storage.short_term).begin(Limit("address 198.51.100.4", MOST))
     with psycopg.connect(empty_database) as connection:
         rows = connection.execute("SELECT w::text FROM discreet.short_term_work w").fetchall()
     assert len(rows) == 1
-    assert "olga" not in rows[0][0]
+    assert "198.51.100.4" not in rows[0][0]

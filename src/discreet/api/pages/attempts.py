@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-
-import jwt
 
 from discreet.access.proxies import Origin
 from discreet.errors import ShortTermError
@@ -19,14 +18,11 @@ logger = logging.getLogger(__name__)
 
 MOST = 10
 """Attempts that one address has in `WINDOW_SECONDS`."""
-MOST_OF_SUBJECT = 30
-"""Attempts with tokens that name one subject, from wherever. More than an address has, so that who locks out an administrator from one
-address has locked out himself before."""
 MOST_SHARED = 100
 """Attempts from the address of a proxy that is not trusted to say whom it speaks for: one who tries must not lock out all."""
 WINDOW_SECONDS = 60.0
 MAX_REMEMBERED = 1_000
-"""Addresses and subjects that are remembered; beyond that the one that failed first is forgotten."""
+"""Addresses that are remembered; beyond that the one that failed first is forgotten."""
 
 OWNER = "discreet login"
 """Whose claims the attempts are in the short-term store: they concern no user."""
@@ -40,11 +36,24 @@ class Limit:
     most: int
 
 
-def limits_of(origin: Origin, credential: str) -> list[Limit]:
-    """Return what an attempt counts for: where it comes from, and whom the token names, be there such a person or not."""
-    limits = [Limit(f"address {origin.address}", MOST_SHARED if origin.is_shared else MOST)]
-    subject = _named(credential)
-    return limits if subject is None else [*limits, Limit(f"subject {subject}", MOST_OF_SUBJECT)]
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One attempt, counted before it is checked."""
+
+    limit: Limit
+    wait_seconds: int = 0
+    """What it has to wait; 0: it may be made."""
+    work: Work | None = None
+    """The place that it takes of those that all processes share."""
+    token: str = ""
+
+
+def limit_of(origin: Origin) -> Limit:
+    """Return what an attempt counts for: where it comes from.
+
+    Not whom a token names: anybody could write a name into tokens that nobody has signed, and so lock its bearer out.
+    """
+    return Limit(f"address {origin.address}", MOST_SHARED if origin.is_shared else MOST)
 
 
 class Attempts:
@@ -74,12 +83,13 @@ class Attempts:
         return len(self._made.get(limit.name, ()))
 
     def succeeded(self, limit: Limit) -> None:
-        """Forget what was counted."""
-        self._made.pop(limit.name, None)
+        """Forget the attempt that was counted last."""
+        if made := self._made.get(limit.name):
+            made.pop()
 
 
 class SharedAttempts:
-    """The same for all processes of a server: each attempt takes one of the places that its limits have, for a minute.
+    """The same for all processes of a server: each attempt takes one of the places that its limit has, for a minute.
 
     The places are claims in the short-term store. Where that is not there, each process counts for itself.
     """
@@ -89,41 +99,33 @@ class SharedAttempts:
         self._short_term = short_term
         self._own = Attempts(clock=clock)
 
-    async def begin(self, limits: Sequence[Limit]) -> int:
-        """Count an attempt before it is checked. Return 0 if it may be made, else the seconds to wait."""
-        for limit in limits:
-            if (seconds := self._own.begin(limit)) or (seconds := await self._take(limit)):
-                return seconds
-        return 0
+    async def begin(self, limit: Limit) -> Attempt:
+        """Count an attempt before it is checked."""
+        if seconds := self._own.begin(limit):
+            return Attempt(limit=limit, wait_seconds=seconds)
+        return await self._taken(limit)
 
-    def succeeded(self, limits: Sequence[Limit]) -> None:
-        """Forget what this process has counted."""
-        for limit in limits:
-            self._own.succeeded(limit)
+    async def succeeded(self, attempt: Attempt) -> None:
+        """Count it no more: it was no try."""
+        self._own.succeeded(attempt.limit)
+        if attempt.work is not None:
+            with suppress(ShortTermError):  # then it counts for its minute
+                await self._short_term.release(attempt.work, attempt.token)
 
-    async def _take(self, limit: Limit) -> int:
+    async def _taken(self, limit: Limit) -> Attempt:
         """Take a place; the first that is tried is the one that is free if nobody else has taken any."""
         first = self._own.made(limit) - 1
         for place in range(first, first + limit.most):
             work = Work(kind="call", user_id=OWNER, ref=_place(limit, place % limit.most))
             try:
-                if isinstance(await self._short_term.claim(work, lease=WINDOW_SECONDS), Started):
-                    return 0
+                claim = await self._short_term.claim(work, lease=WINDOW_SECONDS)
             except ShortTermError as error:
                 logger.warning("pages.attempts_not_shared cause=%s", type(error).__name__)
-                return 0
-        return math.ceil(WINDOW_SECONDS)
+                return Attempt(limit=limit)
+            if isinstance(claim, Started):
+                return Attempt(limit=limit, work=work, token=claim.token)
+        return Attempt(limit=limit, wait_seconds=math.ceil(WINDOW_SECONDS))
 
 
 def _place(limit: Limit, number: int) -> str:
     return f"login {keyed_digest('discreet login', {'limit': limit.name}).hex()} {number}"
-
-
-def _named(credential: str) -> str | None:
-    """Return whom a token names, whether or not it is signed by somebody we know; None for an API key."""
-    token = credential[7:].strip() if credential[:7].lower() == "bearer " else credential
-    try:
-        subject = jwt.decode(token, options={"verify_signature": False}).get("sub")
-    except (jwt.PyJWTError, ValueError, RecursionError):
-        return None
-    return subject if isinstance(subject, str) else None

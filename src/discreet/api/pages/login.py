@@ -10,7 +10,7 @@ from fastapi import Response
 
 from discreet.access.caller import Caller
 from discreet.access.proxies import TrustedProxies
-from discreet.api.pages.attempts import SharedAttempts, limits_of
+from discreet.api.pages.attempts import SharedAttempts, limit_of
 from discreet.api.pages.errors import PageError
 from discreet.api.pages.site import Site
 from discreet.api.pages.visit import Visit
@@ -51,8 +51,8 @@ class LoginPages:
         """Check the token or key, and begin a session: where pages are for administrators, only for these."""
         area, credential = self._site.area, visit.form.get("credential", "").strip()
         host = visit.request.client.host if visit.request.client else None
-        limits = limits_of(self._proxies.origin(visit.request.headers.items(), host), credential)
-        if seconds := await self._attempts.begin(limits):
+        attempt = await self._attempts.begin(limit_of(self._proxies.origin(visit.request.headers.items(), host)))
+        if seconds := attempt.wait_seconds:
             logger.warning("pages.login_refused area=%s reason=%s seconds=%d", area.name, "too_many", seconds)
             response = self._form(
                 visit,
@@ -75,7 +75,7 @@ class LoginPages:
         if area.admins_only and not caller.admin:
             text = "Your token is good, but these pages are for administrators. DISCREET_ADMINS names them."
             raise PageError(403, "You are no administrator", text)
-        self._attempts.succeeded(limits)
+        await self._attempts.succeeded(attempt)
         logger.info("pages.signed_in area=%s identity=%s", area.name, caller.identity)
         response = self._site.redirect(visit, area.home)
         self._site.set_cookie(visit, response, self._site.sessions.begin(caller.identity))
