@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address, ip_address
-from urllib.parse import urlsplit
+from typing import Final
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "cf-connecting-ip")
 """Headers of proxies and tunnels: the request comes from their machine, and was made elsewhere."""
+
+_ORIGIN: Final = re.compile(
+    r"(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//(?P<name>\[[0-9a-fA-F:.]+\]|[^\s/?#@:,\[\]]+)(?::[0-9]{0,5})?"
+)
 
 
 def made_here(headers: Mapping[str, str], client_host: str | None) -> bool:
@@ -40,8 +45,6 @@ def is_loopback_name(name: str | None) -> bool:
 
 
 def name_of(url: str) -> str | None:
-    """Return the host of a URL, without its port; None if it has none that can be read."""
-    try:
-        return urlsplit(url).hostname
-    except ValueError:  # brackets that enclose no address
-        return None
+    """Return the host of a URL without a path, without its port; None if it is none, or more than one."""
+    match = _ORIGIN.fullmatch(url)
+    return match and match["name"].strip("[]").lower()

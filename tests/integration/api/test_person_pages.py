@@ -95,6 +95,16 @@ async def test_to_export_or_erase_one_says_who_it_is(admin, world):
     assert (await admin.get(f"{PEOPLE}/{world.ann}/export")).status_code == 200
 
 
+async def test_a_name_stands_above_the_pages_of_whom_it_names_alone(admin, world):
+    bob = world.storage.background.key_of("bob")
+    await admin.get(f"{PEOPLE}/{world.key}/name")
+    await admin.send(subject="ann")
+    view = admin.page.url.query.decode()
+    for person, shown in ((world.key, True), (world.ann, True), (bob, False)):
+        await admin.get(f"{PEOPLE}/{person}?{view}")
+        assert ('<strong dir="auto">ann</strong>' in admin.text) is shown
+
+
 async def test_an_erasure_leaves_its_receipt_on_the_timeline(admin, world):
     await admin.get(f"{PEOPLE}/{world.ann}/erase")
     await admin.send(scope="all")

@@ -16,6 +16,7 @@ from discreet.api.pages import Site, Visit
 from discreet.api.pages.errors import PageError, no_such_page
 from discreet.api.pages.ids import id_in, id_or_none
 from discreet.api.services import Services
+from discreet.api.users import identity_of
 from discreet.errors import InvalidUserError
 from discreet.state.context import check_user_id
 from discreet.state.records import MemoryFilters
@@ -62,14 +63,24 @@ class Browser:
         """What tokens are turned into; None: the key alone is known."""
         if self.people is not None and self.user_key is not None:
             self.user, self.memories = str(self.user_key), self.people.memories
-            return
-        try:
-            self.user = self.identity = check_user_id(named)
-        except InvalidUserError:
-            raise no_such_page() from None
-        self.memories = services.memories
-        if services.storage is not None:
-            self.user_key = services.storage().background.key_of(self.user)
+        else:
+            try:
+                self.user = self.identity = check_user_id(named)
+            except InvalidUserError:
+                raise no_such_page() from None
+            self.memories = services.memories
+            if services.storage is not None:
+                self.user_key = services.storage().background.key_of(self.user)
+        if not self._is_named_by_view():
+            self.view = View()  # of an address of somebody else: their name must not stand above these pages
+
+    def _is_named_by_view(self) -> bool:
+        if not self.view.subject:
+            return True
+        identity = identity_of(self._services, self.view.subject)
+        if self.identity is not None or self._services.storage is None:
+            return identity == self.identity
+        return self._services.storage().background.key_of(identity) == self.user_key
 
     @property
     def path(self) -> str:

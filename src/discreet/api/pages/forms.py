@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from discreet.api.pages.errors import PageError
 
@@ -24,13 +25,13 @@ async def read_form(request: Request) -> dict[str, str]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
         raise PageError(415, "This is not a form", "Send the form of the page.")
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM_BYTES:
-            raise PageError(413, "The form is too large", "Nothing was changed. Send less at a time.")
     try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_FORM_BYTES:
+                raise PageError(413, "The form is too large", "Nothing was changed. Send less at a time.")
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except ValueError:  # too many fields, or not UTF-8
+    except (ValueError, ClientDisconnect):  # too many fields, not UTF-8, or broken off
         raise PageError(400, "The form can't be read", "Send the form of the page.") from None
     return {name: value.replace("\r\n", "\n") for name, value in pairs}
 

@@ -14,7 +14,7 @@ from discreet.api.playground.turn import Turn
 from discreet.api.playground.words import Person, people
 
 MAX_VISITORS: Final = 50
-"""Sessions that are held; then those go that nobody has used for longest."""
+"""Sessions that are held; then those go that have said nothing, then those that nobody has used for longest."""
 MAX_TURNS: Final = 50
 """Turns of a conversation that are shown."""
 
@@ -70,6 +70,11 @@ class Visitor:
         return f"playground/{digest}/{self.person.key}"
 
     @property
+    def has_spoken(self) -> bool:
+        """Whether there is a conversation to lose."""
+        return any(each.turns for each in self.conversations.values())
+
+    @property
     def conversation(self) -> Conversation:
         """The one that the person is in."""
         return self.conversations.setdefault(self.person.key, Conversation())
@@ -96,5 +101,7 @@ class Visitors:
         visitor = self._visitors.setdefault(session, Visitor(session=session))
         self._visitors.move_to_end(session)
         while len(self._visitors) > MAX_VISITORS:
-            self._visitors.popitem(last=False)[1].leave()
+            others = [each for each in self._visitors.values() if each is not visitor]
+            going = next((each for each in others if not each.has_spoken), others[0])
+            self._visitors.pop(going.session).leave()
         return visitor
