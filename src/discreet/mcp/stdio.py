@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -140,4 +141,10 @@ async def _lines() -> AsyncIterator[str]:
 
     threading.Thread(target=read, name="discreet-mcp-stdin", daemon=True).start()
     while line := await lines.get():
-        yield line.decode(errors="replace")
+        try:
+            read_text = line.decode()
+            json.dumps(json.loads(read_text), ensure_ascii=False).encode()  # half of a pair of surrogates is no text
+        except (ValueError, RecursionError) as error:
+            logger.warning("mcp.unreadable_message cause=%s bytes=%d", type(error).__name__, len(line))
+        else:
+            yield read_text
