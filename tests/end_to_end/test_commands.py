@@ -57,6 +57,7 @@ def test_the_embedded_database_serves_whoever_has_its_dsn_until_it_is_stopped(
         dsn = running.stdout.readline().strip()
         with psycopg.connect(dsn) as connection:
             assert connection.execute("SELECT count(*) FROM discreet.memory").fetchone() == (0,)
+            assert connection.execute("SELECT current_schemas(false)").fetchone() == (["public"],)
         running.terminate()
         assert running.wait(30) == 0
 

@@ -153,6 +153,7 @@ def test_a_pooler_a_replica_and_a_database_that_is_only_read_are_named(doctor, d
 
 def test_a_database_whose_users_are_known_by_another_key_is_told_of(doctor, empty_database, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISCREET_IDENTITY_KEY", raising=False)
     _, checks = doctor("--dsn", empty_database)
     assert checks["users"]["say"] == "None yet."
     with open_storage_sync(empty_database, settings=Settings(data_dir=tmp_path / "first")):
