@@ -29,7 +29,9 @@ def exported_spans(settings: Settings) -> Iterator[None]:
         yield
         return
     if find_spec("opentelemetry") is None or find_spec(EXPORTER) is None:
-        raise MissingDependencyError("DISCREET_OTEL needs two packages: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http")
+        raise MissingDependencyError(
+            "DISCREET_OTEL needs two packages: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+        )
     from opentelemetry import trace  # noqa: PLC0415  # an extra
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # as above
     from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource  # noqa: PLC0415  # as above

@@ -187,9 +187,7 @@ def _compile(number: int, pattern: str) -> Any:
     try:
         re2 = importlib.import_module("re2")
     except ModuleNotFoundError as error:
-        raise MissingDependencyError(
-            "Patterns for internal ids need google-re2: pip install google-re2."
-        ) from error
+        raise MissingDependencyError("Patterns for internal ids need google-re2: pip install google-re2.") from error
     options = re2.Options()
     options.max_mem = MOST_PATTERN_MEMORY
     options.log_errors = False

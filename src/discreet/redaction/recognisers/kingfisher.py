@@ -24,7 +24,9 @@ class KingfisherRecogniser:
         try:
             from kingfisher_sdk import Scanner  # noqa: PLC0415 - optional
         except ImportError as error:
-            raise MissingDependencyError("Kingfisher is not installed: pip install kingfisher-secret-scanner.") from error
+            raise MissingDependencyError(
+                "Kingfisher is not installed: pip install kingfisher-secret-scanner."
+            ) from error
         return Scanner(base64=False)
 
     def spans(self, view: View) -> Iterator[Span]:
