@@ -58,6 +58,7 @@ def test_turns_nodes_and_memories_are_told_without_a_word_of_them(database, coll
         "DISCREET_OTEL": "true",
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "DISCREET_EXTRACTION_MODEL": "offline",
+        "DISCREET_SENSITIVE_IDS": "hash",  # the planted value is the id of user and thread, too
     }
     done = run_script(TURNS, planted, environment=environment)
     assert done.returncode == 0, done.stderr
@@ -138,7 +139,10 @@ async def test_a_stream_that_is_given_up_ends_its_span_without_an_error(recorded
 
 def test_without_the_extra_the_setting_is_refused(monkeypatch):
     monkeypatch.setattr("discreet.otel.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match="otel"), exported_spans(Settings(_env_file=None, otel=True)):
+    with (
+        pytest.raises(MissingDependencyError, match="opentelemetry-sdk"),
+        exported_spans(Settings(_env_file=None, otel=True)),
+    ):
         pass
     with exported_spans(Settings(_env_file=None)):
         pass

@@ -57,7 +57,9 @@ def usable(user_id):
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_every_call_is_scoped_to_the_user(memories, saved, asked):
-    run = uuid4().hex  # examples share a database
+    run = uuid4().hex.translate(
+        str.maketrans("0123456789", "ghijklmnop")
+    )  # examples share a database; no telephone number
     saved = [(usable(user_id + run), *rest) for user_id, *rest in saved]
     asked = [(usable(user_id + run), *rest) for user_id, *rest in asked]
     owners = {}

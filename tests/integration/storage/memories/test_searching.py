@@ -31,7 +31,7 @@ async def test_recall_is_scoped_to_the_user(memories):
     assert await found(memories, "ann", "parrots") == ["Keeps two parrots"]
 
 
-@pytest.mark.parametrize("user_id", ["Аня", "安妮", "ann@example.org", "🦜", "ann|1", "'; --", "%s", "é", "e\u0301"])
+@pytest.mark.parametrize("user_id", ["Аня", "安妮", "🦜", "ann|1", "'; --", "%s", "é", "e\u0301"])
 async def test_any_user_id_finds_its_own_only(memories, user_id):
     await memories.save(user_id, [MemoryRecord(text="Keeps two parrots")])
     await memories.save("somebody else", [MemoryRecord(text="Keeps parrots too")])

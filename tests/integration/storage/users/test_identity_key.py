@@ -36,7 +36,8 @@ async def test_the_key_in_the_data_folder_serves_a_second_start(database, monkey
         assert len(await storage.memories.latest("ann")) == 1
 
 
-async def test_neither_the_key_nor_an_id_is_in_the_database(database):
+async def test_neither_the_key_nor_an_id_is_in_the_database(database, monkeypatch):
+    monkeypatch.setenv("DISCREET_SENSITIVE_IDS", "hash")
     async with open_storage(database, embeddings=EMBEDDINGS) as storage:
         await storage.memories.save("ann@example.com", [MemoryRecord(text="Keeps parrots")])
     settings = load_settings()
