@@ -12,6 +12,8 @@ from discreet.state.records import MemoryRecord
 from discreet.storage import open_storage
 from discreet.testing import StubEmbeddings
 
+pytestmark = pytest.mark.direct("the roles log in themselves")
+
 
 @pytest.fixture
 def names(database, monkeypatch):
