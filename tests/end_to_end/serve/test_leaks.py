@@ -32,8 +32,9 @@ LOOKS = (
 
 
 SETTLING = {"/memory/admin/conflicts/…/…/…", "/memory/admin/people/…/conflicts/…/…"}
-UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry", *SETTLING}
-"""Leads to the people; and what is done with batches and conflicts, of which there is none."""
+NAMING = "/memory/admin/people/…/name"
+UNSEEN = {"/memory/admin/", "/memory/admin/jobs/…/cancel", "/memory/admin/jobs/…/retry", NAMING, *SETTLING}
+"""Leads to the people; asks who somebody is whom the address names already; and what is done with batches and conflicts, of which there is none."""
 NAMED, LOOKED_UP = "identity, owner of leaks", re.compile(r"/memory/admin/people/")
 """Whom the administrator has looked up, and the pages about them."""
 KINDS = ("email", "token", "iban")
