@@ -252,9 +252,9 @@ def browser_paths() -> tuple[str, str]:
     return browser, driver
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chromium(browser_paths: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    """Return a browser for the whole session."""
+    """Return a browser of the test's own: one that has shown a hundred pages stops answering its driver."""
     from selenium import webdriver  # here, as tests without a browser need not pay for it
     from selenium.webdriver.chrome.service import Service
 
