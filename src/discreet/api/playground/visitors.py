@@ -8,7 +8,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from discreet.api.playground.turn import Turn
 from discreet.api.playground.words import Person, people
@@ -66,7 +66,7 @@ class Visitor:
     @property
     def user_id(self) -> str:
         """Return what the graph knows the person by: the session can't be told from it."""
-        digest = hashlib.sha256(self.session.encode()).hexdigest()[:16]
+        digest = UUID(bytes=hashlib.sha256(self.session.encode()).digest()[:16])  # no digits of it are a card's
         return f"playground/{digest}/{self.person.key}"
 
     @property
