@@ -54,9 +54,10 @@ FROM ROWS FROM (
     {", ".join(f"unnest(%({name})b::{kind}[])" for name, kind in _VECTORS.items())}
 ) AS r ({_NAMES})
 WHERE %(user_key)s IS NOT NULL
+RETURNING entry_id
 """  # noqa: S608 - names of ours
 """All columns but vectors as one JSON: the driver needs more time for each of their values than for the JSON of a row, and more
-for arrays of vectors as text than in binary."""
+for arrays of vectors as text than in binary. Without RETURNING a Citus cluster makes it a COPY, which row-level security refuses."""
 
 _REPLACE: LiteralString = (
     "UPDATE discreet.memory SET "  # noqa: S608 - names of ours

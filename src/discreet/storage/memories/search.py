@@ -28,8 +28,8 @@ SHARE = 40
 """Of that many memories one is compared exactly, of people who have more: 70,000 in 20 clusters need 1,200 for a recall of .93."""
 
 LEAST_OR_SHARE: LiteralString = """
-greatest({least}, (SELECT sum(u.memories) FROM discreet.user_memories u WHERE u.user_key {owners}) / {share})::bigint"""
-"""How many of the memories of `owners` are compared exactly."""
+greatest({least}, (SELECT u.memories FROM discreet.user_memories u WHERE u.user_key = %(user_key)s) / {share})::bigint"""
+"""How many of a user's memories are compared exactly."""
 
 LIFTED_FROM = 0.1
 """What contradicts a memory that was found is lifted to its place only if its own score is such a part of that: which memories
@@ -200,7 +200,7 @@ def near_by_signs(conditions: LiteralString, *, limit: int) -> LiteralString:
 
 
 def _compared(least: int) -> LiteralString:
-    return LEAST_OR_SHARE.format(least=least, owners="= %(user_key)s", share=SHARE)
+    return LEAST_OR_SHARE.format(least=least, share=SHARE)
 
 
 def shortlist_for(limit: int, dims: int) -> int:

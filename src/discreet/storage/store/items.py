@@ -40,6 +40,10 @@ _NAMESPACES: LiteralString = """
 SELECT user_key FROM discreet.store_namespace WHERE path >= %(low)s AND path < %(high)s ORDER BY path
 """
 
+_TEXTS: LiteralString = """
+SELECT coalesce(sum(memories), 0)::bigint AS texts FROM discreet.user_memories WHERE user_key = ANY (%(namespaces)s)
+"""
+
 _PUT: LiteralString = """
 INSERT INTO discreet.store_item AS i (
     user_key, item_key, key, value, sealed_value, created_at, updated_at, ttl_minutes, expires_at
@@ -91,6 +95,13 @@ async def namespaces_below(cursor: AsyncCursor[dict[str, Any]], prefix: Iterable
     low, high = span_of(prefix)
     await cursor.execute(_NAMESPACES, {"low": low, "high": high})
     return [row["user_key"] for row in await cursor.fetchall()]
+
+
+async def texts_of(cursor: AsyncCursor[dict[str, Any]], namespaces: Sequence[UUID]) -> int:
+    """Return how many texts are in `namespaces`."""
+    await cursor.execute(_TEXTS, {"namespaces": list(namespaces)})
+    rows = await cursor.fetchall()
+    return int(rows[0]["texts"])
 
 
 async def put_items(cursor: AsyncCursor[dict[str, Any]], rows: Sequence[Row]) -> None:

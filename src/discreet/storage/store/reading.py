@@ -14,8 +14,9 @@ from psycopg.rows import DictRow
 from discreet.access.user_keys import UserKeys
 from discreet.errors import EncryptionError
 from discreet.retrieval.fusion import Fusion
+from discreet.storage.database.connecting.connection import StorageConnection
 from discreet.storage.database.sealing import FieldSealer, report_unreadable
-from discreet.storage.memories.search import Search, shortlist_for
+from discreet.storage.memories.search import SHARE, Search, shortlist_for
 from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.store.browsing import build_page, opened_fitting
 from discreet.storage.store.filters import Condition, conditions_of
@@ -26,6 +27,7 @@ from discreet.storage.store.items import (
     namespaces_below,
     read_items,
     refresh_items,
+    texts_of,
 )
 from discreet.storage.store.listing import list_namespaces
 from discreet.storage.store.namespaces import item_key_of, path_of
@@ -132,6 +134,9 @@ class StoreReader:
             among = [(row["user_key"], row["item_key"]) for row in fitting]
         rules = self.rules
         shortlist, found = shortlist_for(op.offset + op.limit, rules.space.dims), list[Row]()
+        if len(namespaces) > 1:
+            async with self.conn.cursor(binary=True) as cursor:
+                shortlist = max(shortlist, await texts_of(cursor, namespaces) // SHARE)
         while len(found) < op.limit:
             ranked = build_ranked(
                 op,
@@ -142,6 +147,7 @@ class StoreReader:
                 conditions=conditions,
                 among=among,
                 shortlist=shortlist,
+                on_cluster=isinstance(self.conn, StorageConnection) and self.conn.is_cluster,
             )
             rows = await self._fetch(ranked)
             found = [row for row in rows if row["user_key"] is not None]

@@ -47,12 +47,15 @@ WITH near AS (
 ),
 candidates AS (
     SELECT m.user_key, m.entry_id, {scores}
-    FROM near s
-    CROSS JOIN LATERAL (
-        SELECT * FROM discreet.memory w WHERE w.user_key {same_user} AND w.entry_id = s.entry_id LIMIT 1
-    ) m
+    FROM near s {exactly}
 ),
 """
+
+_LOOKED_UP: LiteralString = """
+    CROSS JOIN LATERAL (
+        SELECT * FROM discreet.memory w WHERE w.user_key {same_user} AND w.entry_id = s.entry_id LIMIT 1
+    ) m"""
+"""One by one, whatever the planner believes of their number."""
 
 _BEST_ITEMS: LiteralString = """,
 best AS MATERIALIZED (
@@ -84,15 +87,31 @@ class _Scope:
     of_text: LiteralString
     """Whether `i` is the item of text `m`: `namespaces.text_key_of` puts the number of the text into the last two bytes of
     its key. So the covering index tells it, and the table need not be read."""
-    same_user: LiteralString
-    """What the user_key is of a row of `s` that is compared exactly."""
+    shortlist: LiteralString
+    """How many are compared exactly. A cluster takes no subquery for that from those who ask several nodes."""
+    exactly: LiteralString
+    """How rows `m` are found that are compared exactly, those of `s`."""
     apart: LiteralString
-    """Keeps the planner from joining. A cluster can't look up rows of several nodes so."""
+    """Keeps the planner from joining."""
 
 
 _ITEM: LiteralString = "i.item_key = (left(m.entry_id::text, 32) || '0000')::uuid"
-_ONE = _Scope("= %(user_key)s", f"i.user_key = %(user_key)s AND {_ITEM}", "= %(user_key)s", "OFFSET 0")
-_SEVERAL = _Scope("= ANY (%(user_keys)s::uuid[])", f"i.user_key = m.user_key AND {_ITEM}", "= s.user_key", "OFFSET 0")
+_OF_SEVERAL: LiteralString = "= ANY (%(user_keys)s::uuid[])"
+_ITEM_OF_SEVERAL: LiteralString = f"i.user_key = m.user_key AND {_ITEM}"
+_ONE = _Scope(
+    "= %(user_key)s",
+    f"i.user_key = %(user_key)s AND {_ITEM}",
+    LEAST_OR_SHARE.format(least="%(shortlist)s::bigint", share=SHARE),
+    _LOOKED_UP.format(same_user="= %(user_key)s"),
+    "OFFSET 0",
+)
+_SEVERAL = _Scope(
+    _OF_SEVERAL, _ITEM_OF_SEVERAL, "%(shortlist)s::bigint", _LOOKED_UP.format(same_user="= s.user_key"), "OFFSET 0"
+)
+_ON_SEVERAL_NODES = _Scope(
+    _OF_SEVERAL, _ITEM_OF_SEVERAL, "%(shortlist)s::bigint", "JOIN discreet.memory m USING (user_key, entry_id)", ""
+)
+"""A cluster looks nothing up on other nodes, it joins."""
 
 
 @dataclass(frozen=True)
@@ -123,19 +142,22 @@ def build_ranked(
     conditions: list[Condition],
     among: Sequence[tuple[UUID, UUID]] | None = None,
     shortlist: int,
+    on_cluster: bool = False,
 ) -> Search:
     """Return the statement that finds the page of items that `op` asks for in these namespaces.
 
     They fit `conditions`, or are `among` those given by the keys of their namespace and their own. Its rows have user_key,
     item_key, how many texts were compared, at most `shortlist`, and what `score_of` needs; of an empty page there is one without keys.
     """
-    scope = _ONE if len(namespaces) == 1 else _SEVERAL
+    several = _ON_SEVERAL_NODES if on_cluster else _SEVERAL
+    scope = _ONE if len(namespaces) == 1 else several
     parameters: dict[str, Any] = {
         "user_key": namespaces[0],
         "user_keys": list(namespaces),
         **question_parameters(question.vector, question.weights, space),
         "limit": op.limit,
         "offset": op.offset,
+        "shortlist": shortlist,
     }
     words = {"owners": scope.owners, "of_text": scope.of_text, "apart": scope.apart}
     which = _NOT_EXPIRED.format(**words)
@@ -147,10 +169,10 @@ def build_ranked(
         parameters |= filter_parameters(conditions)
     candidates = _CANDIDATES.format(
         owners=scope.owners,
-        same_user=scope.same_user,
+        shortlist=scope.shortlist,
+        exactly=scope.exactly,
         conditions=which,
         farness=FARNESS,
-        shortlist=LEAST_OR_SHARE.format(least=shortlist, owners=scope.owners, share=SHARE),
         scores=SCORES,
     )
     return Search(statement=candidates + FUSIONS[fusion].strip() + _BEST_ITEMS, parameters=parameters)

@@ -601,7 +601,8 @@ async def test_it_holds_in_a_schema_of_another_name_with_pgvector_out_of_sight(e
         conn.execute("DROP EXTENSION IF EXISTS vector")
         conn.execute("CREATE SCHEMA extensions")
         conn.execute("CREATE EXTENSION vector SCHEMA extensions")
-    monkeypatch.setenv("DISCREET_SCHEMA", "Acme memory")
+    name = "Acme memory" if CITUS_DSN is None else "acme_memory"  # Citus 13.2 hands a REVOKE on with names unquoted
+    monkeypatch.setenv("DISCREET_SCHEMA", name)
     await migrate(empty_database)
     await migrate_checkpoints(empty_database)
     named = await asyncio.to_thread(logins, empty_database)
