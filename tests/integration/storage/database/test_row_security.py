@@ -613,7 +613,8 @@ async def test_it_holds_in_a_schema_of_another_name_with_pgvector_out_of_sight(e
         found = await storage.memories.search("ann", "tortoise parrot", limit=50, threshold=0.0)
         assert {hit.record.text for hit in found} == {"Keeps a parrot at home", "Reads about parrot"}
         assert [turn.input_text for turn in await storage.log.read("ann")] == ["parrot"]
-    assert (await asyncio.to_thread(told_by_doctor))["state"] == "ok"
+    told = await asyncio.to_thread(told_by_doctor)
+    assert told["state"] == "ok", told
 
 
 def test_tables_of_others_keep_their_rights(database):

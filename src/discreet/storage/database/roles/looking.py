@@ -151,7 +151,7 @@ SELECT format('trigger %%s on %%s.%%s', tgname, schema, name)
 FROM ours JOIN pg_trigger ON tgrelid = ours.oid
 WHERE NOT tgisinternal AND (tgenabled = 'D' OR tgname <> ALL (%(triggers)s))
 UNION ALL
-SELECT format('no trigger %%s', t.name) FROM unnest(%(triggers)s::text[]) AS t (name)
+SELECT format('no trigger %%s', t.name) FROM unnest(%(needed_triggers)s::text[]) AS t (name)
 WHERE NOT EXISTS (SELECT FROM ours JOIN pg_trigger ON tgrelid = ours.oid WHERE tgname = t.name)
 UNION ALL
 SELECT format('table %%s, which inherits from %%s.%%s', inhrelid::regclass, schema, name)
@@ -234,7 +234,8 @@ async def foreign_to(conn: StorageConnection[Any], target: Target, names: RoleNa
         "policies": list(POLICIES),
         "views": list(VIEWS),
         "functions": list(FUNCTIONS),
-        "triggers": [name for name in TRIGGERS if not (conn.is_cluster and name.startswith(SPREAD))],
+        "triggers": list(TRIGGERS),
+        "needed_triggers": [name for name in TRIGGERS if not (conn.is_cluster and name.startswith(SPREAD))],
     }
     async with conn.cursor(row_factory=dict_row) as cursor:
         return [row["what"] for row in await (await cursor.execute(_FOREIGN, given)).fetchall()]
