@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from uuid import UUID
 
@@ -86,6 +86,12 @@ def load_user_keys(settings: Settings) -> UserKeys:
         ConfigurationError: The key can't be used, or can't be kept.
     """
     return UserKeys(load_identities(settings), load_sensitive_ids(settings))
+
+
+def user_keys_of(connections: object) -> Callable[[], UserKeys]:
+    """Return what gives the keys of the storage whose pool `connections` are, else those of this process's settings."""
+    keys: UserKeys | None = getattr(connections, "user_keys", None)  # of a pool of ours, once a storage is open
+    return default_user_keys if keys is None else lambda: keys
 
 
 @cache

@@ -13,6 +13,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from discreet.access.sensitive_ids import default_sensitive_ids
+from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import locate
 from discreet.checkpoint.interrupts import Interrupts
 from discreet.checkpoint.late_writes import LateWrites
@@ -81,7 +82,12 @@ class TwoTierSaver(BaseCheckpointSaver[Any]):
         self._history_ttl = history_ttl
         by_row = isinstance(self._durable, (AsyncPostgresTier, PostgresTier))
         self._tiers = Tiers(self.policy, self._scratch, inner.serde, inner.get_next_version, by_row=by_row)
-        self._late = LateWrites(self._scratch, timed_by_database=by_row, default_user=load_settings().default_user)
+        self._late = LateWrites(
+            self._scratch,
+            timed_by_database=by_row,
+            default_user=load_settings().default_user,
+            keys=user_keys_of(getattr(inner, "conn", None)),
+        )
         self.spill = spill
         self._ids = default_sensitive_ids()
         self._interrupts = Interrupts(self._scratch, inner.serde)

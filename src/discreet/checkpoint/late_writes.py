@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableConfig
 
 from discreet import metrics
 from discreet.access.epochs import note_run
-from discreet.access.user_keys import default_user_keys
+from discreet.access.user_keys import UserKeys, default_user_keys
 from discreet.checkpoint.checkpoint_ref import RUNTIME, locate, user_of
 from discreet.checkpoint.filter import find_run_id
 from discreet.checkpoint.postgres.puts import OWNER, SINCE
@@ -62,13 +62,21 @@ class _Run:
 class LateWrites:
     """Runs, and deletions that this process knows of."""
 
-    def __init__(self, scratch: Scratch, *, timed_by_database: bool, default_user: str | None = None) -> None:
+    def __init__(
+        self,
+        scratch: Scratch,
+        *,
+        timed_by_database: bool,
+        default_user: str | None = None,
+        keys: Callable[[], UserKeys] = default_user_keys,
+    ) -> None:
         """Forget in `scratch` what deleted threads leave. `timed_by_database`: else deletions get a time here.
 
-        `default_user` is the user of runs that name none.
+        `default_user` is the user of runs that name none, and `keys` gives what the database knows users by.
         """
         self._scratch = scratch
         self._default_user = default_user
+        self._keys = keys
         self.timed_by_database = timed_by_database
         self._deleted: OrderedDict[str, datetime] = OrderedDict()
         self._deleted_runs: OrderedDict[str, None] = OrderedDict()
@@ -84,9 +92,7 @@ class LateWrites:
         """Return by what the database knows when the thread was deleted, and when all of its user's were."""
         thread_id, _ = locate(config)
         user_id = user_of(config, otherwise=self._default_user)
-        return (
-            [thread_id, mark_of(default_user_keys().of(user_id, thread_id))] if self.timed_by_database else [thread_id]
-        )
+        return [thread_id, mark_of(self._keys().of(user_id, thread_id))] if self.timed_by_database else [thread_id]
 
     def observe(self, found: Mapping[str, datetime | None]) -> None:
         """Take note of what the database says of when threads were deleted: what RAM has of an earlier time goes."""

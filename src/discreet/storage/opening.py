@@ -90,6 +90,7 @@ async def open_storage(
             access = await prepare_embedded(found, settings)
         user_keys = await asyncio.to_thread(load_user_keys, settings)
         pool = make_pool(access.app, max_size=settings.pool_size)
+        pool.user_keys = user_keys
         try:
             with storage_errors():
                 await pool.open(wait=True)

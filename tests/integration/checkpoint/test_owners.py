@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +15,13 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 from testkit.keys import USER_KEYS
 
+from discreet.access.user_keys import load_user_keys
 from discreet.checkpoint import RedactingSaver
 from discreet.checkpoint.postgres.threads import NOBODY
 from discreet.encryption import Keyring, make_key
 from discreet.settings import Settings
+from discreet.storage import open_storage
+from discreet.testing import StubEmbeddings
 
 ANN, BOB = USER_KEYS.of_user("ann"), USER_KEYS.of_user("bob")
 OWN_KEY = USER_KEYS.of_thread("t")
@@ -202,3 +207,15 @@ async def test_threads_of_a_user_are_found_by_an_index(saver, empty_database):
         assert connection.execute(query, (ANN,)).fetchall() == [("t",)]
         plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN {query}", (ANN,)))
     assert "checkpoint_threads_user_key" in plan
+
+
+async def test_over_the_pool_of_a_storage_users_are_known_as_the_storage_knows_them(empty_database):
+    """Else who is erased there keeps their conversations: a program may have given it settings with another identity key."""
+    settings = Settings(identity_key=base64.b64encode(secrets.token_bytes(32)).decode())
+    async with open_storage(empty_database, embeddings=StubEmbeddings(), settings=settings) as storage:
+        saver = RedactingSaver.from_pool(storage.pool)
+        await saver.setup()
+        await graph_of(saver).ainvoke({"messages": ["Hello"]}, thread(user_id="ann"))
+        with psycopg.connect(empty_database) as connection:
+            [(owner,)] = connection.execute("SELECT user_key FROM checkpoint_threads").fetchall()
+        assert owner == load_user_keys(settings).of_user("ann") != ANN

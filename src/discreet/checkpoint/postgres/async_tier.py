@@ -26,6 +26,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 from tenacity import AsyncRetrying
 
+from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import bare
 from discreet.checkpoint.postgres import copying, deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
@@ -71,7 +72,7 @@ class AsyncPostgresTier(AsyncPostgresSaver):
         check_autocommit(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
-        self._rows = MessageRows(message_channels)
+        self._rows = MessageRows(message_channels, user_keys_of(saver.conn))
         self._retrying = AsyncRetrying(**retry_options(saver.conn))
 
     async def setup(self, *, guard: bool | None = None) -> None:

@@ -24,6 +24,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import ConnectionPool
 from tenacity import Retrying
 
+from discreet.access.user_keys import user_keys_of
 from discreet.checkpoint.checkpoint_ref import bare
 from discreet.checkpoint.postgres import copying, deletions, prunes, schema
 from discreet.checkpoint.postgres.connecting import check_autocommit
@@ -58,7 +59,7 @@ class PostgresTier(PostgresSaver):
         check_autocommit(saver.conn)
         self.lock = saver.lock
         self._tables = Tables(schema)
-        self._rows = MessageRows(message_channels)
+        self._rows = MessageRows(message_channels, user_keys_of(saver.conn))
         self._retrying = Retrying(**retry_options(saver.conn))
 
     def setup(self, *, guard: bool | None = None) -> None:

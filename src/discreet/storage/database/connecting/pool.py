@@ -11,6 +11,7 @@ from psycopg.errors import ConnectionTimeout, ReadOnlySqlTransaction
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import PoolTimeout
 
+from discreet.access.user_keys import UserKeys
 from discreet.driver_errors import explain
 from discreet.errors import TooManyConnectionsError
 from discreet.leases import QueuedPool, is_pooled
@@ -54,6 +55,8 @@ class Pool(QueuedPool[Connection]):
     def __init__(self, target: Target, **options: Any) -> None:
         """Take what psycopg's pool does, and where the connections lead."""
         self.target = target
+        self.user_keys: UserKeys | None = None
+        """By which the storage over it knows users, so that a checkpointer over it knows them by the same."""
         super().__init__(target.conninfo, **options)
 
     @asynccontextmanager
