@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import string
@@ -25,6 +26,8 @@ from testkit import pooler
 from testkit.citus import CITUS_DSN, Cluster
 from testkit.keys import IDENTITY_KEY_SETTING
 from testkit.ports import free_port
+
+from discreet.redaction.logs import LogRedaction
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -105,6 +108,18 @@ def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("DISCREET_IDENTITY_KEY", IDENTITY_KEY_SETTING)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Take away what commands and applications that ran in this process put before its logs, to stay there."""
+    before = logging.getLogRecordFactory()
+    yield
+    while (factory := logging.getLogRecordFactory()) != before:
+        redaction = getattr(factory, "__self__", None)
+        if not isinstance(redaction, LogRedaction):
+            break
+        redaction.undo()
 
 
 @pytest.fixture

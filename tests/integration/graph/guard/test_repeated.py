@@ -38,12 +38,18 @@ class House:
 
     async def _answer(self, state):
         self.calls += 1
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
         if self.calls <= self.fails:
             raise BrokenError
         if "approve" in state["messages"][-1].text:
             interrupt("May I?")
         return {"messages": [AIMessage(f"Answer {self.calls}")]}
+
+    async def answers_by_now(self):
+        """Wait until a run has begun."""
+        async with asyncio.timeout(10):
+            while not self.calls:  # noqa: ASYNC110  # counted where the graph runs, which may have a loop of its own
+                await asyncio.sleep(0.005)
 
     async def names(self, count=2):
         delivery = Delivery(work=Work(kind="request", user_id="ann", ref="r"), lease=3, keep=None)
@@ -71,7 +77,7 @@ async def test_one_turn_whichever_of_the_two_begins_first(house, first_begins):
     tasks = []
     for number, name in enumerate(order):
         tasks.append(asyncio.create_task(house.run(name, thread=f"t{number}")))
-        await asyncio.sleep(0.02)
+        await house.answers_by_now()
     events = await asyncio.gather(*tasks)
     assert {answers(each) for each in events} == {"Answer 1"}
     assert house.calls == 1
@@ -80,7 +86,7 @@ async def test_one_turn_whichever_of_the_two_begins_first(house, first_begins):
 async def test_a_run_that_is_begun_anew_after_a_kill_has_the_turn_still(house):
     first, again = await house.names()
     running = asyncio.create_task(house.run(first, run_id="1"))
-    await asyncio.sleep(0.05)
+    await house.answers_by_now()
     begun_anew = await house.run(first, run_id="1")  # by another process; of the first nothing more is heard
     running.cancel()
     assert answers(begun_anew) == "Answer 2"
@@ -106,7 +112,7 @@ async def test_a_run_that_never_begins_leaves_the_turn_to_the_second(house):
 async def test_the_second_that_begins_first_has_the_turn_also_after_a_kill(house):
     first, again = await house.names()
     running = asyncio.create_task(house.run(again, run_id="2"))
-    await asyncio.sleep(0.05)
+    await house.answers_by_now()
     queued = asyncio.create_task(house.run(first, run_id="1", thread="other"))
     assert answers(await house.run(again, run_id="2")) == "Answer 2"
     running.cancel()
