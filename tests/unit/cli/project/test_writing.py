@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from ruff import find_ruff_bin
 from typer.testing import CliRunner
 
 from discreet.cli import app
@@ -22,7 +23,7 @@ from discreet.settings import Settings
 
 NAME = ProjectName("my-bot", "my_bot")
 DISCREET = Path(sys.executable).parent / "discreet"
-RUFF = Path(sys.executable).parent / "ruff"
+RUFF = find_ruff_bin()
 
 
 @pytest.fixture
