@@ -98,7 +98,7 @@ def main() -> None:
         print("DISCREET_TEST_CITUS_DSN names no cluster (docs/citus.md): nothing measured.")
         return
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-    from testkit.citus import Cluster  # noqa: PLC0415  # lies with the tests
+    from testkit.citus import Cluster  # lies with the tests
 
     cluster = Cluster(dsn)
     with cluster.spread_template() as template, cluster.new_database(template=template) as name:

@@ -93,7 +93,7 @@ def measure(folder: Path, size: Size, rounds: Rounds) -> tuple[Found, str]:
 
 async def until_indexed(race: OurRace, crowd: Crowd) -> None:
     """Wait until the storage searches by the large user's own indexes, which it builds if they are not there."""
-    while not await has_indexes(race, crowd.large[0], crowd.embeddings):  # noqa: ASYNC110 - nothing tells of it
+    while not await has_indexes(race, crowd.large[0], crowd.embeddings):
         await asyncio.sleep(0.1)
 
 

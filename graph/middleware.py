@@ -86,7 +86,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self.mask = self._parts.mask
         self.tools: Sequence[Any] = self._parts.memory_tools
 
-    async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
+    async def abefore_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
         """Check and mask the message, and retrieve memories for it."""
         first = [node for node in (self._parts.save_input, self._parts.memory_gate) if node is not None]
         update = await _in_turn(first, state)
@@ -136,7 +136,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             result = wait_for(self._failed(request, error))
         return wait_for(self._masked_result(request, result))
 
-    async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:  # noqa: ARG002  # LangChain's signature
+    async def aafter_agent(self, state: MemoryState, runtime: Any) -> dict[str, Any]:
         """Keep the filtered turn, and drop the rest. A structured response is an answer."""
         return await _in_turn([self._parts.persist_filtered], state)
 

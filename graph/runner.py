@@ -89,7 +89,7 @@ class TurnRunner:
 
     def invoke(
         self,
-        input: Mapping[str, Any] | Command[Any] | None,  # noqa: A002  # LangGraph's name
+        input: Mapping[str, Any] | Command[Any] | None,
         config: RunnableConfig | None = None,
         *,
         context: Any = None,
@@ -100,7 +100,7 @@ class TurnRunner:
 
     async def ainvoke(
         self,
-        input: Mapping[str, Any] | Command[Any] | None,  # noqa: A002  # LangGraph's name
+        input: Mapping[str, Any] | Command[Any] | None,
         config: RunnableConfig | None = None,
         *,
         context: Any = None,
@@ -128,7 +128,7 @@ class TurnRunner:
 
     def stream(
         self,
-        input: Mapping[str, Any] | Command[Any] | None,  # noqa: A002  # LangGraph's name
+        input: Mapping[str, Any] | Command[Any] | None,
         config: RunnableConfig | None = None,
         **options: Any,
     ) -> Generator[Any]:
@@ -142,7 +142,7 @@ class TurnRunner:
 
     async def astream(
         self,
-        input: Mapping[str, Any] | Command[Any] | None,  # noqa: A002  # LangGraph's name
+        input: Mapping[str, Any] | Command[Any] | None,
         config: RunnableConfig | None = None,
         *,
         context: Any = None,

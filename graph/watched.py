@@ -40,12 +40,12 @@ class PromptWatch(AsyncCallbackHandler):
 
     async def on_chat_model_start(
         self,
-        serialized: dict[str, Any],  # noqa: ARG002  # LangChain's signature
+        serialized: dict[str, Any],
         messages: list[list[BaseMessage]],
         *,
-        run_id: UUID,  # noqa: ARG002  # as above
+        run_id: UUID,
         metadata: dict[str, Any] | None = None,
-        **kwargs: Any,  # noqa: ARG002  # as above
+        **kwargs: Any,
     ) -> None:
         """Take the messages of one call."""
         if (metadata or {}).get("langgraph_node") == "assistant":

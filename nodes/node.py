@@ -69,13 +69,13 @@ class Node(Runnable[State, Update]):
         with begun(beginning_of(request)), span(f"node.{self.name}"):
             return await self._given(state)
 
-    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:
         """Return the update."""
         if config is None or var_child_runnable_config.get() is not None:
             return await self._work(input)
         with set_config_context(config) as context:  # called by hand, not by a graph
             return await asyncio.create_task(self._work(input), context=context)
 
-    def invoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:  # noqa: A002  # LangChain's name
+    def invoke(self, input: State, config: RunnableConfig | None = None, **_kwargs: Any) -> Update:
         """Return the update, blocking."""
         return wait_for(self.ainvoke(input, config))

@@ -1,6 +1,6 @@
 """What a model or a chat template could take for the end of a block or the beginning of somebody else's words."""
 
-# ruff: noqa: RUF001, RUF002 - look-alikes are what this is about
+# ruff: noqa: RUF001, RUF002  # look-alikes are what this is about
 
 from __future__ import annotations
 

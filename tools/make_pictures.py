@@ -112,7 +112,7 @@ def _wait_for(url: str) -> None:
     ends = time.monotonic() + SECONDS
     while True:
         try:
-            with urlopen(f"{url}/", timeout=5):  # noqa: S310 - an address of this machine
+            with urlopen(f"{url}/", timeout=5):  # noqa: S310  # an address of this machine
                 return
         except URLError as error:
             if hasattr(error, "code"):

@@ -33,12 +33,12 @@ Trouble = Callable[[Storage, Users, str], AbstractAsyncContextManager[None]]
 """Goes on while it is open, for the user of that id."""
 
 
-def held_by_a_writer(storage: Storage, users: Users, user_id: str) -> AbstractAsyncContextManager[None]:  # noqa: ARG001 - as the others
+def held_by_a_writer(storage: Storage, users: Users, user_id: str) -> AbstractAsyncContextManager[None]:
     """Have another session lock the user's memories, as a process that saves does."""
     return _beside(_hold(storage.dsn, _AS_A_WRITER, user_id))
 
 
-def held_by_an_erasure(storage: Storage, users: Users, user_id: str) -> AbstractAsyncContextManager[None]:  # noqa: ARG001 - as the others
+def held_by_an_erasure(storage: Storage, users: Users, user_id: str) -> AbstractAsyncContextManager[None]:
     """Have another session lock the user, as a process that erases them does."""
     return _beside(_hold(storage.dsn, _AS_AN_ERASURE, user_id))
 

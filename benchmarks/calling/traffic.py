@@ -77,7 +77,7 @@ class Tally:
             await work
         except DiscreetError as error:
             self.errors[slow, operation, error.code] += 1
-        except Exception as error:  # noqa: BLE001 - which errors there are is what is measured
+        except Exception as error:  # noqa: BLE001  # which errors there are is what is measured
             self.errors[slow, operation, type(error).__name__] += 1
         else:
             self.milliseconds[slow, operation].append(1e3 * (time.perf_counter() - started))

@@ -49,7 +49,7 @@ class Trouble:
         time.sleep(after)
         try:
             self.do()
-        except Exception as error:  # noqa: BLE001 - whatever it is, `wait` raises it where somebody listens
+        except Exception as error:  # noqa: BLE001  # whatever it is, `wait` raises it where somebody listens
             self.failed = error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import loading.stub_embedding  # noqa: F401 - before anything opens the storage
+import loading.stub_embedding  # noqa: F401  # before anything opens the storage
 
 from discreet.api.standalone import app
 

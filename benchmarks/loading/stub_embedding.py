@@ -11,4 +11,4 @@ from discreet.testing import StubEmbeddings
 DIMS = 384
 """As many as the local model has."""
 
-process_storage._opener = partial(open_storage, embeddings=StubEmbeddings(DIMS))  # noqa: SLF001 - it has no other way in
+process_storage._opener = partial(open_storage, embeddings=StubEmbeddings(DIMS))  # noqa: SLF001  # it has no other way in

@@ -33,7 +33,7 @@ class Repeating(RecordingChatModel):
     def _llm_type(self) -> str:
         return "repeating"
 
-    def _next(self, messages: list[BaseMessage], options: dict[str, object]) -> AIMessage:  # noqa: ARG002  # not needed
+    def _next(self, messages: list[BaseMessage], options: dict[str, object]) -> AIMessage:
         last = messages[-1]
         if not isinstance(last, ToolMessage):
             return AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": f"call_{len(messages)}"}])

@@ -80,7 +80,7 @@ class LangMem(LangGraphStore):
     @asynccontextmanager
     async def open(self, dsn: str, embeddings: Lookup) -> AsyncIterator[StoreRace]:
         """Make the tool."""
-        from langmem import create_search_memory_tool  # noqa: PLC0415 - need not be installed
+        from langmem import create_search_memory_tool  # need not be installed
 
         async with _store(dsn, embeddings) as (store, _):
             yield _ToolRace(store, create_search_memory_tool(("memories", "{langgraph_user_id}"), store=store))

@@ -101,8 +101,8 @@ class Mem0Race:
 
 def _backend(dsn: str, dims: int) -> Any:
     os.environ["MEM0_TELEMETRY"] = "False"  # read when mem0 is imported
-    from mem0.configs.vector_stores.pgvector import PGVectorConfig  # noqa: PLC0415 - need not be installed
-    from mem0.vector_stores.pgvector import PGVector  # noqa: PLC0415 - need not be installed
+    from mem0.configs.vector_stores.pgvector import PGVectorConfig  # need not be installed
+    from mem0.vector_stores.pgvector import PGVector
 
     config = PGVectorConfig(
         collection_name="memories",

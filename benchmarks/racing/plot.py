@@ -10,10 +10,10 @@ from comparing.report import Figure
 
 def draw(figures: Sequence[Figure], path: Path) -> None:
     """Draw a bar for each ratio that has a target, on a logarithmic scale. The ending of `path` decides the format."""
-    import matplotlib as mpl  # noqa: PLC0415 - in the group `bench`, and needed for a picture only
+    import matplotlib as mpl  # in the group `bench`, and needed for a picture only
 
     mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - after the choice of a backend
+    from matplotlib import pyplot as plt  # after the choice of a backend
 
     shown = [figure for figure in figures if figure.target is not None and figure.value == figure.ours / figure.stock]
     better = [figure.value if figure.at_least else 1 / figure.value for figure in shown]

@@ -81,7 +81,7 @@ class Hindsight:
 
 
 @asynccontextmanager
-async def hindsight(dsn: str, embeddings: EmbeddingProvider) -> AsyncIterator[Layer]:  # noqa: ARG001 - it has its own
+async def hindsight(dsn: str, embeddings: EmbeddingProvider) -> AsyncIterator[Layer]:
     """Start its PostgreSQL and its server."""
     with (
         openai_server(embeddings=ByPrefix(embeddings)) as model,

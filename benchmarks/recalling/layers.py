@@ -111,7 +111,7 @@ class LangMem(Store):
     """The search tool of langmem over a store of its own; saved is as its other tool saves."""
 
     def __init__(self, store: AsyncPostgresStore) -> None:
-        from langmem import create_search_memory_tool  # noqa: PLC0415 - need not be installed
+        from langmem import create_search_memory_tool  # need not be installed
 
         super().__init__(store)
         self._tool = create_search_memory_tool(("memories", "{langgraph_user_id}"), store=store)

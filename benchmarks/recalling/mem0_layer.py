@@ -59,12 +59,12 @@ async def mem0(dsn: str, embeddings: EmbeddingProvider) -> AsyncIterator[Layer]:
     os.environ["MEM0_TELEMETRY"] = "False"  # read when mem0 is imported
     with TemporaryDirectory() as folder:
         os.environ["MEM0_DIR"] = folder  # as above
-        import spacy  # noqa: PLC0415 - need not be installed
-        from mem0 import Memory  # noqa: PLC0415 - need not be installed
-        from mem0.utils import spacy_models  # noqa: PLC0415 - as above
+        import spacy  # need not be installed
+        from mem0 import Memory
+        from mem0.utils import spacy_models
 
-        spacy_models._nlp_full = spacy.load(SPACY_MODEL)  # noqa: SLF001 - or it would be downloaded
-        spacy_models._nlp_lemma = spacy.load(SPACY_MODEL, disable=["ner", "parser"])  # noqa: SLF001 - as above
+        spacy_models._nlp_full = spacy.load(SPACY_MODEL)  # noqa: SLF001  # or it would be downloaded
+        spacy_models._nlp_lemma = spacy.load(SPACY_MODEL, disable=["ner", "parser"])  # noqa: SLF001  # as above
         unused = {"provider": "openai", "config": {"api_key": "unused"}}
         store = {"connection_string": dsn, "collection_name": "memories", "embedding_model_dims": embeddings.dims}
         memory = Memory.from_config(

@@ -73,7 +73,7 @@ def peers() -> tuple[list[Engine], list[str]]:
 
 def langchain() -> Engine:
     """Return the detectors of LangChain's PIIMiddleware, all that it has."""
-    from langchain.agents.middleware import PIIMiddleware  # noqa: PLC0415 - an optional package
+    from langchain.agents.middleware import PIIMiddleware  # an optional package
 
     detectors = [PIIMiddleware(kind).detector for kind in LANGCHAIN_DETECTORS]
 
@@ -85,8 +85,8 @@ def langchain() -> Engine:
 
 def presidio() -> Engine:
     """Return Presidio's pattern recognisers over a tokeniser without a model, for the languages of the sets."""
-    import spacy  # noqa: PLC0415 - an optional package
-    from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415 - an optional package
+    import spacy
+    from presidio_analyzer.nlp_engine import SpacyNlpEngine
 
     class Blank(SpacyNlpEngine):
         """Splits into words and knows nothing about them."""
@@ -110,8 +110,8 @@ def presidio() -> Engine:
 
 def presidio_engine(make_nlp: Callable[[], Any], languages: Sequence[str]) -> Any:
     """Return a quiet Presidio with all recognisers that it has for the languages, which asks no network."""
-    import tldextract  # noqa: PLC0415 - an optional package
-    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415 - an optional package
+    import tldextract
+    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
 
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
     tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())  # its own copy, no download
@@ -124,7 +124,7 @@ def presidio_engine(make_nlp: Callable[[], Any], languages: Sequence[str]) -> An
 
 def kingfisher() -> Engine:
     """Return the bundled rules of MongoDB's Kingfisher, which look for secrets only."""
-    from kingfisher_sdk import Rules, Scanner  # noqa: PLC0415 - an optional package
+    from kingfisher_sdk import Rules, Scanner
 
     scanner = Scanner(Rules(cache=False))
 
@@ -151,5 +151,5 @@ def _blank(spacy: object, language: str) -> object:
 @contextlib.contextmanager
 def _silenced() -> Iterator[None]:
     """Keep what a library prints while it loads out of the report."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123 - not a path
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123  # not a path
         yield

@@ -85,7 +85,7 @@ def _offspring(chance: random.Random, population: Sequence[Found], pool: Sequenc
     unit, head = parent.unit, parent.head
     for _ in range(chance.randint(1, 3)):
         unit = _mutated(chance, unit, pool)
-    if chance.random() < 0.15:  # noqa: PLR2004 - sometimes
+    if chance.random() < 0.15:
         head = chance.choice(["", chance.choice(pool), chance.choice(pool) * chance.randint(1, 50)])
     return Generator(head[: SIZE // 2], unit[:LONGEST_UNIT])
 

@@ -76,8 +76,8 @@ def presidio() -> Engine:
     Raises:
         ModuleNotFoundError: Presidio or a model is not installed.
     """
-    from presidio_analyzer.nlp_engine import NlpEngineProvider  # noqa: PLC0415 - an optional package
-    from spacy.util import get_installed_models  # noqa: PLC0415 - an optional package
+    from presidio_analyzer.nlp_engine import NlpEngineProvider  # an optional package
+    from spacy.util import get_installed_models
 
     models = sorted(name for name in get_installed_models() if name.startswith("en_core_web_"))
     if not models:

@@ -13,7 +13,7 @@ NAMED = 8
 
 def save(path: Path, spent: Growth, sizes: Sequence[int]) -> None:
     """Write seconds over size, both logarithmic, as the kind of file that the name of `path` says."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when a plot is wanted
+    from matplotlib.figure import Figure  # loaded when a plot is wanted
 
     figure = Figure(figsize=(9, 6), layout="constrained")
     axes = figure.subplots()

@@ -170,4 +170,4 @@ def _cell(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"  # noqa: PLR2004 - from here on decimals are noise
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"  # from here on decimals are noise

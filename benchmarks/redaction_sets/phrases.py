@@ -71,11 +71,11 @@ def main() -> None:
 
 def show(options: argparse.Namespace) -> None:
     """Print the tables."""
-    from redacting.catching import judge  # noqa: PLC0415 - the benchmark imports this module
-    from redacting.engines import Ours  # noqa: PLC0415 - as above
-    from redacting.rows import read_row  # noqa: PLC0415 - as above
+    from redacting.catching import judge  # the benchmark imports this module
+    from redacting.engines import Ours
+    from redacting.rows import read_row
 
-    from discreet.redaction import Redactor  # noqa: PLC0415 - as above
+    from discreet.redaction import Redactor
 
     part = "held_out" if options.held_out else "tuning"
     ours = Ours(Redactor())

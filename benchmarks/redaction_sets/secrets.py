@@ -202,7 +202,7 @@ def put(template: str, value: str, **names: str) -> Parts:
 
 
 def _assigned(form: str, rng: random.Random) -> Parts:
-    telling = rng.random() < 0.5  # noqa: PLR2004 - a coin
+    telling = rng.random() < 0.5
     name = rng.choice(told.PASSWORD_NAMES if telling else told.TOKEN_NAMES)
     value = plain_password(rng) if telling else token(rng)
     if form == "header":
@@ -239,7 +239,7 @@ def _pem(rng: random.Random) -> Parts:
     lines = [fill("{b64}", rng) for _ in range(rng.randint(2, 24))] + [fill("{b22}", rng) + "=="]
     head = (
         ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-256-CBC," + fill("{X32}", rng), ""]
-        if label.startswith("RSA") and rng.random() < 0.3  # noqa: PLR2004 - a share
+        if label.startswith("RSA") and rng.random() < 0.3
         else []
     )
     begin, end = f"-----BEGIN {label}-----", f"-----END {label}-----"
@@ -406,7 +406,7 @@ def near_misses() -> Iterator[Row]:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the leak by kind and language, and what is masked of the near misses."""
-    from discreet.redaction import Redactor  # noqa: PLC0415 - the generator itself needs no redactor
+    from discreet.redaction import Redactor  # the generator itself needs no redactor
 
     wanted = [each for each in arguments if not each.startswith("-")]
     redactor = Redactor()

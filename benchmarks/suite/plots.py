@@ -13,12 +13,12 @@ BETTER, WORSE, UNSURE = "tab:green", "tab:red", "tab:gray"
 
 def draw(results: Results, path: Path) -> None:
     """Draw how many times better or worse ours is than each peer, with intervals. The ending of `path` decides the format."""
-    import matplotlib as mpl  # noqa: PLC0415 - in the environment of the peers, and needed for a picture only
+    import matplotlib as mpl  # in the environment of the peers, and needed for a picture only
 
     mpl.use("Agg")
     mpl.rcParams["svg.fonttype"] = "none"  # letters as letters: a fifth of the size
     mpl.rcParams["svg.hashsalt"] = "discreet"  # the same picture for the same figures
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - after the choice of a backend
+    from matplotlib import pyplot as plt  # after the choice of a backend
 
     rows = []
     for claim in CLAIMS:

@@ -91,7 +91,7 @@ def value(figure: Comparison, seen: float) -> str:
 
 def number(seen: float) -> str:
     """Return three significant digits."""
-    return f"{seen:,.0f}" if abs(seen) >= 1_000 else f"{seen:.3g}"  # noqa: PLR2004 - from here on decimals are noise
+    return f"{seen:,.0f}" if abs(seen) >= 1_000 else f"{seen:.3g}"  # from here on decimals are noise
 
 
 def _unsure(figure: Comparison) -> bool:

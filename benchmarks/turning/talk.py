@@ -54,7 +54,7 @@ class InstantModel(RecordingChatModel):
     def _llm_type(self) -> str:
         return "instant"
 
-    def _next(self, messages: list[BaseMessage], options: dict[str, object]) -> AIMessage:  # noqa: ARG002  # not needed
+    def _next(self, messages: list[BaseMessage], options: dict[str, object]) -> AIMessage:
         if not isinstance(messages[-1], ToolMessage):
             call = {"name": "look_up", "args": {"query": "a place to stay"}, "id": f"call_{len(messages)}"}
             return AIMessage("", tool_calls=[call])

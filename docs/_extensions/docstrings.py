@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # autodoc imports with TYPE_CHECKING set, which pydantic's models of FastAPI don't bear: so it comes before.
-import fastapi  # noqa: F401
+import fastapi  # noqa: F401  # see above
 from sphinx.application import Sphinx
 
 QUOTED = re.compile(r"(?<![`:\w])`([^`]+)`(?!`)", re.DOTALL)

@@ -212,7 +212,7 @@ class StreamEvents:
 
 def _is_message(payload: Any) -> bool:
     """Whether a payload is a message, or an event of one, with its metadata."""
-    if not isinstance(payload, tuple) or len(payload) != 2:  # noqa: PLR2004  # a message and its metadata
+    if not isinstance(payload, tuple) or len(payload) != 2:  # a message and its metadata
         return False
     head = payload[0]
     return isinstance(head, (BaseMessage, BaseMessageChunk)) or (

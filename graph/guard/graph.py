@@ -66,7 +66,7 @@ def _vault_of_server() -> TurnVault:
     """Return what the ingress of this process holds requests in: with `DISCREET_TURN_VAULT` it is in the storage."""
     if load_settings().turn_vault == "memory":
         return default_vault()
-    from discreet.storage.shared import process_storage  # noqa: PLC0415  # graphs of no server need no database
+    from discreet.storage.shared import process_storage  # graphs of no server need no database
 
     return process_storage.vault
 
@@ -90,7 +90,7 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Key of the messages in the graph's state."""
         return "messages" if self.input_check is None else self.input_check.messages_key
 
-    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:
         """Do what the graph's own `astream` does, under guard."""
         call, shape = self._prepared(input, config, options)
         del input, config, options  # a traceback shows the variables of this frame
@@ -127,7 +127,7 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         await run.keep_values(delivery.work.ref, answer)
         await self.guard.deliveries.finish(delivery, claim, answer)
 
-    def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:  # noqa: A002  # as above
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Generator[Any]:
         """Do what the graph's own `stream` does, under guard."""
         call, shape = self._prepared(input, config, options)
         del input, config, options
@@ -138,7 +138,7 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
             yield from events
         run.raise_failure()
 
-    def astream_events(self, input: Any, config: Any = None, *, version: Any = "v2", **options: Any) -> Any:  # noqa: A002  # as above
+    def astream_events(self, input: Any, config: Any = None, *, version: Any = "v2", **options: Any) -> Any:
         """Do what the graph's own `astream_events` does, under guard.
 
         Version 3 is made of what `astream` yields. The events of the others come from callbacks all over the graph.
@@ -205,7 +205,7 @@ class GuardedGraph(CompiledStateGraph[Any, Any, Any, Any]):
         redact = StreamEvents(run.objects, Shape("values")).snapshot
         return cast("StateSnapshot", await run.redacted(redact, state))
 
-    def _prepared(self, input: Any, config: Any, options: Mapping[str, Any]) -> tuple[Call, Shape]:  # noqa: A002  # as above
+    def _prepared(self, input: Any, config: Any, options: Mapping[str, Any]) -> tuple[Call, Shape]:
         """Return the call, with the modes that the graph itself would choose, and the shape of what it yields."""
         call = Call(input, config, {**options, "print_mode": (), "debug": False})
         modes = call.options.get("stream_mode")

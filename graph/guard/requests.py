@@ -42,7 +42,7 @@ TASK: Final = "__pregel_task_id"
 class Call:
     """What a graph is called with. It shows nothing of that, as tracebacks show the variables of frames."""
 
-    def __init__(self, input: Any, config: Any = None, options: Mapping[str, Any] | None = None) -> None:  # noqa: A002  # LangGraph's name
+    def __init__(self, input: Any, config: Any = None, options: Mapping[str, Any] | None = None) -> None:
         self.input = input
         self.config = config
         self.options = dict(options or {})
@@ -135,7 +135,7 @@ def _resume(given: Any, raw: Any) -> Any:
 def _update(raw: Any) -> Any:
     """Return an update as the server makes it of JSON: pairs are tuples."""
     if isinstance(raw, list) and all(
-        isinstance(each, list) and len(each) == 2 and isinstance(each[0], str)  # noqa: PLR2004  # a channel and its value
+        isinstance(each, list) and len(each) == 2 and isinstance(each[0], str)  # a channel and its value
         for each in raw
     ):
         return [tuple(each) for each in raw]

@@ -64,7 +64,7 @@ class WordScore:
 
 def embedding_kernel(some: Floats, others: Floats) -> Floats:
     """Return the likeness of each of `some` unit vectors, or of one that is no matrix, to each of `others`."""
-    import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+    import numpy as np  # importing this module must stay cheap
 
     # `@` of one vector wakes the threads of OpenBLAS, which then wait by spinning: 21 ms of CPU instead of 0.6, no sooner
     cosines = np.vecdot(others, some) if some.ndim == 1 else some @ others.T
@@ -74,7 +74,7 @@ def embedding_kernel(some: Floats, others: Floats) -> Floats:
 
 def round_kernel(some: Sequence[Round], others: Sequence[Round]) -> Floats:
     """Return how much each of `others` counts for each of `some`: 1 after the same kind of round, else OTHER_ROUND."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     mine, theirs = (np.array([ROUNDS.index(after) for after in rounds]) for rounds in (some, others))
     return np.where(mine[:, None] == theirs, 1.0, OTHER_ROUND).astype(np.float32)
@@ -82,7 +82,7 @@ def round_kernel(some: Sequence[Round], others: Sequence[Round]) -> Floats:
 
 def fit_vectors(vectors: Floats, targets: Floats, rounds: Sequence[Round]) -> Floats:
     """Return the prototypes' weights by their embeddings alone. `targets` are 1 for retrieve, -1 for skip."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     kernel = embedding_kernel(vectors, vectors) * round_kernel(rounds, rounds)
     kernel[np.diag_indices(len(kernel))] += RIDGE
@@ -92,7 +92,7 @@ def fit_vectors(vectors: Floats, targets: Floats, rounds: Sequence[Round]) -> Fl
 
 def word_matrix(texts: Sequence[str]) -> tuple[Floats, Floats]:
     """Return a row of unit length for each text over the buckets that occur twice, and the rarity of every bucket."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     buckets = [word_buckets(text) for text in texts]
     count = np.bincount(np.concatenate(buckets), minlength=BUCKETS)
@@ -105,7 +105,7 @@ def word_matrix(texts: Sequence[str]) -> tuple[Floats, Floats]:
 
 def whole_kernel(vectors: Floats, texts: Sequence[str], rounds: Sequence[Round]) -> Floats:
     """Return the likeness of each prototype to each."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     rows, _ = word_matrix(texts)
     rows -= rows.mean(axis=0)
@@ -118,7 +118,7 @@ def whole_kernel(vectors: Floats, texts: Sequence[str], rounds: Sequence[Round])
 
 def fit(vectors: Floats, texts: Sequence[str], targets: Floats, rounds: Sequence[Round]) -> tuple[Floats, WordScore]:
     """Return the prototypes' weights, and the score of words. It takes some GB and half a minute for 7,000 prototypes."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     kernel = whole_kernel(vectors, texts, rounds)
     kernel[np.diag_indices(len(kernel))] += RIDGE

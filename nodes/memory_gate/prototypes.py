@@ -154,7 +154,7 @@ class Neighbours:
 
     def _score(self, text: str, after: Round) -> tuple[float, Floats] | None:
         """Return the score of `text` and its likeness to each prototype, None if the embedding fails."""
-        import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+        import numpy as np  # importing this module must stay cheap
 
         try:
             vector = np.asarray(self._embeddings.embed_query(embedded_question(text)), dtype=np.float32)
@@ -183,7 +183,7 @@ class Neighbours:
         return max(kinds, key=kinds.__getitem__, default="neither")
 
     def _fit(self) -> Fitted:
-        import numpy as np  # noqa: PLC0415  # as above
+        import numpy as np
 
         stored = read_stored(self._embeddings.name)
         wanted = keys_of(self._prototypes)
@@ -208,7 +208,7 @@ class Neighbours:
 
     def _extend(self, stored: Stored, wanted: Sequence[str], vectors: Floats, targets: Floats) -> Floats:
         """Take the weights that ship, and fit other prototypes to what those leave over: a whole fit takes seconds."""
-        import numpy as np  # noqa: PLC0415  # as above
+        import numpy as np
 
         weights = np.array([stored.weights.get(key, 0.0) for key in wanted], dtype=np.float32)
         own = np.flatnonzero([key not in stored.weights for key in wanted])
@@ -250,7 +250,7 @@ class Stored:
 
 def read_stored(name: str) -> Stored:
     """Return what ships; nothing if another embedding than `name` made it."""
-    import numpy as np  # noqa: PLC0415  # as above
+    import numpy as np
 
     with np.load(io.BytesIO(files(__package__).joinpath(VECTORS).read_bytes()), allow_pickle=False) as stored:
         if str(stored["name"]) != name:

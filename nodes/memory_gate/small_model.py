@@ -27,7 +27,7 @@ async def ask(
     text: str,
     previous: SpokenRound | None = None,
     *,
-    timeout: float,  # noqa: ASYNC109  # a setting, counted here
+    timeout: float,
 ) -> GateDecision:
     """Return the model's decision. What is no answer, comes after `timeout` seconds or not at all, retrieves."""
     prompt = [

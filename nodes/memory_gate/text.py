@@ -1,6 +1,6 @@
 """Bring what people type to one form before rules look at it."""
 
-# ruff: noqa: SIM905, RUF001 - words read better than 250 literals; characters that look alike are the subject
+# ruff: noqa: SIM905, RUF001  # words read better than 250 literals; characters that look alike are the subject
 
 from __future__ import annotations
 

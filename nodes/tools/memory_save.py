@@ -45,7 +45,7 @@ class MemorySave(WritingTool):
     async def _arun(
         self,
         text: str,
-        type: SavedType,  # noqa: A002  # the argument's name for the model
+        type: SavedType,  # the argument's name for the model
         importance: int,
         tags: list[str],
         runtime: Any = None,

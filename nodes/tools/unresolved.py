@@ -33,7 +33,7 @@ def check_arguments(request: ToolCallRequest, redactor: TextRedactor) -> None:
 
 @cache
 def _built_in() -> re.Pattern[str]:
-    from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415  # compiles hundreds of patterns
+    from discreet.redaction.recognisers import DEFAULT  # compiles hundreds of patterns
 
     return placeholder_pattern(recogniser.type for recogniser in DEFAULT)
 

@@ -39,7 +39,7 @@ class QueuedPool(AsyncConnectionPool[C]):
         self._returning: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def connection(self, timeout: float | None = None) -> AsyncIterator[C]:  # noqa: ASYNC109  # psycopg's signature
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[C]:
         """Yield a connection when it is this caller's turn; `timeout` begins to count then.
 
         Raises:

@@ -138,5 +138,5 @@ class _SharedServer(_Server):
 
 
 class _SilentHandler(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # as the standard library calls it
+    def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of a scrape."""

@@ -32,11 +32,11 @@ def exported_spans(settings: Settings) -> Iterator[None]:
         raise MissingDependencyError(
             "DISCREET_OTEL needs two packages: pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
         )
-    from opentelemetry import trace  # noqa: PLC0415  # an extra
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  # as above
-    from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource  # noqa: PLC0415  # as above
-    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider  # noqa: PLC0415  # as above
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # as above
+    from opentelemetry import trace  # an extra
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     if isinstance(trace.get_tracer_provider(), TracerProvider):
         yield

@@ -29,7 +29,7 @@ async def status_of(client, at, run):
 async def until(client, at, run, wanted):
     """Wait until a run has one of the states; return it."""
     async with asyncio.timeout(SECONDS):
-        while (status := await status_of(client, at, run)) not in wanted:  # noqa: ASYNC110  # the run is in another process
+        while (status := await status_of(client, at, run)) not in wanted:  # the run is in another process
             await asyncio.sleep(0.1)
     return status
 

@@ -172,7 +172,7 @@ async def _let_wait(storage: Storage, services: Services) -> None:
             await storage.background.jobs.finish(job, state, figures=FIGURES, told="ended", error=error)
 
 
-class _serve:  # noqa: N801 - read as a function
+class _serve:  # read as a function
     """Run an application in a thread while the block lasts."""
 
     def __init__(self, app: FastAPI) -> None:

@@ -28,10 +28,10 @@ def make_token(
     Raises:
         UnauthorisedError: The subject can't be used.
     """
-    import jwt  # noqa: PLC0415  # with the first token: a server is started before
+    import jwt  # loaded with the first token: a server is started before
 
-    from discreet.access.subjects import check_subject  # noqa: PLC0415  # as above
-    from discreet.access.tokens import ADMIN, SYMMETRIC  # noqa: PLC0415  # as above
+    from discreet.access.subjects import check_subject
+    from discreet.access.tokens import ADMIN, SYMMETRIC
 
     now = datetime.now(UTC)
     claims: dict[str, object] = {"sub": check_subject(subject), "iat": now, "exp": now + ttl}

@@ -46,8 +46,8 @@ class Identities:
 
     def key_for(self, purpose: str) -> bytes:
         """Return 32 bytes for something else that all servers have to agree on; they tell nothing of other keys."""
-        from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  # a node alone makes no identities
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415  # as above
+        from cryptography.hazmat.primitives.hashes import SHA256  # a node alone makes no identities
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
         return HKDF(SHA256(), length=32, salt=None, info=f"discreet {purpose} 1".encode()).derive(self._master)
 

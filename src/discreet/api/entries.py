@@ -47,7 +47,7 @@ class Provenance(_Form):
     """Who or what wrote the entry."""
 
     @model_serializer(mode="wrap")
-    def _known(self, serialise: Callable[[Any], dict[str, Any]]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - with a return type, OpenAPI would show that
+    def _known(self, serialise: Callable[[Any], dict[str, Any]]):  # type: ignore[no-untyped-def]  # noqa: ANN202  # with a return type, OpenAPI would show that
         return {name: value for name, value in serialise(self).items() if value is not None}
 
 

@@ -134,11 +134,11 @@ _DESCRIPTIONS: Final[Mapping[int, str]] = {
 
 def _headers(error: DiscreetError, status: int) -> dict[str, str]:
     """Return what a client needs besides the body (RFC 9110, sections 10.2.3 and 11.6.1)."""
-    if status == 401:  # noqa: PLR2004 - the number is its name
+    if status == 401:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, StillWorkingError | ThreadBusyError):
         return {"Retry-After": "1"}
-    return {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}  # noqa: PLR2004 - as above
+    return {"Retry-After": str(RETRY_SECONDS)} if status == 503 else {}
 
 
 def _said_of(error: Mapping[str, Any]) -> tuple[str, str]:

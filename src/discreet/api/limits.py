@@ -18,7 +18,7 @@ async def with_json(request: Request, limit: int) -> Request:
     """
     _check_type(request, "application/json")
     limited, written = await _read(request, limit)
-    limited._json = loads(written)  # noqa: SLF001 - where json() keeps it
+    limited._json = loads(written)  # noqa: SLF001  # where json() keeps it
     return limited
 
 

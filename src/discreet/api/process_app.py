@@ -129,7 +129,7 @@ def make_process_app(
 
     app = make_app(services, lifespan=open_storage, documented=documented)
     if studio and process.settings.playground:
-        from discreet.api.playground import Playground, make_playground_router  # noqa: PLC0415  # no other server has it
+        from discreet.api.playground import Playground, make_playground_router  # no other server has it
 
         playground = Playground(lambda: process_storage.current, process.settings)
         include(app, [make_playground_router(services, playground)])

@@ -85,7 +85,7 @@ class TextlessClient(langsmith.Client):
         super().__init__(**{**options, **hiding})
         self._redactor, self._silent = redactor, silent
 
-    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **fields: Any) -> None:  # noqa: ARG002  # as overridden
+    def create_run(self, name: str, inputs: dict[str, Any], run_type: Any, **fields: Any) -> None:
         """Send the beginning of a run without its text."""
         if not self._silent:
             super().create_run(_word(name, self._redactor), {}, run_type, **textless(fields, self._redactor))

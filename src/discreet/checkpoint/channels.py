@@ -103,7 +103,7 @@ def is_engine_data(channel: str, value: Any) -> bool:
 
     A deferred node's channels hold a pair with a flag that says whether the rest of the graph has finished.
     """
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], bool):  # noqa: PLR2004  # the pair above
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], bool):
         value = value[0]
     if channel.startswith(BRANCH):
         return value is None

@@ -67,13 +67,13 @@ def take_ids(written: Any, redact: Redact, *, there: AbstractSet[str | None] = f
 
 def _derived(message_id: str) -> str:
     # Imported here because making or reading the key touches the data folder, and most ids stay as they are.
-    from discreet.redaction.placeholder_key import keyed_digest  # noqa: PLC0415  # see above
+    from discreet.redaction.placeholder_key import keyed_digest
 
     return str(UUID(bytes=keyed_digest("message id", {"id": message_id})))
 
 
 def _default_redact() -> Redact:
     # Imported here because its tables take a while to load, and most ids are known by their form.
-    from discreet.redaction.configured import default_redactor  # noqa: PLC0415  # see above
+    from discreet.redaction.configured import default_redactor
 
     return default_redactor().redact

@@ -127,7 +127,7 @@ class CheckpointPolicy:
     def redact_value(self, value: object) -> object:
         """Return plain `value` with every string in it redacted."""
         # Imported here because only deployments that allow-list a channel need it.
-        from discreet.redaction.walker import redact_object  # noqa: PLC0415  # see above
+        from discreet.redaction.walker import redact_object
 
         return redact_object(value, self._bound_redactor)
 
@@ -143,6 +143,6 @@ def node_path(ns: str) -> str:
 
 def _default_redactor() -> TextRedactor:
     # Imported here because its tables take a while to load, and a policy may bring a redactor of its own.
-    from discreet.redaction.configured import default_redactor  # noqa: PLC0415  # see above
+    from discreet.redaction.configured import default_redactor
 
     return default_redactor()

@@ -67,7 +67,7 @@ SET user_key = EXCLUDED.user_key, saved_at = EXCLUDED.saved_at, head = EXCLUDED.
     expires_at = EXCLUDED.expires_at, sealed = EXCLUDED.sealed
 WHERE (kept.head COLLATE "C", kept.generation) <= (EXCLUDED.head COLLATE "C", EXCLUDED.generation)
     OR kept.expires_at <= EXCLUDED.saved_at
-"""  # noqa: S608  # constants
+"""
 """Two tasks of a step may ask at once, and their saves overtake each other: the newer one stays. A deletion of the thread waits
 for this, or is seen: it has the row of the thread locked before it looks for what to delete."""
 

@@ -53,7 +53,7 @@ class SyncApi(TwoTierSaver):
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None = None,  # noqa: A002  # LangGraph's name
+        filter: dict[str, Any] | None = None,
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
@@ -71,7 +71,7 @@ class SyncApi(TwoTierSaver):
         config: RunnableConfig,
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,  # noqa: ARG002  # relative to LangGraph's last put, which may be in RAM only
+        new_versions: ChannelVersions,  # relative to LangGraph's last put, which may be in RAM only
     ) -> RunnableConfig:
         """Keep `checkpoint`, and store of it what the policy allows once it may be stored.
 

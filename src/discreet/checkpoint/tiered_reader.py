@@ -139,7 +139,7 @@ class TieredReader:
         self,
         config: RunnableConfig | None,
         *,
-        filter: dict[str, Any] | None,  # noqa: A002  # LangGraph's name
+        filter: dict[str, Any] | None,
         before: RunnableConfig | None,
         limit: int | None,
     ) -> Listing:

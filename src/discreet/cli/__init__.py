@@ -41,7 +41,7 @@ def _show_version(asked: bool) -> None:
 def root(
     context: typer.Context,
     *,
-    shown: Annotated[  # noqa: ARG001 - its callback has done what it asks for
+    shown: Annotated[  # noqa: ARG001  # its callback has done what it asks for
         bool, typer.Option("--version", help="Show the version, and end.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:

@@ -113,7 +113,7 @@ def run_chat(*, user: str | None, thread: str | None, model: str | None) -> None
     """
     console = Console()
     if sys.stdin.isatty():
-        import readline  # noqa: F401, PLC0415  # line editing and history for input()
+        import readline  # noqa: F401  # line editing and history for input()
     try:
         with opened_storage(console) as session:
             TerminalChat(console, session, user=user or login_name(), thread=thread, model=model).run()

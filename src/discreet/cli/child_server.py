@@ -69,7 +69,7 @@ def _running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with subprocess.Popen(command, env=environment, umask=0o077) as server:  # noqa: S603  # our own arguments
+        with subprocess.Popen(command, env=environment, umask=0o077) as server:
             try:
                 yield server
             finally:

@@ -93,8 +93,8 @@ def _offer_project() -> None:
     Raises:
         ConfigurationError: None was started.
     """
-    from discreet.cli.init import start_project  # noqa: PLC0415  # where there is a project, it starts sooner without
-    from discreet.cli.project.writing import occupant  # noqa: PLC0415  # as above
+    from discreet.cli.init import start_project  # where there is a project, it starts sooner without
+    from discreet.cli.project.writing import occupant
 
     asked = sys.stdin.isatty() and sys.stdout.isatty() and occupant(Path()) is None
     if not (asked and typer.confirm("There is no langgraph.json here. Start a project here?", default=True)):
@@ -111,7 +111,7 @@ def _database_ahead(settings: Settings) -> Iterator[None]:
         yield
         return
     # Imported before the thread starts: two threads that import modules which need each other find one half made.
-    from discreet.storage.embedded import lease_server  # noqa: PLC0415  # other commands do without
+    from discreet.storage.embedded import lease_server  # other commands do without
 
     with ExitStack() as held:
 
@@ -129,8 +129,8 @@ def _database_ahead(settings: Settings) -> Iterator[None]:
 
 def _serve(options: Sequence[str]) -> int:
     """Run `langgraph dev` in this process: to start another one would take 0.3 s. SIGTERM ends it as Ctrl-C does."""
-    import click  # noqa: PLC0415  # comes with the server
-    from langgraph_cli.cli import cli  # noqa: PLC0415  # as above
+    import click  # comes with the server
+    from langgraph_cli.cli import cli
 
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.path.insert(0, "")  # as `python -m langgraph_cli` has it
@@ -178,7 +178,7 @@ def _tell_what_is_wrong(console: Console) -> None:
     Raises:
         StorageError: The database can't be used.
     """
-    from discreet.cli.session import opened_storage  # noqa: PLC0415  seconds of imports, for which no server need wait
+    from discreet.cli.session import opened_storage  # seconds of imports, for which no server need wait
 
     with opened_storage(console):
         pass

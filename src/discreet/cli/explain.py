@@ -82,8 +82,8 @@ def _in_text(source: Source, redactor: Redactor) -> Iterator[Entry]:
 
 
 def _in_lines(source: Source, redactor: Redactor) -> Iterator[Entry]:
-    from discreet.cli.json_lines import values  # noqa: PLC0415 - it imports langchain-core, which plain text needs not
-    from discreet.redaction.walker import redact_object  # noqa: PLC0415 - the same
+    from discreet.cli.json_lines import values  # it imports langchain-core, which plain text does not need
+    from discreet.redaction.walker import redact_object
 
     for number, value in values(source):
         if value is not None:

@@ -41,7 +41,7 @@ def run_mcp_stdio(user: str | None, *, subject: bool) -> None:
     redact_logs(default_redactor())
     if sys.stdin.isatty():
         print("An MCP client starts this command and speaks with it; see docs/mcp.md. Ctrl-C ends it.", file=sys.stderr)
-    from discreet.mcp.stdio import serve_stdio  # noqa: PLC0415  # there may be no SDK to import
+    from discreet.mcp.stdio import serve_stdio  # there may be no SDK to import
 
     serve_stdio(user_id, settings)
 

@@ -74,7 +74,7 @@ def sources(files: Sequence[str]) -> Iterator[Source]:
                 yield Source("standard input", name, stream)
             continue
         try:
-            opened = Path(name).open("rb")  # noqa: SIM115 - closed below; errors while it is read are not ours
+            opened = Path(name).open("rb")  # noqa: SIM115  # closed below; errors while it is read are not ours
         except OSError as error:
             raise InputError(f"{name} can't be read: {error.strerror}.") from error
         with opened as stream:

@@ -109,6 +109,6 @@ def part_of(text: str) -> float:
         part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         part = 0.0
-    if not 0.0001 <= part <= 1:  # noqa: PLR2004 - one in ten thousand is the finest that is chosen by
+    if not 0.0001 <= part <= 1:  # one in ten thousand is the finest that is chosen by
         raise typer.BadParameter("--sample is a part of the threads: from 0.01% to 100%, or 0.0001 to 1.")
     return part

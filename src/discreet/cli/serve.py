@@ -128,7 +128,7 @@ def _tell_what_is_wrong(console: Console) -> None:
     Raises:
         StorageError: The database can't be used.
     """
-    from discreet.cli.session import opened_storage  # noqa: PLC0415  seconds of imports, for which no server need wait
+    from discreet.cli.session import opened_storage  # seconds of imports, for which no server need wait
 
     with opened_storage(console):
         pass

@@ -17,7 +17,7 @@ def run_upgrade(to: int | None) -> None:
     """
     if sys.platform == "win32":
         raise EmbeddedServerError("There is no embedded PostgreSQL for Windows, and so nothing to upgrade.")
-    from discreet.storage.embedded.upgrade import upgrade  # noqa: PLC0415  needs fcntl, which Windows lacks
+    from discreet.storage.embedded.upgrade import upgrade  # needs fcntl, which Windows lacks
 
     settings = load_settings()
     version = settings.postgres_version if to is None else to

@@ -36,10 +36,10 @@ class DecliningSecretStore:
         True
     """
 
-    async def keep(self, user_id: str, value: str) -> str | None:  # noqa: ARG002 - the port's names
+    async def keep(self, user_id: str, value: str) -> str | None:
         """Decline."""
         return None
 
-    async def forget(self, user_id: str, secret_id: str | None = None) -> int:  # noqa: ARG002 - the port's names
+    async def forget(self, user_id: str, secret_id: str | None = None) -> int:
         """Return 0: there is nothing."""
         return 0

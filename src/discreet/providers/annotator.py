@@ -74,7 +74,7 @@ def locale_of(text: str) -> str | None:
         return None if _NOT_RUSSIAN.search(text) else "ru"
     if language == "en":
         foreign = [word for word in words if not word.isascii()]
-        return "en" if len(foreign) < 2 and not STOP_WORDS.isdisjoint(words) else None  # noqa: PLR2004  # one "café" is none
+        return "en" if len(foreign) < 2 and not STOP_WORDS.isdisjoint(words) else None  # one "café" is none
     return language
 
 

@@ -32,7 +32,7 @@ def chat_model(name: str | None = None, *, settings: Settings | None = None) -> 
     settings = settings or load_settings()
     name = name or default_model(settings)
     if name.strip().lower() == OFFLINE:
-        from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+        from discreet.providers.offline import OfflineChatModel  # its rules, which other models do without
 
         return OfflineChatModel()
     provider, model = split_name(name, accepted=ACCEPTED)
@@ -58,7 +58,7 @@ def _access(provider: str, settings: Settings) -> dict[str, Any]:
 def _langchain_chat_model(provider: str, model: str, access: dict[str, Any]) -> BaseChatModel:
     """Return the model of any provider that the package `langchain` knows."""
     try:
-        from langchain.chat_models import init_chat_model  # noqa: PLC0415  # an optional package
+        from langchain.chat_models import init_chat_model  # an optional package
     except ImportError as error:
         raise MissingDependencyError(
             f"Models of {provider!r} need the package langchain: pip install langchain"

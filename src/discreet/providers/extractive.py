@@ -22,7 +22,7 @@ STATEMENT_TOKENS = 24
 """Of a longer statement the first clauses are quoted. A turn of LoCoMo, which has two or three sentences, takes 36."""
 
 _QUOTED = re.compile(rf"(?P<answer>{ANSWER})?{OPEN}(?P<text>[^{OPEN}{CLOSE}]*){CLOSE}")
-_CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[—–-](?=\s)|[，；：、]")  # noqa: RUF001  # full-width: Chinese
+_CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[—–-](?=\s)|[，；：、]")  # full-width: Chinese
 
 
 class ExtractiveSummaryProvider:

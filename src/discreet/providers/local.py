@@ -172,9 +172,9 @@ class _Engine:
 
     def __init__(self) -> None:
         folder = _weights_folder()
-        import numpy as np  # noqa: PLC0415  # importing this module must stay cheap
+        import numpy as np  # importing this module must stay cheap
 
-        from discreet.providers.e5.engine import OnnxE5  # noqa: PLC0415  # as above
+        from discreet.providers.e5.engine import OnnxE5
 
         try:
             model = OnnxE5(folder / WEIGHTS)

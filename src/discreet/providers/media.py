@@ -105,7 +105,7 @@ class ChatModelSummarizer:
 
     def _prompt(self, media: Media) -> list[BaseMessage] | None:
         """Return what the model is asked, None if there is nothing that it can be asked about."""
-        from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+        from discreet.providers.offline import OfflineChatModel  # its rules, which other models do without
 
         if isinstance(self._model, OfflineChatModel):
             return None

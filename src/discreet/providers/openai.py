@@ -31,9 +31,9 @@ def openai_chat_model(model: str, settings: Settings) -> BaseChatModel:
         ConfigurationError: There is neither a key nor a server of one's own.
     """
     access = _access(settings)
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415  # two seconds that an offline start does without
+    from langchain_openai import ChatOpenAI  # two seconds that an offline start does without
 
-    from discreet.providers.openai_connections import is_proxied  # noqa: PLC0415  # as above
+    from discreet.providers.openai_connections import is_proxied
 
     # With a client given, it no longer looks for proxies before it makes the other, blocking one.
     return ChatOpenAI(model=model, http_socket_options=() if is_proxied() else None, **access)
@@ -46,7 +46,7 @@ def openai_embeddings(model: str, dims: int, settings: Settings) -> Embeddings:
         ConfigurationError: There is neither a key nor a server of one's own.
     """
     access = _access(settings)
-    from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415  # as above
+    from langchain_openai import OpenAIEmbeddings
 
     # The client's length check downloads a tokenizer and sends token ids, which only OpenAI's own server takes. Texts
     # are cut before they come here.
@@ -76,7 +76,7 @@ def _access(settings: Settings) -> dict[str, Any]:
             "An openai: model needs OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server that takes no key."
         )
     access = {"api_key": next(iter(keys), SecretStr(_KEY_OF_KEYLESS_SERVERS)), "base_url": settings.openai_base_url}
-    from discreet.providers.openai_connections import ClientPerLoop  # noqa: PLC0415  # as above
-    from discreet.providers.openai_keys import KeyRing  # noqa: PLC0415  # as above
+    from discreet.providers.openai_connections import ClientPerLoop
+    from discreet.providers.openai_keys import KeyRing
 
     return access | (KeyRing(keys).clients() if len(keys) > 1 else {"http_async_client": ClientPerLoop()})

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import openai
 
-_HTTPX: Final = import_module("httpx2" if int(openai.__version__.partition(".")[0]) >= 3 else "httpx")  # noqa: PLR2004 - the first on it
+# 3 is the first release on httpx2
+_HTTPX: Final = import_module("httpx2" if int(openai.__version__.partition(".")[0]) >= 3 else "httpx")
 
 _PROBED: Final = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3), ("TCP_USER_TIMEOUT", 120_000))
 """Seconds, seconds, probes and milliseconds until a peer that is gone is noticed, as langchain-openai has them. Nothing else

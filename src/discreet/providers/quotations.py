@@ -40,7 +40,7 @@ live in Berlin now." """
 ANSWER, OPEN, CLOSE = "→ ", "“", "”"
 
 _NO_QUOTES = {ord(OPEN): '"', ord(CLOSE): '"'}
-_EDGES = "\"'‘’«».,;:!…()。，；：！、（）"  # noqa: RUF001  # full-width: Chinese
+_EDGES = "\"'‘’«».,;:!…()。，；：！、（）"  # full-width: Chinese
 """Marks around a word that make no other statement of it. A question mark does, or a sign in front of a number."""
 _FIGURE = re.compile(r"\d|<[A-Z][A-Z0-9_:]*>")
 

@@ -1,7 +1,5 @@
 """What may be kept of a recording without a model: how long it is and a few of its words, none of its sentences."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

@@ -47,7 +47,7 @@ def summary_provider_for(
 
     `window` are the tokens that the model takes; default: as its LangChain profile says.
     """
-    from discreet.providers.offline import OfflineChatModel  # noqa: PLC0415  # its rules, which other models do without
+    from discreet.providers.offline import OfflineChatModel  # its rules, which other models do without
 
     if isinstance(model, OfflineChatModel):
         return ExtractiveSummaryProvider(count_tokens=count_tokens)

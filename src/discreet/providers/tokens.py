@@ -120,7 +120,7 @@ def _remembering(count: TokenCounter) -> TokenCounter:
 
 def _load(encoding: Encoding) -> TokenCounter:
     try:
-        from rs_bpe.bpe import openai  # noqa: PLC0415 - 25 MB that only a prompt needs
+        from rs_bpe.bpe import openai  # 25 MB that only a prompt needs
     except ImportError:
         logger.info("tokenizer_missing counts=estimated")  # it is in the extra `local`
         return estimate_tokens

@@ -61,7 +61,7 @@ def redactor_of_ids(settings: Settings) -> Redactor:
         ConfigurationError: As `redactor_from`.
         MissingDependencyError: Likewise.
     """
-    from discreet.redaction.recognisers import (  # noqa: PLC0415  # as below
+    from discreet.redaction.recognisers import (
         DEFAULT,
         ConnectionStringRecogniser,
         PrivateKeyRecogniser,
@@ -84,7 +84,7 @@ def _recognisers(settings: Settings) -> list[Recogniser]:
 
 
 def _built_in(settings: Settings) -> Iterator[Recogniser]:
-    from discreet.redaction.recognisers import (  # noqa: PLC0415  # compiles hundreds of patterns
+    from discreet.redaction.recognisers import (  # compiles hundreds of patterns
         DEFAULT,
         InternalIdRecogniser,
         PhoneRecogniser,

@@ -69,7 +69,7 @@ def _unescape(match: re.Match[str]) -> str:
     if escape[0] == "=":
         return chr(int(escape[1:], 16))
     code = int(escape[1:], 8) if escape[1].isdigit() else int(escape[2:].strip("{}"), 16)
-    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else escape  # noqa: PLR2004 - Unicode's limits
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else escape  # Unicode's limits
 
 
 def encoded_texts(view: View) -> Iterator[Encoded]:

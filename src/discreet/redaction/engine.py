@@ -73,7 +73,7 @@ class Redactor:
         """
         return self.settled(storable(text))
 
-    def label(self, text: str, finding: Finding) -> str:  # noqa: ARG002 - threads look at the value
+    def label(self, text: str, finding: Finding) -> str:
         """Return the placeholder for a finding in storable `text`, and count it."""
         return issue(finding.type)
 
@@ -90,7 +90,7 @@ class Redactor:
 
         `discreet.redaction.tail` knows the built-in recognisers. Of another that can't tell, the last `LOOKED_AT` characters count.
         """
-        from discreet.redaction.tail import LOOKED_AT, open_from  # noqa: PLC0415 - comes with the recognisers
+        from discreet.redaction.tail import LOOKED_AT, open_from  # comes with the recognisers
 
         places = [each.open_from(text) if each else max(0, len(text) - LOOKED_AT) for each in self._others]
         line = text.rfind("\n") + 1
@@ -123,7 +123,7 @@ class Redactor:
     def _recognisers(self) -> tuple[Recogniser, ...]:
         if self._given is not None:
             return self._given
-        from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415 - compiles hundreds of patterns
+        from discreet.redaction.recognisers import DEFAULT  # compiles hundreds of patterns
 
         return DEFAULT
 
@@ -138,15 +138,15 @@ class Redactor:
 
     @cached_property
     def _carrying(self) -> tuple[Carrying, ...]:
-        from discreet.redaction.recognisers.base import Carrying  # noqa: PLC0415 - comes with the recognisers
+        from discreet.redaction.recognisers.base import Carrying
 
         return tuple(each for each in self._recognisers if isinstance(each, Carrying))
 
     @cached_property
     def _others(self) -> tuple[Opening | None, ...]:
         """Recognisers that aren't built in; None for one that can't tell what it waits for."""
-        from discreet.redaction.recognisers import DEFAULT  # noqa: PLC0415 - compiles hundreds of patterns
-        from discreet.redaction.recognisers.base import Opening  # noqa: PLC0415 - as above
+        from discreet.redaction.recognisers import DEFAULT
+        from discreet.redaction.recognisers.base import Opening
 
         others = [each for each in self._recognisers if type(each) not in map(type, DEFAULT)]
         return tuple(each if isinstance(each, Opening) else None for each in others)

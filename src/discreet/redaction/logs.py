@@ -121,7 +121,7 @@ class LogRedaction(logging.Filter):
 
     def _at_once(self, record: logging.LogRecord) -> bool:
         """Redact a record if that is done at once, or if nobody else could wait for it; tell whether it is redacted."""
-        if self._later.is_handing_on or asyncio._get_running_loop() is None:  # noqa: SLF001 - the public one raises, which costs as much as the rest
+        if self._later.is_handing_on or asyncio._get_running_loop() is None:  # noqa: SLF001  # the public one raises, which costs as much as the rest
             self._records.redact(record)
             return True
         if record.exc_info:

@@ -65,7 +65,7 @@ class _Folding(dict[int, str]):
         return folded
 
 
-def _fold_char(char: str) -> str:  # noqa: PLR0911 - one line a kind of character
+def _fold_char(char: str) -> str:  # noqa: PLR0911  # one line a kind of character
     category = unicodedata.category(char)
     if category == "Cf" or INVISIBLE.match(char):
         return ""

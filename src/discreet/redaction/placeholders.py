@@ -15,7 +15,7 @@ UNKNOWN = "UNKNOWN"
 """Something that can't be shown to be harmless."""
 BYTES = "BYTES"
 """Binary data."""
-SECRET = "SECRET"  # noqa: S105 - the name of a type
+SECRET = "SECRET"  # noqa: S105  # the name of a type
 """A password, key or token."""
 
 UNTAGGED = frozenset({OVERSIZE, UNKNOWN, BYTES, SECRET})
@@ -40,7 +40,7 @@ _uncounted: ContextVar[bool] = ContextVar("discreet_uncounted", default=False)
 
 def issue(kind: str, tag: str | None = None) -> str:
     """Return the placeholder for one value of type `kind`, and count it. Nothing else counts redactions."""
-    from discreet import metrics  # noqa: PLC0415 - the client library takes longer to import than all of this room
+    from discreet import metrics  # the client library takes longer to import than all of this room
 
     if not _uncounted.get():
         metrics.redactions.labels(type=kind).inc()

@@ -25,7 +25,7 @@ def read_apart(read: Callable[[], Outcome]) -> Outcome:
     def work() -> None:
         try:
             outcomes.append(read())
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
+        except BaseException as error:  # noqa: BLE001  # raised again in the thread that asked
             errors.append(error)
 
     thread = threading.Thread(target=work, name="discreet-settings", daemon=True)

@@ -133,10 +133,10 @@ class ThreadRedactor:
     @cached_property
     def _key(self) -> bytes:
         # Imported here because most processes redact without tags, and this doubles the import's time.
-        from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  # see above
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415  # see above
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-        from discreet.redaction.placeholder_key import default_key  # noqa: PLC0415  # see above
+        from discreet.redaction.placeholder_key import default_key
 
         key = self._placeholder_key or default_key
         secret = key if isinstance(key, bytes) else key()

@@ -130,6 +130,6 @@ def _size(item: tuple[str, str]) -> int:
 @cache
 def default_vault() -> InMemoryTurnVault:
     """Return the vault of this process, which nodes share that are given none."""
-    from discreet.settings import load_settings  # noqa: PLC0415 - takes longer to import than all of this room
+    from discreet.settings import load_settings  # takes longer to import than all of this room
 
     return InMemoryTurnVault(ttl=load_settings().vault_seconds)

@@ -123,7 +123,7 @@ class _Walk:
         try:
             copy = self._known(value, self.visit) if self._known is not None else None
             copy = self._rebuild(value, name) if copy is None else copy
-        except Exception:  # noqa: BLE001 - fails closed: an object of somebody else's may raise anything when it is read
+        except Exception:  # noqa: BLE001  # fails closed: an object of somebody else's may raise anything when it is read
             copy = issue(UNKNOWN)
         self._open.remove(id(value))
         self._done[key] = (value, copy)

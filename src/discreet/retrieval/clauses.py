@@ -26,7 +26,7 @@ MAX_JOINTS = 3 * MAX_STATEMENTS
 _SPACED = r"(?<![\w])(?:{})(?![\w])"
 _ENCLOSED = (("(", ")"), ("\uff08", "\uff09"), ("«", "»"), ("“", "”"), ("「", "」"), ("《", "》"), ("<", ">"))
 _PAUSES = ",;\uff0c\uff1b"
-_EDGES = " \t\n,;.。，；、!\uff01"  # noqa: RUF001  # Chinese punctuation is meant
+_EDGES = " \t\n,;.。，；、!\uff01"  # Chinese punctuation is meant
 
 
 @lru_cache(maxsize=512)

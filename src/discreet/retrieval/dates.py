@@ -3,8 +3,6 @@
 A memory knows when it was said, its text seldom does: "in May" in a question has to meet the date of the memory.
 """
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 import re

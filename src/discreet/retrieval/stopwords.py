@@ -1,7 +1,5 @@
 """Words too common to find anything by. Small on purpose: the inverse document frequency handles the rest."""
 
-# ruff: noqa: RUF001 - the words are written in their own letters
-
 from __future__ import annotations
 
 _ENGLISH = """

@@ -40,7 +40,7 @@ _GRAMMAR = frozenset({"addition", "change", "copula", "ended", "filler", "negati
 """Groups and lists of fact_features.toml whose words say little of what a fact is about."""
 
 _FRAME = re.compile(
-    r"\b(?:the )?users?(?:'s)?\b|\bassistant\b|người dùng|\bпользовател\w*|用户|使用者",  # noqa: RUF001  # Russian
+    r"\b(?:the )?users?(?:'s)?\b|\bassistant\b|người dùng|\bпользовател\w*|用户|使用者",
     re.IGNORECASE,
 )
 """How models call whom the fact is about."""

@@ -96,13 +96,13 @@ def stem(word: str) -> str:
     with _STEMMING:
         if word.isascii():
             stemmed = _stemmer("english").stemWord(word)
-        elif "а" <= word[0] <= "я":  # noqa: RUF001 - the Cyrillic alphabet is meant
+        elif "а" <= word[0] <= "я":  # the Cyrillic alphabet is meant
             stemmed = _stemmer("russian").stemWord(word)
     return stemmed
 
 
 @cache
 def _stemmer(language: str) -> Stemmer:
-    from Stemmer import Stemmer as Snowball  # noqa: PLC0415  # importing this module must stay cheap
+    from Stemmer import Stemmer as Snowball  # importing this module must stay cheap
 
     return Snowball(language)

@@ -11,7 +11,6 @@ from discreet.state.letters import without_marks
 ROOT = 5
 """Words that begin with so many equal letters are taken for forms of one: allergy, allergic."""
 
-# ruff: noqa: RUF001 - Russian is written in its own letters
 _CONSONANT = "[бвгджзклмнпрстфхцчшщ]"
 _CASE_ENDING = re.compile(rf"(?!вс)({_CONSONANT}{{1,2}}ь?{_CONSONANT})(?:[ауеыияю]|[ео]м)")
 """A word of one vowel, which Snowball leaves as it is: пса, псом, льва."""

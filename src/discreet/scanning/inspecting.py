@@ -223,7 +223,7 @@ class Inspector:
 
 def typed_pair(value: Any) -> tuple[str, bytes] | None:
     """Return a serializer's kind and bytes, as savers in memory keep them within their own data."""
-    if not isinstance(value, (list, tuple)) or len(value) != 2 or not isinstance(value[1], bytes):  # noqa: PLR2004 - a pair
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not isinstance(value[1], bytes):
         return None
     kind = value[0]
     if isinstance(kind, str) and kind.partition("+")[0] in SERIALIZED:

@@ -59,7 +59,7 @@ class InMemoryAuditLog:
             )
         )
 
-    async def record_in(self, cursor: Any, action: str, **details: Unpack[EntryDetails]) -> None:  # noqa: ARG002  # as the port
+    async def record_in(self, cursor: Any, action: str, **details: Unpack[EntryDetails]) -> None:
         """Add an entry, whatever becomes of the transaction."""
         await self.record(action, **details)
 

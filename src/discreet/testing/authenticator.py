@@ -23,7 +23,7 @@ class TokenAuthenticator:
         self._known[f"Bearer {token}"] = caller
         return {"Authorization": f"Bearer {token}"}
 
-    async def caller(self, headers: Mapping[str, str], client_host: str | None) -> Caller:  # noqa: ARG002  # as in the port
+    async def caller(self, headers: Mapping[str, str], client_host: str | None) -> Caller:
         """Return who was given the token.
 
         Raises:

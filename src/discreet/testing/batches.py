@@ -50,7 +50,7 @@ class InMemoryBatchProvider:
         """What goes wrong; it may be changed."""
         return self.shelf.script
 
-    def size(self, request: BatchRequest, model: str) -> int:  # noqa: ARG002  # the port's signature
+    def size(self, request: BatchRequest, model: str) -> int:
         """Return the bytes of its texts."""
         return len(request.custom_id) + len(request.instruction.encode()) + len(request.data.encode())
 
@@ -63,7 +63,7 @@ class InMemoryBatchProvider:
             raise ProviderError("As scripted: the batch was taken, and the answer lost.")
         return batch.id
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # names suffice
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Look for a batch by its name."""
         self._wait()
         return next((each.id for each in self.shelf.of("") if each.job == job_id), None)

@@ -47,8 +47,8 @@ class RecordingChatModel(BaseChatModel):
     def _generate(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._next(messages, kwargs))])
@@ -56,8 +56,8 @@ class RecordingChatModel(BaseChatModel):
     def _stream(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         yield from stream_chunks(self._next(messages, kwargs))

@@ -1,6 +1,6 @@
 """Texts made to exhaust whatever searches them, for the tests of recognisers."""
 
-# ruff: noqa: RUF001 - scripts are mixed on purpose
+# ruff: noqa: RUF001  # scripts are mixed on purpose
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def hostile_texts(size: int, *, seed: int = 0) -> dict[str, str]:
         >>> hostile_texts(6)["a@"]
         'a@a@a@'
     """
-    chance = random.Random(seed)  # noqa: S311 - texts to search, not keys
+    chance = random.Random(seed)  # noqa: S311  # texts to search, not keys
     texts = {kind: _repeat(unit, size) for kind, unit in REPEATED.items()}
     texts |= {
         "a@ and labels": "a@" + _repeat("a.", size - 2),

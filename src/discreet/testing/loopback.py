@@ -24,9 +24,9 @@ class LoopbackHandler(BaseHTTPRequestHandler):
         """Read the body, if there is one."""
         self.answer(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
 
-    do_POST = do_DELETE = do_GET  # noqa: N815  # the base class's names
+    do_POST = do_DELETE = do_GET
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
+    def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet; requests are recorded."""
 
     def send_json(self, value: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:

@@ -32,7 +32,7 @@ class InMemorySyncSpill:
         spilled: Spilled,
         *,
         ttl_seconds: float | None = None,
-        since: datetime | None = None,  # noqa: ARG002  # the protocol's; no deletion has a time here
+        since: datetime | None = None,  # no deletion has a time here
     ) -> bool:
         """Keep `spilled` instead of an older version; False if a newer one is there."""
         key = (thread_id, spilled.head if spilled.ended else "")

@@ -40,7 +40,7 @@ class StrictChatModel(RecordingChatModel):
     def _llm_type(self) -> str:
         return "strict"
 
-    def _next(self, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:  # noqa: ARG002  # not needed here
+    def _next(self, messages: list[BaseMessage], options: dict[str, Any]) -> AIMessage:
         with self._lock:
             self.prompts.append(list(messages))
         try:

@@ -191,7 +191,7 @@ async def running(client, word, **more):
     body = {"assistant_id": "waiting", "input": {"said": word, "seconds": 60}, "stream_resumable": True}
     run = (await post(client, f"/threads/{thread}/runs", **body, **more))["run_id"]
     async with asyncio.timeout(SECONDS):
-        while (await status_of(client, thread, run)) == "pending":  # noqa: ASYNC110  # the run is in another process
+        while (await status_of(client, thread, run)) == "pending":  # the run is in another process
             await asyncio.sleep(0.1)
     try:
         yield thread, run

@@ -201,7 +201,7 @@ async def test_jobs_come_in_pages_newest_first(storage, http, boss):
     assert (running["state"], running["figures"], running["cost_usd"]) == ("submitting", {}, None)
 
 
-async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http, work, provider, ann, boss):  # noqa: PLR0917  # pytest names them
+async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http, work, provider, ann, boss):
     provider.is_done, provider.answer = False, lambda _: None
     await talk(storage, SAID[0], user=ann.id)
     await work(passes=1)
@@ -219,7 +219,7 @@ async def test_a_job_is_ended_and_what_was_dropped_is_tried_again(storage, http,
     assert len((await http.get(PROPOSALS, headers=ann.headers)).json()["proposals"]) == 1
 
 
-async def test_an_error_of_a_job_is_told_by_its_code(storage, http, work, provider, ann, boss):  # noqa: PLR0917  # pytest names them
+async def test_an_error_of_a_job_is_told_by_its_code(storage, http, work, provider, ann, boss):
     provider.failing = [("submit", ProviderError("no", is_passing=False))]
     await talk(storage, SAID[0], user=ann.id)
     await work(passes=1)
@@ -233,7 +233,7 @@ async def test_a_job_that_is_not_there_is_404(http, boss, method, path):
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-async def test_an_administrator_starts_and_decides_for_anybody_and_nobody_else_does(  # noqa: PLR0917  # as above
+async def test_an_administrator_starts_and_decides_for_anybody_and_nobody_else_does(
     storage, http, work, database, ann, bob, boss
 ):
     await talk(storage, *SAID, user=ann.id)
@@ -269,7 +269,7 @@ async def test_an_administrator_starts_and_decides_for_anybody_and_nobody_else_d
         ({"secret": 1}, "body"),
     ],
 )
-async def test_changes_that_cannot_be_are_refused_and_the_memory_waits(storage, http, database, ann, body, field):  # noqa: PLR0917  # pytest names them
+async def test_changes_that_cannot_be_are_refused_and_the_memory_waits(storage, http, database, ann, body, field):
     key = plant_proposal(database, storage.background.key_of(ann.id))
     answer = await http.post(f"{PROPOSALS}/{key}/accept", headers=ann.headers, json=body)
     assert answer.status_code == 422
@@ -288,7 +288,7 @@ async def test_without_background_memory_there_are_no_routes_about_it(services, 
         assert (await client.post(START, headers=ann.headers, json={})).status_code == 404
 
 
-async def test_failed_prompts_are_told_in_the_figures(storage, http, work, provider, ann, boss):  # noqa: PLR0917  # pytest names them
+async def test_failed_prompts_are_told_in_the_figures(storage, http, work, provider, ann, boss):
     provider.answer = lambda request: BatchResult(
         custom_id=request.custom_id, state="failed", error="broken", is_final=True
     )

@@ -165,7 +165,7 @@ def send(app):
 
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(  # noqa: PLR0917  # pytest names them
+def test_the_server_keeps_to_its_openapi_and_a_refused_call_stores_nothing(
     app, send, authenticator, database_rows, make_things, label, examples
 ):
     schema = openapi.from_dict(app.openapi())

@@ -341,7 +341,7 @@ async def test_what_an_older_run_saves_of_a_deleted_thread_is_not_kept(spill, ex
         [first] = deleting.execute(DELETED, {"thread_id": "1"}).fetchone()
         waits = asyncio.create_task(spill.save("1", Spilled.now("head2", b"too late"), since=NO_DELETION))
         async with asyncio.timeout(10):
-            while execute(WAITING) == [(0,)]:  # noqa: ASYNC110  # another process's state
+            while execute(WAITING) == [(0,)]:  # another process's state
                 await asyncio.sleep(0.01)
         deleting.execute("DELETE FROM checkpoint_spill WHERE thread_id = '1'")
         deleting.commit()

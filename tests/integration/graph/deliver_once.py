@@ -22,7 +22,7 @@ async def main(folder, number):
         builder = build_graph(chat_model=StrictChatModel(answer=answer), short_term=storage.short_term)
         runner = TurnRunner(builder.compile(checkpointer=InMemorySaver()), short_term=storage.short_term)
         (folder / f"ready-{number}").touch()
-        while not (folder / "go").exists():  # noqa: ASYNC110  # another process makes it
+        while not (folder / "go").exists():  # another process makes it
             await asyncio.sleep(0.005)
         message = HumanMessage("I keep two parrots.")
         thread = {"configurable": {"thread_id": "1"}}

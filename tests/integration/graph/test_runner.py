@@ -184,7 +184,7 @@ async def test_twenty_deliveries_of_a_recording_run_once(runner, model):
     deliveries = [asyncio.create_task(deliver(runner, voice(), thread=str(i % 3))) for i in range(20)]
     await model.asked.wait()
     async with asyncio.timeout(60):
-        while sum(delivery.done() for delivery in deliveries) < 19:  # noqa: ASYNC110  # any of them is the one that runs
+        while sum(delivery.done() for delivery in deliveries) < 19:  # any of them is the one that runs
             await asyncio.sleep(0.01)
     model.open.set()
     answers = await asyncio.gather(*deliveries)

@@ -133,5 +133,5 @@ async def test_maintenance_samples_by_itself(database, monkeypatch):
         REGISTRY._names_to_collectors[f"discreet_{name}"].remove(*labels.values())
         assert gauge(name, **labels) is None
     async with open_storage(database, embeddings=StubEmbeddings(dims=16)), asyncio.timeout(30):
-        while None in {gauge("database_up", role="primary"), gauge("short_term_bytes", store="postgres")}:  # noqa: ASYNC110  # nothing tells
+        while None in {gauge("database_up", role="primary"), gauge("short_term_bytes", store="postgres")}:
             await asyncio.sleep(0.05)

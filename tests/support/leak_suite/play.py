@@ -132,7 +132,7 @@ def receiving_hooks(replies: Replies) -> Iterator[str]:
             self.send_response(204)
             self.end_headers()
 
-        do_GET = do_PATCH = do_POST  # noqa: N815  # the library's names
+        do_GET = do_PATCH = do_POST
 
         def log_message(self, format: str, *args: object) -> None:
             pass

@@ -187,6 +187,6 @@ async def failures(dsn: str, threads: Iterable[Thread], *, ours: bool = False) -
                     await saver.setup()
                 try:
                     await continue_thread(thread.graph, saver, thread.thread_id)
-                except Exception as error:  # noqa: BLE001 - whatever a graph or a saver raises is what is looked for
+                except Exception as error:  # noqa: BLE001  # whatever a graph or a saver raises is what is looked for
                     failed[thread.graph, thread.state] = "".join(traceback.format_exception(error)[-4:])
     return failed

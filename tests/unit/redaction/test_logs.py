@@ -320,17 +320,17 @@ def test_records_that_come_from_elsewhere_are_redacted(logger, captured, redacte
 
 
 class Adding(logging.LogRecord):
-    def getMessage(self):  # noqa: N802 - the base class's name
+    def getMessage(self):
         return f"{super().getMessage()} of {EMAIL}"
 
 
 class Braces(logging.LogRecord):
-    def getMessage(self):  # noqa: N802 - the base class's name
+    def getMessage(self):
         return str(self.msg).format(*self.args)
 
 
 class Refusing(logging.LogRecord):
-    def getMessage(self):  # noqa: N802 - the base class's name
+    def getMessage(self):
         raise OSError(EMAIL)
 
 

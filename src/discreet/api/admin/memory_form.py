@@ -38,7 +38,7 @@ class MemoryForm:
         importance = (
             int(self.importance) if self.importance.strip().isdecimal() and len(self.importance) < MAX_TAG_CHARS else 0
         )
-        if not 1 <= importance <= 10:  # noqa: PLR2004 - the scale of MemoryRecord.importance
+        if not 1 <= importance <= 10:  # the scale of MemoryRecord.importance
             self.errors["importance"] = "A whole number from 1 to 10."
         if len(tags) > MAX_LABELS or any(len(tag) > MAX_TAG_CHARS for tag in tags):
             self.errors["tags"] = f"At most {MAX_LABELS} tags of {MAX_TAG_CHARS} characters."

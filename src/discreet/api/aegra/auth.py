@@ -107,7 +107,7 @@ class AegraCrons:
         for part in (value.get("context"), config.get("configurable") if isinstance(config, dict) else None):
             check_user(part, caller, self._callers.identity)
 
-    async def see(self, ctx: Ctx, value: Value) -> None:  # noqa: ARG002  # the server calls by name
+    async def see(self, ctx: Ctx, value: Value) -> None:
         """Know who it is: Aegra gives nobody's but theirs."""
         self._callers.of(ctx)
 

@@ -45,7 +45,7 @@ def served(graph: GuardedGraph) -> ServedGraph:
 class ServedGraph(GuardedGraph):
     """A guarded graph whose runs wait for each other, by thread. `copy` and what is made by it do so too."""
 
-    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:  # noqa: A002  # LangGraph's name
+    async def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncGenerator[Any]:
         """Do what a guarded graph does, when it is this run's turn in its thread.
 
         Raises:

@@ -33,11 +33,11 @@ class AssistantHandlers:
             check_user(part, caller, self._callers.identity)
         return owned_by(caller)
 
-    async def delete(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:  # noqa: ARG002  # the server calls by name
+    async def delete(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:
         """Leave what is the caller's."""
         return owned_by(self._callers.of(ctx))
 
-    async def see(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:  # noqa: ARG002  # as above
+    async def see(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:
         """Leave what is the caller's, and the server's own."""
         either = {"$or": [owned_by(self._callers.of(ctx)), {CREATED_BY: SYSTEM}]}
         return cast("Auth.types.FilterType", either)  # servers take $or, the SDK's type lacks it

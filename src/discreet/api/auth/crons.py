@@ -43,7 +43,7 @@ class CronHandlers:
             self._settle(ctx, payload)
         return owned_by(caller)
 
-    async def see(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:  # noqa: ARG002  # the server calls by name
+    async def see(self, ctx: Ctx, value: Value) -> Auth.types.FilterType:
         """Leave what is the caller's."""
         return owned_by(self._callers.of(ctx))
 

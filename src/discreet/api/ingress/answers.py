@@ -100,7 +100,7 @@ class LiveAnswer:
     def _start(self, message: Message) -> Message:
         headers = message.get("headers", [])
         kind = header(headers, b"content-type") or b""
-        accepted = 200 <= message["status"] < 300  # noqa: PLR2004  # RFC 9110, section 15.3
+        accepted = 200 <= message["status"] < 300  # RFC 9110, section 15.3
         plain = header(headers, b"content-encoding") is None
         self._restores = accepted and plain and kind.startswith((b"application/json", b"text/event-stream"))
         if not self._restores:

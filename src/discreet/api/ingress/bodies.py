@@ -274,7 +274,7 @@ def _are_labels(said: list[Any], root: tuple[str, ...]) -> bool:
 
 def _without_refs(value: Any, depth: int = 0) -> Any:
     """Return `value` without names of requests and deliveries."""
-    if depth > 100:  # noqa: PLR2004  # the redactor stops long before
+    if depth > 100:  # the redactor stops long before
         return None
     if isinstance(value, dict):
         return {key: _without_refs(item, depth + 1) for key, item in value.items() if key not in SERVER_KEYS}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-def as_written(text: str, language: str) -> str:  # noqa: ARG001 - English is what the pages are written in
+def as_written(text: str, language: str) -> str:  # noqa: ARG001  # English is what the pages are written in
     """Return `text` itself."""
     return text
 

@@ -38,7 +38,7 @@ class Templates:
 
     def __init__(self, folder: Path) -> None:
         """Compile those in `folder`, and those that all pages share, whose names begin with `pages/`."""
-        from jinja2 import (  # noqa: PLC0415  # with the first page
+        from jinja2 import (  # loaded with the first page
             ChoiceLoader,
             Environment,
             FileSystemLoader,

@@ -26,7 +26,7 @@ from discreet.errors import DiscreetError, EncryptionError, ProviderError, Stora
 
 logger = logging.getLogger(__name__)
 
-FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
+FORM_TOKEN = "form_token"  # noqa: S105  # the name of a field
 
 Page = Callable[[Visit], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -57,7 +57,7 @@ class Site:
             try:
                 check_fetch(request.headers)
                 if not public and visit.session.identity is None:
-                    raise SignInError  # noqa: TRY301 - caught below with those of the page
+                    raise SignInError  # noqa: TRY301  # caught below with those of the page
                 if request.method == "POST":
                     visit = replace(visit, form=await self._checked(visit))
                 with acting(self.actor_of(visit)):

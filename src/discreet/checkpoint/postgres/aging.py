@@ -43,11 +43,11 @@ WHERE oldest_at < %(before)s AND {_LIVES}
     AND (oldest_at, thread_id) > (%(after_at)s::timestamptz, %(after)s::text)
 ORDER BY oldest_at, thread_id
 LIMIT %(limit)s
-"""  # noqa: S608  # constants
+"""
 
 _LOCK: Final = f"""
 SELECT thread_id FROM checkpoint_threads WHERE thread_id = %(thread_id)s AND {_LIVES} FOR UPDATE SKIP LOCKED
-"""  # noqa: S608  # constants
+"""
 """Who stores holds the row FOR SHARE: none is under way then, and none begins before the end of the transaction."""
 
 _NOTE: Final = "UPDATE checkpoint_threads SET oldest_at = %(oldest_at)s WHERE thread_id = %(thread_id)s"
@@ -70,7 +70,7 @@ SELECT
     min(m.created_at) FILTER (WHERE m.created_at >= %(before)s) AS next_at
 FROM checkpoint_messages m
 WHERE m.thread_id = %(thread_id)s AND {deletions.IS_KEPT}
-"""  # noqa: S608  # constants
+"""
 """Of the messages that checkpoints have which stay."""
 
 _BLANK: Final = """
@@ -102,13 +102,13 @@ SELECT count(*) AS rows, min(expires_at) AS oldest FROM checkpoint_spill WHERE e
 _IS_OLD_TOMBSTONE: Final = f"user_key = '{NOBODY}'::uuid AND deleted_at < %(until)s"
 _OLD_TOMBSTONES: Final = f"""
 SELECT thread_id FROM checkpoint_threads WHERE {_IS_OLD_TOMBSTONE} ORDER BY deleted_at LIMIT %(limit)s
-"""  # noqa: S608  # constants
+"""
 _DELETE_TOMBSTONES: Final = f"""
 DELETE FROM checkpoint_threads WHERE thread_id = ANY (%(thread_ids)s) AND {_IS_OLD_TOMBSTONE}
-"""  # noqa: S608  # constants
+"""
 _COUNT_TOMBSTONES: Final = f"""
 SELECT count(*) AS rows, min(deleted_at) AS oldest FROM checkpoint_threads WHERE {_IS_OLD_TOMBSTONE}
-"""  # noqa: S608  # constants
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,7 +99,7 @@ def _by_place(answer: Sequence[Mapping[str, Any]] | None) -> dict[tuple[Any, ...
 
 def _read(table: str, thread_id: str) -> Statement:
     return Statement(
-        f"SELECT {', '.join(_COLUMNS[table])} FROM {table} WHERE thread_id = %(thread_id)s",  # noqa: S608  # constants
+        f"SELECT {', '.join(_COLUMNS[table])} FROM {table} WHERE thread_id = %(thread_id)s",
         {"thread_id": thread_id},
         returns=True,
     )
@@ -112,7 +112,7 @@ def _write(table: str, thread_id: str, rows: Sequence[Mapping[str, Any]]) -> Sta
         name: [Jsonb(row[name]) if kind == "jsonb" else row[name] for row in rows] for name, kind in columns.items()
     }
     return Statement(
-        f"INSERT INTO {table} (thread_id, {', '.join(columns)}) "  # noqa: S608  # constants
+        f"INSERT INTO {table} (thread_id, {', '.join(columns)}) "
         f"SELECT t.thread_id, r.* FROM checkpoint_threads t CROSS JOIN unnest({arrays}) AS r "
         "WHERE t.thread_id = %(thread_id)s ON CONFLICT DO NOTHING",
         {**values, "thread_id": thread_id},

@@ -20,7 +20,7 @@ KEPT_ROWS = f"""
         range_agg(int4range((r.run ->> 1)::int, (r.run ->> 2)::int, '[]')) AS positions
     FROM kept k CROSS JOIN LATERAL jsonb_array_elements(k.checkpoint -> '{MESSAGE_ROWS}') AS r(run)
     GROUP BY k.checkpoint_ns, r.run ->> 0
-"""  # noqa: S608  # constants
+"""
 
 IS_KEPT = """EXISTS (
         SELECT FROM kept_rows k
@@ -69,7 +69,7 @@ UPDATE checkpoints c SET parent_checkpoint_id = NULL
 FROM kept k, gone g
 WHERE c.thread_id = %(thread_id)s AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id = k.checkpoint_id
     AND g.checkpoint_ns = c.checkpoint_ns AND g.checkpoint_id = c.parent_checkpoint_id
-"""  # noqa: S608  # constants
+"""
 """One statement a thread, so that a reader sees all of a run or nothing. Blobs and messages that a kept checkpoint shares stay."""
 
 _DELETE_ROWS = """
@@ -78,8 +78,8 @@ unwritten AS (DELETE FROM checkpoint_writes WHERE thread_id = %(thread_id)s),
 freed AS (DELETE FROM checkpoint_blobs WHERE thread_id = %(thread_id)s),
 gone AS (DELETE FROM checkpoints WHERE thread_id = %(thread_id)s RETURNING thread_id)
 """
-_DELETE_THREAD = f"WITH buried AS ({threads.BURY}), {_DELETE_ROWS} SELECT EXISTS (SELECT FROM gone) AS late"  # noqa: S608  # constants
-_DELETE_LATE = f"WITH {_DELETE_ROWS.lstrip()} SELECT EXISTS (SELECT FROM gone) AS late"  # noqa: S608  # constants
+_DELETE_THREAD = f"WITH buried AS ({threads.BURY}), {_DELETE_ROWS} SELECT EXISTS (SELECT FROM gone) AS late"
+_DELETE_LATE = f"WITH {_DELETE_ROWS.lstrip()} SELECT EXISTS (SELECT FROM gone) AS late"
 
 LATE_PASSES = 20
 """How often a deletion looks at most for what was stored while it ran, until there is nothing. A pass may meet writes under way,

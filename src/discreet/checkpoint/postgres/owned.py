@@ -54,7 +54,7 @@ WHERE thread_id = %(thread_id)s AND (checkpoint_ns, checkpoint_id) IN (
     SELECT c.checkpoint_ns, max(c.checkpoint_id) FROM checkpoints c WHERE c.thread_id = %(thread_id)s GROUP BY c.checkpoint_ns
 )
 ORDER BY checkpoint_ns
-"""  # noqa: S608  # a constant
+"""
 """The thread in every relation, so that a cluster asks one node."""
 
 
@@ -132,7 +132,7 @@ class OwnedThreads:
                 continue
             try:
                 values[name] = self._tier.serde.loads_typed((kind.decode(), blob))
-            except Exception:  # noqa: BLE001 - another saver's value, which may be anything: it costs no other
+            except Exception:  # noqa: BLE001  # another saver's value, which may be anything: it costs no other
                 unreadable.append(name)
         kept = {name: value for name, value in values.items() if value is not None and not is_trigger(name)}
         plain = to_jsonable_python(

@@ -18,7 +18,7 @@ _FORGOTTEN = f"""
 kept_rows AS ({KEPT_ROWS}),
 forgotten AS (
     DELETE FROM checkpoint_messages m WHERE m.thread_id = %(thread_id)s AND NOT {IS_KEPT}
-),"""  # noqa: S608  # constants
+),"""
 
 _PRUNE = """
 WITH chosen AS (
@@ -86,7 +86,7 @@ SELECT
     ) AS sends_in_parent
 FROM checkpoints c
 WHERE thread_id = %(thread_id)s
-"""  # noqa: S608  # constants
+"""
 
 
 def prune(thread_ids: Sequence[str], policy: Pruning) -> Steps[None]:

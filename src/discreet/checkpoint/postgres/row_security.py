@@ -20,7 +20,7 @@ SELECT
     EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS cluster
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %(schema)s AND c.relname = 'checkpoints'
-"""  # noqa: S608  # a constant
+"""
 """Whether policies apply to this role, and on what. No row while there are no tables."""
 
 _NAME = "SELECT set_config('discreet.user_key', array_to_string({schema}.checkpoint_owner(%(thread)s, %(otherwise)s) || %(also)s::uuid[], ','), true)"

@@ -31,7 +31,7 @@ _EXPAND_RUNS = f"""(
         ORDER BY position
         OFFSET 0
     ) AS m
-) AS {MESSAGE_ROWS}"""  # noqa: S608  # constants
+) AS {MESSAGE_ROWS}"""
 """A column of all messages, run by run: `<run> <position> <kind>` of each in one string, then the ids, then the texts.
 
 One array of strings, which costs both sides least: composites take the server twice as long, and arrays of arrays keep
@@ -83,7 +83,7 @@ LEFT JOIN LATERAL (
     ORDER BY checkpoint_id = %(checkpoint_id)s DESC
     LIMIT 1
 ) AS found ON true
-"""  # noqa: S608  # constants
+"""
 """The rows of a checkpoint that is there already, or else of its parent, and the highest position of each channel."""
 
 PUT = f"""
@@ -119,7 +119,7 @@ stored AS (
     RETURNING checkpoint_id
 )
 SELECT EXISTS (SELECT FROM stored) AS stored, {threads.OWNER}, {threads.ANSWER}
-"""  # noqa: S608  # constants
+"""
 """Nothing is stored if the checkpoint whose rows are reused (`source`) is gone meanwhile, or the thread was deleted."""
 
 _PUT_WRITES = """

@@ -80,7 +80,7 @@ allowed AS MATERIALIZED (
         OR EXISTS (SELECT FROM thread WHERE deleted_at IS NULL OR {OVER} OR %(base)s::text IS NULL)
     )
 )
-"""  # noqa: S608  # constants
+"""
 """Common table expressions: `allowed` has a row if this may be stored, with the key of the owner; `thread` says what forbids it.
 
 `base` is the checkpoint that this hangs on, if any, `since` the last deletion that its run knows of, and `user_key` whose the
@@ -92,20 +92,20 @@ returned AS (
     UPDATE checkpoint_threads SET user_key = %(user_key)s
     WHERE thread_id = %(thread_id)s AND user_key = {_NOBODY} AND EXISTS (SELECT FROM allowed)
 )
-"""  # noqa: S608  # constants
+"""
 """A common table expression: a thread that was deleted and begins anew has an owner."""
 
 ANSWER = f"""
     EXISTS (SELECT FROM allowed) AS allowed,
     (SELECT deleted_at FROM thread WHERE {_LIVE}) AS deleted_at
-"""  # noqa: S608  # constants
+"""
 """Columns for the end of a statement with `FENCE`. Not allowed by no tombstone: a deletion has just been committed."""
 
 OWNER = f"""
     (SELECT user_key FROM allowed) AS owner,
     EXISTS (SELECT FROM made) AS is_new,
     EXISTS (SELECT FROM thread WHERE user_key = {_NOBODY}) AS was_nobodys
-"""  # noqa: S608  # constants
+"""
 
 ADOPT = f"""
 WITH owned AS (
@@ -127,20 +127,20 @@ of_writes AS (
 )
 UPDATE checkpoint_messages SET user_key = %(user_key)s
 FROM owned WHERE checkpoint_messages.thread_id = %(thread_id)s AND user_key IN ({_NOBODY}, %(thread_key)s)
-"""  # noqa: S608  # constants
+"""
 """Give a user what of a thread is nobody's yet, or its own."""
 
 LAST_DELETION = f"""(
     SELECT deleted_at FROM checkpoint_threads
     WHERE checkpoint_threads.thread_id = checkpoints.thread_id AND {_LIVE}
 ) AS deleted_at,
-    clock_timestamp() AS read_at"""  # noqa: S608  # constants
+    clock_timestamp() AS read_at"""
 """Columns of what is read from `checkpoints`."""
 
 DELETION_OF = f"""
 SELECT max(deleted_at) AS deleted_at, clock_timestamp() AS read_at
 FROM checkpoint_threads WHERE thread_id = %(thread_id)s AND {_LIVE}
-"""  # noqa: S608  # constants
+"""
 """One row, also of a thread that was not deleted, or not lately."""
 
 BURY = f"""
@@ -151,7 +151,7 @@ BURY = f"""
         deleted_at = GREATEST(
             EXCLUDED.deleted_at, (t.deleted_at AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC'
         )
-"""  # noqa: S608  # constants
+"""
 """Leave a tombstone, later than any that was there. Added up in UTC, where the sum doesn't depend on the session."""
 
 OVERDUE = f"""
@@ -159,8 +159,8 @@ SELECT thread_id FROM checkpoint_threads
 WHERE user_key = {_NOBODY} AND {OVER}
 ORDER BY deleted_at
 LIMIT {SWEEP_LIMIT}
-"""  # noqa: S608  # constants
+"""
 
 SWEEP = f"""
 DELETE FROM checkpoint_threads WHERE thread_id = ANY(%(thread_ids)s) AND user_key = {_NOBODY} AND {OVER}
-"""  # noqa: S608  # constants
+"""

@@ -161,7 +161,7 @@ def _type_of(metadata: Mapping[str, Any]) -> MemoryType:
 
 
 def _importance_of(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10 else 5  # noqa: PLR2004  # its range
+    return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10 else 5  # mem0's range
 
 
 def _tags_of(metadata: Mapping[str, Any]) -> list[str]:
@@ -170,4 +170,5 @@ def _tags_of(metadata: Mapping[str, Any]) -> list[str]:
     for name in ("categories", "category", "tags"):
         value = metadata.get(name)
         named += [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, str)]
-    return list(dict.fromkeys(tag for part in named if 0 < len(tag := part.strip()) <= 100))[:MAX_LABELS]  # noqa: PLR2004  # a tag's length
+    # 100 characters: as long as a tag may be
+    return list(dict.fromkeys(tag for part in named if 0 < len(tag := part.strip()) <= 100))[:MAX_LABELS]

@@ -43,14 +43,14 @@ class AnthropicBatchProvider(ClientBatchProvider["AsyncAnthropic"]):
     company, variable = "Anthropic", "ANTHROPIC_API_KEY"
     package = "anthropic", "anthropic"
 
-    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002  # it has no place there
+    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
         """Hand the prompts in with the call itself."""
         lines = [cast("Request", self._line(each, model)) for each in requests]
         client, batch = await self._calls.make(lambda client: client.messages.batches.create(requests=lines))
         self._calls.remember(batch.id, client)
         return batch.id
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # as above
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Look at batches since then that have as many prompts, and at the first result of each.
 
         Raises:
@@ -134,7 +134,7 @@ class AnthropicBatchProvider(ClientBatchProvider["AsyncAnthropic"]):
         return {"custom_id": request.custom_id, "params": params}
 
     def _open(self, key: str) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic  # noqa: PLC0415  # a second
+        from anthropic import AsyncAnthropic  # takes a second to import
 
         return AsyncAnthropic(api_key=key, base_url=self._base_url, max_retries=0)
 
@@ -142,8 +142,8 @@ class AnthropicBatchProvider(ClientBatchProvider["AsyncAnthropic"]):
         await client.close()
 
     def _lost(self) -> tuple[type[Exception], ...]:
-        import anthropic  # noqa: PLC0415  # as above
-        import httpx2  # noqa: PLC0415  # as above
+        import anthropic
+        import httpx2
 
         return anthropic.APIConnectionError, httpx2.RequestError
 

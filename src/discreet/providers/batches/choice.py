@@ -32,7 +32,7 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
             asked = chat_model(_named(model), settings=settings)
             if isinstance(asked, OfflineChatModel):  # it fills no schema; these are its rules
                 return OfflineBatchProvider()
-            from discreet.providers.batches.immediate import ImmediateBatchProvider  # noqa: PLC0415  # LangChain's models
+            from discreet.providers.batches.immediate import ImmediateBatchProvider  # loads LangChain's models
 
             fallback = settings.fallback_model
             return ImmediateBatchProvider(
@@ -41,17 +41,17 @@ def make_batch_provider(name: str, model: str, settings: Settings) -> BatchProvi
                 retry=ModelRetry(seconds=IMMEDIATE_SECONDS),
             )
         case "openai":
-            from discreet.providers.batches.openai import OpenAIBatchProvider  # noqa: PLC0415  # seconds of importing
+            from discreet.providers.batches.openai import OpenAIBatchProvider  # takes seconds to import
 
             keys = _keys("OPENAI_API_KEY", *settings.openai_keys)
             return OpenAIBatchProvider(api_keys=keys, base_url=settings.openai_base_url)
         case "anthropic":
-            from discreet.providers.batches.anthropic import AnthropicBatchProvider  # noqa: PLC0415  # as above
+            from discreet.providers.batches.anthropic import AnthropicBatchProvider
 
             keys = _keys("ANTHROPIC_API_KEY", settings.anthropic_api_key)
             return AnthropicBatchProvider(api_keys=keys, base_url=settings.anthropic_base_url)
         case "google":
-            from discreet.providers.batches.google import GoogleBatchProvider  # noqa: PLC0415  # as above
+            from discreet.providers.batches.google import GoogleBatchProvider
 
             keys = _keys("GOOGLE_API_KEY", settings.google_api_key)
             return GoogleBatchProvider(api_keys=keys, base_url=settings.google_base_url)

@@ -83,7 +83,7 @@ class GoogleBatchProvider(ClientBatchProvider[GoogleClient]):
         self._calls.remember(batch.name, client)
         return batch.name
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # it has a name
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Look for the job among the names of all batches: in which order they are listed is not documented."""
         earliest = since - CLOCKS_APART
 
@@ -157,7 +157,7 @@ class GoogleBatchProvider(ClientBatchProvider[GoogleClient]):
             if not error.is_absent:
                 raise
 
-    def _line(self, request: BatchRequest, model: str) -> dict[str, Any]:  # noqa: ARG002  # it is told once
+    def _line(self, request: BatchRequest, model: str) -> dict[str, Any]:
         answer = {"responseMimeType": "application/json", "responseJsonSchema": request.schema}
         sent = {
             "contents": [{"role": "user", "parts": [{"text": request.data}]}],

@@ -89,17 +89,17 @@ class ImmediateBatchProvider:
         self._unbound: set[int] = set()
         """Those of the models, by identity, whose server takes no schema."""
 
-    def size(self, request: BatchRequest, model: str) -> int:  # noqa: ARG002  # the port's signature
+    def size(self, request: BatchRequest, model: str) -> int:
         """Return the bytes of its texts."""
         return len(request.instruction.encode()) + len(request.data.encode()) + len(json.dumps(request.schema))
 
-    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002  # as above
+    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
         """Keep the prompts."""
         batch_id = f"immediate-{uuid4().hex}"
         self._batches[batch_id] = _Batch(job_id, list(requests))
         return batch_id
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # all are known
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Return the batch, if this process has it."""
         return next((key for key, batch in reversed(self._batches.items()) if batch.job_id == job_id), None)
 

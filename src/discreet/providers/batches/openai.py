@@ -70,7 +70,7 @@ class OpenAIBatchProvider(ClientBatchProvider["AsyncOpenAI"]):
         self._calls.remember(batch.id, client)
         return batch.id
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # it has metadata
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Look for the job in the metadata of batches, newest first, as they are listed."""
         earliest = (since - CLOCKS_APART).timestamp()
 
@@ -148,7 +148,7 @@ class OpenAIBatchProvider(ClientBatchProvider["AsyncOpenAI"]):
         return {"custom_id": request.custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
 
     def _open(self, key: str) -> AsyncOpenAI:
-        from openai import AsyncOpenAI  # noqa: PLC0415  # a second
+        from openai import AsyncOpenAI  # takes a second to import
 
         return AsyncOpenAI(api_key=key, base_url=self._base_url, max_retries=0)
 
@@ -156,8 +156,8 @@ class OpenAIBatchProvider(ClientBatchProvider["AsyncOpenAI"]):
         await client.close()
 
     def _lost(self) -> tuple[type[Exception], ...]:
-        import httpx2  # noqa: PLC0415  # as above
-        import openai  # noqa: PLC0415  # as above
+        import httpx2
+        import openai
 
         return openai.APIConnectionError, httpx2.RequestError
 

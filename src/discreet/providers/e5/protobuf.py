@@ -72,7 +72,7 @@ def _bytes(field: int, written: bytes) -> bytes:
 
 def _varint(number: int) -> bytes:
     written = bytearray()
-    while number > 127:  # noqa: PLR2004 - seven bits a byte
+    while number > 127:  # seven bits a byte
         written.append(number & 127 | 128)
         number >>= 7
     return bytes([*written, number])

@@ -36,16 +36,16 @@ class OfflineBatchProvider:
         self._batches: dict[str, Sequence[BatchRequest]] = {}
         self._summaries = ExtractiveSummaryProvider()
 
-    def size(self, request: BatchRequest, model: str) -> int:  # noqa: ARG002  # the port's signature
+    def size(self, request: BatchRequest, model: str) -> int:
         """Return its length in bytes."""
         return len(request.data.encode())
 
-    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:  # noqa: ARG002  # as above
+    async def submit(self, job_id: str, model: str, requests: Sequence[BatchRequest]) -> str:
         """Keep the prompts until their answers are fetched."""
         self._batches[job_id] = list(requests)
         return job_id
 
-    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:  # noqa: ARG002  # as above
+    async def find(self, job_id: str, custom_ids: Sequence[str], since: datetime) -> str | None:
         """Return the batch if this process has it."""
         return job_id if job_id in self._batches else None
 

@@ -51,7 +51,7 @@ class OfflineChatModel(BaseChatModel):
         schemas = [] if tool_choice == "none" else [convert_to_openai_tool(tool) for tool in tools]
         return self.bind(tools=schemas, **kwargs)
 
-    def with_structured_output(self, schema: dict[str, Any] | type, **kwargs: Any) -> NoReturn:  # noqa: ARG002  # LangChain's signature
+    def with_structured_output(self, schema: dict[str, Any] | type, **kwargs: Any) -> NoReturn:
         """Refuse: rules can't fill a schema from free text.
 
         Raises:
@@ -64,8 +64,8 @@ class OfflineChatModel(BaseChatModel):
     def _generate(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._answer(messages, kwargs.get("tools") or ()))])
@@ -73,8 +73,8 @@ class OfflineChatModel(BaseChatModel):
     def _stream(
         self,
         messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002  # LangChain's signature
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # as above
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         yield from stream_chunks(self._answer(messages, kwargs.get("tools") or ()))

@@ -17,7 +17,7 @@ _ABOUT_MEMORY: Final[tuple[Kind, ...]] = ("forget", "correct")
 
 _STOPS = ".!?…。\uff01\uff1f"
 _FULL_WIDTH_STOPS = "。\uff01\uff1f"
-_GAPS = " \t,.!;:-–—，。、；：\uff01"  # noqa: RUF001  # what stands between a greeting and the sentence
+_GAPS = " \t,.!;:-–—，。、；：\uff01"  # what stands between a greeting and the sentence
 
 _SENTENCE = re.compile(rf"[^{_STOPS}\n]+(?:[{_STOPS}]+(?!\s|$)[^{_STOPS}\n]+)*[{_STOPS}]*")
 """A stop ends a sentence where white space follows, or in Chinese anywhere, so that `3.5` and `a.b@c.d` stay whole."""

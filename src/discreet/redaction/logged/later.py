@@ -78,7 +78,7 @@ class Later:
                 context, logger, record = self._waiting[0]
             try:
                 context.run(self._hand_on, logger, record)
-            except Exception:  # noqa: BLE001 - a filter of somebody else's may raise anything, and the next line must not stay
+            except Exception:  # noqa: BLE001  # a filter of somebody else's may raise anything, and the next line must not stay
                 logging.Handler().handleError(record)
             with self._changed:
                 self._waiting.popleft()
@@ -98,7 +98,7 @@ def flush() -> None:
 def _forked() -> None:
     """Begin anew in a child process, which has no threads; what waits is its parent's to write."""
     for line in list(_lines):
-        line._begin()  # noqa: SLF001 - of this module
+        line._begin()  # noqa: SLF001  # of this module
 
 
 atexit.register(flush)  # runs before the handlers are closed: `logging` was imported earlier

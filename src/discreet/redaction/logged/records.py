@@ -98,7 +98,7 @@ class RecordRedactor:
         for name, redacted in redactions.items():
             try:
                 new = _refused() if given_up else redacted(record)
-            except Exception:  # noqa: BLE001 - what is logged may raise anything when it is written out, and logging must not
+            except Exception:  # noqa: BLE001  # what is logged may raise anything when it is written out, and logging must not
                 new = {name: issue(UNKNOWN), **INSTEAD.get(name, {})}
             values.update(new)
             if name == "msg":
@@ -109,7 +109,7 @@ class RecordRedactor:
         for name in [each for each in vars(record) if not LETTERS.fullmatch(str(each))]:
             try:
                 redacted = issue(UNKNOWN) if given_up else self._lines.redact(str(name))
-            except Exception:  # noqa: BLE001 - a foreign redactor may raise anything, and logging must not
+            except Exception:  # noqa: BLE001  # a foreign redactor may raise anything, and logging must not
                 redacted = issue(UNKNOWN)
             if redacted != name:
                 vars(record)[redacted] = vars(record).pop(name)
@@ -194,7 +194,7 @@ def _current(error: Any) -> BaseException | None:
     if isinstance(error, BaseException):
         return error
     if isinstance(error, tuple):
-        return error[1] if len(error) == 3 and isinstance(error[1], BaseException) else None  # noqa: PLR2004 - as sys.exc_info
+        return error[1] if len(error) == 3 and isinstance(error[1], BaseException) else None  # as sys.exc_info
     return sys.exception()
 
 

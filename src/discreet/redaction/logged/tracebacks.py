@@ -88,7 +88,7 @@ class _Copies:
     def _said(self, told: object) -> str:
         try:
             return self._redact(str(told))
-        except Exception:  # noqa: BLE001 - what an exception says may raise anything when it is written out
+        except Exception:  # noqa: BLE001  # what an exception says may raise anything when it is written out
             return issue(UNKNOWN)
 
     def _bare(self, trace: TracebackType | None) -> TracebackType | None:

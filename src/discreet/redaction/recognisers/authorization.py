@@ -1,6 +1,6 @@
 """Credentials and sessions in HTTP headers."""
 
-# ruff: noqa: C901 - each line rules one kind of text out
+# ruff: noqa: C901  # each line rules one kind of text out
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Words:
 
     def occur(self, lowered: str) -> bool:
         """Tell whether a phrase may stand anywhere in a text of small letters, with spaces for `_` and `-`."""
-        for phrase in self._all:  # noqa: SIM110 - a generator takes twice as long
+        for phrase in self._all:  # noqa: SIM110  # a generator takes twice as long
             if phrase in lowered:
                 return True
         return False

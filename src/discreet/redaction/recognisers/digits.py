@@ -139,7 +139,7 @@ def scan(
         first, last, leading = 0, len(chain.groups), True
         while chain.before[-1] - chain.before[first] >= least:
             chosen: Window | None = None
-            if leading or chain.sizes[first] > 1 or (first + 1 < last and chain.sizes[first + 1] > 2):  # noqa: PLR2004 - see below
+            if leading or chain.sizes[first] > 1 or (first + 1 < last and chain.sizes[first + 1] > 2):
                 # Within a chain a single digit begins a number only before a longer group, as in `42 8 912 345 67 89`.
                 begin = chain.before[first]
                 if leading or may(chain.digits[begin : begin + most], chain.sizes[first : first + most_groups]):

@@ -95,7 +95,8 @@ class EntropyRecogniser:
         else:
             # two parts are a prefix and a tail
             mixed = (
-                changes >= CHANGES_OF_TWO and len(joined) >= LEAST_OF_ONE_CASE and len(parts) <= 2 and "0" in kinds  # noqa: PLR2004 - "ab0": a word and a number
+                # "ab0": a word and a number
+                changes >= CHANGES_OF_TWO and len(joined) >= LEAST_OF_ONE_CASE and len(parts) <= 2 and "0" in kinds
             )
         return mixed and not _is_text(run)
 

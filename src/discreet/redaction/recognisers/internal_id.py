@@ -97,7 +97,7 @@ class InternalIdRecogniser:
         self._patterns = tuple(_compile(number, pattern) for number, pattern in enumerate(patterns, start=1))
 
     @property
-    def LEAST_DIGITS(self) -> int:  # noqa: N802 - a constant of its siblings
+    def LEAST_DIGITS(self) -> int:  # noqa: N802  # a constant of its siblings
         """How many digits a text has in which anything is found: one's own patterns may need none."""
         return 0 if self._patterns else 1
 

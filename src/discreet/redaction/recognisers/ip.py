@@ -136,10 +136,10 @@ class IpRecogniser:
     def is_v6(self, written: str) -> bool:
         """Tell an address from a time, a scope operator or eight bytes in hexadecimal."""
         groups = [group for group in written.split(":") if group]
-        if all(len(group) == 2 for group in groups):  # noqa: PLR2004 - a byte
+        if all(len(group) == 2 for group in groups):
             return False
         if "::" in written:
-            several = len(groups) > 2 or len(groups[0]) > 2  # noqa: PLR2004 - `a1::b2` is a scope in a program
+            several = len(groups) > 2 or len(groups[0]) > 2  # `a1::b2` is a scope in a program
             if not (several and any(map(str.isdigit, written))):
                 return False
         elif written.count(":") < LEAST_COLONS:

@@ -22,7 +22,7 @@ class KingfisherRecogniser:
     @cached_property
     def _scanner(self) -> Any:
         try:
-            from kingfisher_sdk import Scanner  # noqa: PLC0415 - optional
+            from kingfisher_sdk import Scanner  # optional
         except ImportError as error:
             raise MissingDependencyError(
                 "Kingfisher is not installed: pip install kingfisher-secret-scanner."

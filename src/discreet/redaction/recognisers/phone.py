@@ -196,7 +196,7 @@ def _goes_on_to_another(window: Window) -> bool:
     """Tell whether a group begins with 0 behind as many digits as a number has: `085 902 1067 020`."""
     done = 0
     for size in window.sizes:
-        if done >= LEAST_NATIONAL_DIGITS and size > 2 and window.digits[done] == "0":  # noqa: PLR2004 - `8 912 969 84 00`
+        if done >= LEAST_NATIONAL_DIGITS and size > 2 and window.digits[done] == "0":  # `8 912 969 84 00`
             return True
         done += size
     return False

@@ -110,7 +110,7 @@ class Plan:
     def groups(self, window: Window) -> bool:
         """Tell telephone numbers from lottery numbers (pairs only), prices (thousands) and columns of other numbers."""
         first, *others = window.sizes
-        if max(window.sizes) <= 2:  # noqa: PLR2004 - a pair
+        if max(window.sizes) <= 2:
             pairs = PAIRS.get(self.country_code)
             return (
                 pairs is not None
@@ -122,4 +122,4 @@ class Plan:
             return window.sizes in PREFIXED_GROUPS[self.country_code]
         if window.digits[0] != "0" and others and first not in (len(str(self.country_code)), 4):
             return False
-        return not (len(others) > 1 and set(others) == {3} and first <= 3 and window.digits[0] != "0")  # noqa: PLR2004 - 1 250 000
+        return not (len(others) > 1 and set(others) == {3} and first <= 3 and window.digits[0] != "0")  # 1 250 000

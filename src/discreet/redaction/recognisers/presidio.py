@@ -30,7 +30,7 @@ class PresidioRecogniser:
         analyzer: Any = None,
         entities: Sequence[str] = ("PERSON",),
         language: str = "en",
-        type: str = "PERSON",  # noqa: A002 - what recognisers call it
+        type: str = "PERSON",
         least_score: float = 0.5,
         models: Sequence[str] = ENGLISH_MODELS,
     ) -> None:
@@ -48,9 +48,9 @@ class PresidioRecogniser:
     def _made(self) -> Any:
         """Return an engine over a model that is loaded already: Presidio downloads one that it has to load and doesn't find."""
         try:
-            import spacy  # noqa: PLC0415 - optional
-            from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415 - optional
-            from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: PLC0415 - optional
+            import spacy  # optional
+            from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+            from presidio_analyzer.nlp_engine import SpacyNlpEngine
         except ImportError as error:
             raise MissingDependencyError("Presidio is not installed: pip install presidio-analyzer.") from error
         model = next(filter(spacy.util.is_package, self._models), None)
@@ -64,7 +64,7 @@ class PresidioRecogniser:
         registry = RecognizerRegistry(supported_languages=[self._language])
         registry.add_nlp_recognizer(nlp)
         if not set(self._entities) <= set(nlp.get_supported_entities()):
-            import tldextract  # noqa: PLC0415 - comes with Presidio, which asks it about e-mail addresses
+            import tldextract  # comes with Presidio, which asks it about e-mail addresses
 
             tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
             registry.load_predefined_recognizers(languages=[self._language], nlp_engine=nlp)

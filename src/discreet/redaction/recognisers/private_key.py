@@ -64,7 +64,7 @@ class PrivateKeyRecogniser:
         view = normalise(text)
         for start, end, is_whole in self._keys(view.text):
             behind = view.text[end:]
-            if not is_whole and len(behind) <= MOST_OPEN and behind.count("\n") <= 2:  # noqa: PLR2004 - a short line, and a new one
+            if not is_whole and len(behind) <= MOST_OPEN and behind.count("\n") <= 2:  # a short line, and a new one
                 return view.source(start, end)[0]
         return len(text)
 

@@ -31,7 +31,7 @@ class Hints:
     def found_in(self, view: View) -> bool:
         """Tell whether one of the words is there; ASCII text is searched for ASCII words only."""
         lowered = view.lowered
-        for word in self._ascii if lowered.isascii() else self._all:  # noqa: SIM110 - half as slow as any()
+        for word in self._ascii if lowered.isascii() else self._all:  # noqa: SIM110  # half as slow as any()
             if word in lowered:
                 return True
         return False

@@ -82,13 +82,10 @@ def _has_run(text: str) -> bool:
     fifths = [
         place
         for place in range(4, len(words), 5)
-        if 2 < len(word := words[place]) < 10 and word not in COMMON and word.islower()  # noqa: PLR2004 - as below
+        if 2 < len(word := words[place]) < 10 and word not in COMMON and word.islower()
     ]
-    return any(
-        last - first == 5 and all(map(_may_be_listed, words[first:last]))  # noqa: PLR2004 - each fifth
-        for first, last in pairwise(fifths)
-    )
+    return any(last - first == 5 and all(map(_may_be_listed, words[first:last])) for first, last in pairwise(fifths))
 
 
 def _may_be_listed(word: str) -> bool:
-    return 3 <= len(word) <= 9 and word.islower() and word.rstrip(",") not in COMMON  # noqa: PLR2004 - BIP 39, and a comma
+    return 3 <= len(word) <= 9 and word.islower() and word.rstrip(",") not in COMMON  # BIP 39, and a comma

@@ -1,6 +1,6 @@
 """Keys and tokens that vendors give a recognisable form."""
 
-# ruff: noqa: C901 - each line rules one kind of text out
+# ruff: noqa: C901  # each line rules one kind of text out
 
 from __future__ import annotations
 

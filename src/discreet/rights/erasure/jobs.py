@@ -33,7 +33,7 @@ _BUMP: LiteralString = f"""
 INSERT INTO discreet.users AS u (user_key, epoch) VALUES (%(user_key)s, {FIRST_EPOCH + 1})
 ON CONFLICT (user_key) DO UPDATE SET epoch = u.epoch + 1
 RETURNING epoch
-"""  # noqa: S608  # a constant
+"""
 """Waits for all who write for the user, and lets nobody in who began before."""
 
 _REQUESTS_GO_ON: LiteralString = """
@@ -59,7 +59,7 @@ _CLAIM: LiteralString = f"""
 UPDATE discreet.erasure SET lease_until = now() + make_interval(secs => %(seconds)s)
 WHERE user_key = %(user_key)s AND erasure_key = %(erasure_key)s AND done_at IS NULL AND lease_until < now()
 RETURNING {_COLUMNS}
-"""  # noqa: S608  # as above
+"""
 
 _SAVE: LiteralString = """
 UPDATE discreet.erasure

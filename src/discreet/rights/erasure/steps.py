@@ -49,7 +49,7 @@ WHERE user_key = %(user_key)s AND state IN ('pending', 'submitted') AND request_
 
 _ENTRY_IDS: LiteralString = f"""
 SELECT entry_id FROM discreet.memory WHERE user_key = %(user_key)s AND ({ENTRIES.which}) LIMIT {BATCH}
-"""  # noqa: S608  # a constant
+"""
 
 _FORGET_NAMESPACE: LiteralString = "DELETE FROM discreet.store_namespace WHERE user_key = %(user_key)s"
 

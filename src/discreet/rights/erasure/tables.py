@@ -45,7 +45,7 @@ class Rows:
             return (await cursor.execute(f"DELETE {self._where}", given)).rowcount
         columns = ", ".join(self.key)
         statement: LiteralString = (
-            f"DELETE FROM discreet.{self.table} WHERE {self.owner} = %(user_key)s AND ({columns}) IN "  # noqa: S608  # constants
+            f"DELETE FROM discreet.{self.table} WHERE {self.owner} = %(user_key)s AND ({columns}) IN "
             f"(SELECT {columns} {self._where} LIMIT %(batch)s)"
         )
         return (await cursor.execute(statement, {**given, "batch": batch})).rowcount

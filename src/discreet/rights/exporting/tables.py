@@ -128,7 +128,7 @@ FROM discreet.memory m
 JOIN discreet.embedding_space e ON e.space_key = m.space_key
 LEFT JOIN discreet.memory_stats s ON s.user_key = %(user_key)s AND s.entry_id = m.entry_id
 WHERE m.user_key = %(user_key)s
-""",  # noqa: S608  # constants of ours
+""",
     key={"m.entry_id": _UUID},
     opened=_memory,
 )
@@ -142,7 +142,7 @@ SELECT s.thread_id, l.thread_key, l.extraction_key, {TURN_COLUMNS}
 FROM discreet.conversation_log l
 LEFT JOIN discreet.session_record s ON s.user_key = %(user_key)s AND s.thread_key = l.thread_key
 WHERE l.user_key = %(user_key)s
-""",  # noqa: S608  # as above
+""",
         key={"l.request_id": _TEXT},
         opened=_turn,
     ),

@@ -76,7 +76,7 @@ class Catalog:
     """Tables that are not looked through, with their rows, about."""
 
 
-class Refused(Exception):  # noqa: N818 - no error of a user's: a row that stays, which a scrub counts
+class Refused(Exception):  # noqa: N818  # no error of a user's: a row that stays, which a scrub counts
     """The database takes no such value in a row: a constraint forbids it, or its column is too short."""
 
 

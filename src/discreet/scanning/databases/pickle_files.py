@@ -30,7 +30,7 @@ class PickleFiles:
             raise ScanError(f"{path} has no files of langgraph dev ({', '.join(FILES)}).")
         self._paths = {str(file.relative_to(path)) if path.is_dir() else file.name: file for file in found}
 
-    def catalog(self, *, every: bool, only: Collection[str] = ()) -> Catalog:  # noqa: ARG002 - all of them are known
+    def catalog(self, *, every: bool, only: Collection[str] = ()) -> Catalog:
         """Return its files, see `Database`."""
         return Catalog(
             [
@@ -43,15 +43,15 @@ class PickleFiles:
     def page(
         self,
         table: Table,
-        after: Key | None,  # noqa: ARG002 - a file is one row
+        after: Key | None,  # a file is one row
         *,
-        sample: float = 1.0,  # noqa: ARG002 - as above
-        thread: str | None = None,  # noqa: ARG002 - as above
+        sample: float = 1.0,
+        thread: str | None = None,
     ) -> tuple[list[Row], Key | None]:
         """Return the only row of a file, see `Database`."""
         return [Row((table.name,), {}, {"content": table.bytes})], None
 
-    def value(self, table: Table, key: Key, column: Column) -> str | bytes | None:  # noqa: ARG002 - as above
+    def value(self, table: Table, key: Key, column: Column) -> str | bytes | None:
         """Return the content of a file."""
         try:
             return self._paths[table.name].read_bytes()

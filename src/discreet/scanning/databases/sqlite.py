@@ -57,7 +57,7 @@ class SqliteDatabase:
             if {each[0] for each in columns} == VERSIONS:
                 continue
             quoted = _quoted(name)
-            rows = self._all(f"SELECT count(*) FROM {quoted}")[0][0]  # noqa: S608 - a quoted name of its catalog
+            rows = self._all(f"SELECT count(*) FROM {quoted}")[0][0]  # noqa: S608  # a quoted name of its catalog
             profile = profile_of([each[0] for each in columns], schema="", has_vectors=False)
             profile = profile or (OTHER if every or only else None)
             if profile is None or (only and name not in only):
@@ -82,7 +82,7 @@ class SqliteDatabase:
             f"CASE WHEN length(CAST({name} AS BLOB)) <= {INLINE_BYTES} THEN {name} END, length(CAST({name} AS BLOB))"
             for name in (_quoted(column.name) for column in table.columns)
         )
-        statement = f"SELECT {', '.join([*keys, shown])} FROM {_quoted(table.name)} {where} ORDER BY {', '.join(keys)} LIMIT {PAGE_ROWS}"  # noqa: S608 - quoted names of its catalog
+        statement = f"SELECT {', '.join([*keys, shown])} FROM {_quoted(table.name)} {where} ORDER BY {', '.join(keys)} LIMIT {PAGE_ROWS}"  # noqa: S608  # quoted names of its catalog
         found = self._all(statement, params)
         rows = [_row(table, each) for each in found]
         following = rows[-1].key if len(rows) == PAGE_ROWS else None
@@ -92,14 +92,14 @@ class SqliteDatabase:
         """Return one value, see `Database`."""
         name = _quoted(column.name)
         where = " AND ".join(f"{_quoted(each.name)} = ?" for each in table.key)
-        statement = f"SELECT substr({name}, 1, {MAX_VALUE_BYTES + 1}) FROM {_quoted(table.name)} WHERE {where}"  # noqa: S608 - quoted names of its catalog
+        statement = f"SELECT substr({name}, 1, {MAX_VALUE_BYTES + 1}) FROM {_quoted(table.name)} WHERE {where}"  # noqa: S608  # quoted names of its catalog
         found = self._all(statement, _keys(table, key))
         return _value(found[0][0]) if found else None
 
     def threads(self, tables: Sequence[Table], after: str | None) -> list[str]:
         """Return the next thread ids, see `Database`."""
         union = " UNION ".join(
-            f"SELECT {name} AS id FROM {_quoted(table.name)} WHERE ?1 IS NULL OR {name} > ?1"  # noqa: S608 - quoted names of its catalog
+            f"SELECT {name} AS id FROM {_quoted(table.name)} WHERE ?1 IS NULL OR {name} > ?1"  # noqa: S608  # quoted names of its catalog
             for table in tables
             for name in [_quoted(table.profile.thread or "")]
         )
@@ -108,7 +108,7 @@ class SqliteDatabase:
     def delete(self, table: Table, keys: Sequence[Key]) -> int:
         """Delete rows, see `Database`."""
         where = " AND ".join(f"{_quoted(each.name)} = ?" for each in table.key)
-        statement = f"DELETE FROM {_quoted(table.name)} WHERE {where}"  # noqa: S608 - quoted names of its catalog
+        statement = f"DELETE FROM {_quoted(table.name)} WHERE {where}"  # noqa: S608  # quoted names of its catalog
         return sum(self._conn.execute(statement, _keys(table, key)).rowcount for key in keys)
 
     @contextmanager
@@ -131,7 +131,7 @@ class SqliteDatabase:
             [*(f"{_quoted(each.name)} = ?" for each in table.key), *(f"{_quoted(name)} IS ?" for name in changes)]
         )
         new, old = [after for _, after in changes.values()], [before for before, _ in changes.values()]
-        statement = f"UPDATE {_quoted(table.name)} SET {sets} WHERE {where}"  # noqa: S608 - quoted names of its catalog
+        statement = f"UPDATE {_quoted(table.name)} SET {sets} WHERE {where}"  # noqa: S608  # quoted names of its catalog
         try:
             return self._conn.execute(statement, [*new, *_keys(table, key), *old]).rowcount == 1
         except sqlite3.IntegrityError:

@@ -32,9 +32,9 @@ def moment(when: datetime | None) -> str:
 def share(part: float, whole: float) -> str:
     """Return which part of a whole something is. What is not nothing is never said to be none of it, nor to be all."""
     percent = part / whole if whole else 0.0
-    if 0 < percent < 0.01:  # noqa: PLR2004 - one percent
+    if 0 < percent < 0.01:
         return "< 1 %"
-    return "> 99 %" if 0.99 < percent < 1 else f"{percent:.0%}".replace("%", " %")  # noqa: PLR2004 - as above
+    return "> 99 %" if 0.99 < percent < 1 else f"{percent:.0%}".replace("%", " %")
 
 
 def name_of(table: TableReport) -> str:

@@ -94,7 +94,7 @@ def engine_value(value: Any) -> Any:
     """Return what a trigger holds as the engine knows it: a set is an object within msgpack, a pair is a list."""
     if isinstance(value, Foreign) and isinstance(value.arg, list):
         return {item for item in value.arg if isinstance(item, str)}
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool):  # noqa: PLR2004 - the pair of a deferred node
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], bool):  # the pair of a deferred node
         return (engine_value(value[0]), value[1])
     return value
 

@@ -55,7 +55,7 @@ ENGINE_METADATA: Final = frozenset(
 
 
 NEUTRAL: Final = {
-    "ipaddress.IPv4Address": "0.0.0.0",  # noqa: S104 - nobody's address, and nothing is bound to it
+    "ipaddress.IPv4Address": "0.0.0.0",  # noqa: S104  # nobody's address, and nothing is bound to it
     "ipaddress.IPv4Interface": "0.0.0.0/0",
     "ipaddress.IPv4Network": "0.0.0.0/0",
     "ipaddress.IPv6Address": "::",
@@ -66,7 +66,7 @@ NEUTRAL: Final = {
 """Objects that can't be made of a placeholder: what they are made of instead, so that they stay what they are."""
 
 
-class Drop(Exception):  # noqa: N818 - no error: says that nothing of a value stays
+class Drop(Exception):  # noqa: N818  # no error: says that nothing of a value stays
     """Nothing of this value is to stay."""
 
 

@@ -129,7 +129,7 @@ class _Machine:
         self._pickled.value = self._stack.pop()
         return self._pickled
 
-    def _step(self, name: str, arg: Any, at: int) -> None:  # noqa: C901, PLR0912 - one branch a group of opcodes reads best in one place
+    def _step(self, name: str, arg: Any, at: int) -> None:  # noqa: C901, PLR0912  # one branch a group of opcodes reads best in one place
         stack = self._stack
         if name in _TEXTS:
             stack.append(_located(Literal(arg), at))

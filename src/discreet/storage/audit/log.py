@@ -46,19 +46,19 @@ _COLUMNS: LiteralString = """
 
 _HEAD: LiteralString = f"""
 INSERT INTO discreet.audit_chain AS c ({_HEAD_COLUMNS}) VALUES (%(user_key)s, {_FIRST}) {_COUNT_UP}
-"""  # noqa: S608  # constants of ours
+"""
 
 _ENTRY: LiteralString = f"""
 INSERT INTO discreet.audit_entry ({_COLUMNS})
 SELECT c.user_key, c.last_number, c.last_hash, {_SAID} FROM discreet.audit_chain c WHERE c.user_key = %(user_key)s
-"""  # noqa: S608  # as above
+"""
 """The head is this transaction's since the statement before. Two statements for a Citus cluster, which sends each of them to the
 person's node."""
 
 _HEAD_AND_ENTRY: LiteralString = f"""
 WITH audit_head AS ({_HEAD} RETURNING c.user_key, c.last_number, c.last_hash)
 INSERT INTO discreet.audit_entry ({_COLUMNS}) SELECT user_key, last_number, last_hash, {_SAID} FROM audit_head
-"""  # noqa: S608  # as above
+"""
 """The same in one statement, elsewhere: as a pipeline the two take the client three times as long."""
 
 ADDED_FOR: LiteralString = f"""
@@ -70,7 +70,7 @@ audit_added AS (
     INSERT INTO discreet.audit_entry ({_COLUMNS}) SELECT user_key, last_number, last_hash, {_SAID} FROM audit_head
     RETURNING number
 )
-"""  # noqa: S608  # as above
+"""
 """Common table expressions that add an entry in the statement itself that writes something: `written` is one that returns user_key, or
 no row if nothing was written. For what is a transaction of its own: one would take three more round trips. An INSERT of rows of a query that returns nothing is made a
 COPY on a Citus cluster, which row-level security refuses: hence RETURNING."""

@@ -49,7 +49,7 @@ JOIN discreet.audit_chain c ON c.user_key = e.user_key
 WHERE e.user_key = %(user_key)s AND c.user_key = %(user_key)s
 ORDER BY e.number
 LIMIT %(limit)s
-"""  # noqa: S608  # constants of ours
+"""
 
 _LET_GO: LiteralString = "SELECT set_config('discreet_audit.trimming', 'on', true)"
 

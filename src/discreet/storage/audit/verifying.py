@@ -32,7 +32,7 @@ LEFT JOIN discreet.audit_chain c ON c.user_key = e.user_key
 WHERE {{which}}
 ORDER BY e.user_key, e.number
 LIMIT %(limit)s
-"""  # noqa: S608  # constants of ours
+"""
 
 _HEADS: LiteralString = f"""
 SELECT c.user_key, {HEAD_COLUMNS}, c.is_sealed
@@ -40,7 +40,7 @@ FROM discreet.audit_chain c
 WHERE {{which}}
 ORDER BY c.user_key
 LIMIT %(limit)s
-"""  # noqa: S608  # as above
+"""
 
 _SEALS: LiteralString = """
 SELECT seal_number, extract(epoch FROM at)::text AS at, heads, previous_hash, hash

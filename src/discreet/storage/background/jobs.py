@@ -28,7 +28,7 @@ VALUES (
     %(job_key)s, %(provider)s, %(model)s, 'submitting', now(), now(), 1, now() + make_interval(secs => %(seconds)s)
 )
 RETURNING {_COLUMNS}
-"""  # noqa: S608  # a constant of ours
+"""
 
 _CLAIM: LiteralString = f"""
 UPDATE discreet.batch_jobs
@@ -42,13 +42,13 @@ WHERE job_key = (
     FOR UPDATE SKIP LOCKED
 )
 RETURNING {_COLUMNS}
-"""  # noqa: S608  # as above
+"""
 
 _HELD: LiteralString = "WHERE job_key = %(job_key)s AND lease_token = %(lease_token)s AND done_at IS NULL"
 
 _EXTEND: LiteralString = f"""
 UPDATE discreet.batch_jobs SET lease_until = now() + make_interval(secs => %(seconds)s) {_HELD} RETURNING is_cancelled
-"""  # noqa: S608  # as above
+"""
 
 _SUBMITTED: LiteralString = f"""
 UPDATE discreet.batch_jobs
@@ -56,7 +56,7 @@ SET state = 'running', batch_id = %(batch_id)s, submitted_at = coalesce(submitte
     error = NULL, failures = 0
 {_HELD}
 RETURNING job_key
-"""  # noqa: S608  # as above
+"""
 
 _RELEASE: LiteralString = f"""
 UPDATE discreet.batch_jobs
@@ -64,7 +64,7 @@ SET lease_until = NULL, due_at = now() + make_interval(secs => %(delay)s), told 
     failures = CASE WHEN %(error)s::text IS NULL THEN 0 ELSE failures + 1 END
 {_HELD}
 RETURNING job_key
-"""  # noqa: S608  # as above
+"""
 
 _FINISH: LiteralString = f"""
 UPDATE discreet.batch_jobs
@@ -72,7 +72,7 @@ SET state = %(state)s, done_at = now(), lease_until = NULL,
     told = coalesce(%(told)s, told), error = %(error)s, figures = %(figures)s
 {_HELD}
 RETURNING job_key
-"""  # noqa: S608  # as above
+"""
 
 _HOLD: LiteralString = f"SELECT FROM discreet.batch_jobs {_HELD} FOR KEY SHARE"  # as above
 """Who claims a job passes over rows that are locked so; whoever extends a lease or asks for an end does not wait for it."""
@@ -90,13 +90,13 @@ _SHARES: LiteralString = """
 SELECT EXISTS (SELECT FROM discreet.batch_jobs WHERE batch_id = %(batch_id)s AND job_key <> %(job_key)s) AS shares
 """
 
-_DROP: LiteralString = f"DELETE FROM discreet.batch_jobs {_HELD} RETURNING job_key"  # noqa: S608  # as above
+_DROP: LiteralString = f"DELETE FROM discreet.batch_jobs {_HELD} RETURNING job_key"
 
 _CANCEL: LiteralString = f"""
 UPDATE discreet.batch_jobs SET is_cancelled = true, due_at = least(due_at, now())
 WHERE job_key = %(job_key)s AND done_at IS NULL
 RETURNING {_COLUMNS}
-"""  # noqa: S608  # as above
+"""
 
 _OF_USER: LiteralString = """
 SELECT DISTINCT job_key FROM discreet.batch_requests
@@ -109,7 +109,7 @@ UPDATE discreet.batch_jobs SET is_withdrawn = true, due_at = least(due_at, now()
 WHERE job_key = ANY (%(job_keys)s) AND done_at IS NULL AND NOT is_withdrawn
 """
 
-_READ: LiteralString = f"SELECT {_COLUMNS} FROM discreet.batch_jobs"  # noqa: S608  # as above
+_READ: LiteralString = f"SELECT {_COLUMNS} FROM discreet.batch_jobs"
 
 _LIST: LiteralString = f"""
 {_READ}

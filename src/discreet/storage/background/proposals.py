@@ -48,7 +48,7 @@ WHERE user_key = %(user_key)s AND proposal_key IN (
     SELECT proposal_key FROM discreet.memory_proposal WHERE user_key = %(user_key)s
     ORDER BY created_at DESC, proposal_key DESC OFFSET {MAX_PROPOSALS}
 )
-"""  # noqa: S608  # a constant of ours
+"""
 
 _COLUMNS: LiteralString = "user_key, proposal_key, created_at, record, sealed_record"
 
@@ -58,11 +58,11 @@ WHERE (%(user_key)s::uuid IS NULL OR user_key = %(user_key)s)
   AND (%(after_at)s::timestamptz IS NULL OR (created_at, proposal_key) > (%(after_at)s, %(after)s))
 ORDER BY created_at, proposal_key
 LIMIT %(limit)s
-"""  # noqa: S608  # as above
+"""
 
 _GET: LiteralString = f"""
 SELECT {_COLUMNS} FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND proposal_key = %(proposal_key)s
-"""  # noqa: S608  # as above
+"""
 
 _TAKE: LiteralString = """
 DELETE FROM discreet.memory_proposal WHERE user_key = %(user_key)s AND proposal_key = %(proposal_key)s

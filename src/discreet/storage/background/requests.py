@@ -57,18 +57,18 @@ user_key = ANY (%(user_keys)s) AND (user_key, request_key) IN (
 _ASSIGN: LiteralString = f"""
 UPDATE discreet.batch_requests SET state = 'submitted', job_key = %(job_key)s, attempts = attempts + 1
 WHERE state = 'pending' AND {_THESE}
-"""  # noqa: S608  # a constant of ours
+"""
 
 _OF_JOB: LiteralString = f"""
 SELECT {_REQUEST_COLUMNS} FROM discreet.batch_requests
 WHERE job_key = %(job_key)s AND state = 'submitted'
 ORDER BY user_key, request_key
-"""  # noqa: S608  # as above
+"""
 
 _GIVE_BACK: LiteralString = f"""
 UPDATE discreet.batch_requests SET state = 'pending', job_key = NULL, attempts = attempts - 1
 WHERE state = 'submitted' AND job_key = %(job_key)s AND {_THESE}
-"""  # noqa: S608  # as above
+"""
 
 _LEFT_OVER: LiteralString = f"""
 UPDATE discreet.batch_requests
@@ -78,7 +78,7 @@ SET state = CASE WHEN %(is_cancelled)s THEN 'cancelled' WHEN attempts >= {MAX_AT
     due_at = now() + make_interval(secs => %(delay)s),
     error = coalesce(error, %(error)s)
 WHERE state = 'submitted' AND job_key = %(job_key)s
-"""  # noqa: S608  # as above
+"""
 
 _END: LiteralString = """
 UPDATE discreet.batch_requests
@@ -133,7 +133,7 @@ WHERE l.user_key = %(user_key)s AND l.request_id = ANY (%(request_ids)s)
       WHERE f.user_key = %(user_key)s AND f.thread_key = %(thread_key)s AND f.request_id = l.request_id
   )
 ORDER BY l.started_at, l.request_id
-"""  # noqa: S608  # as above
+"""
 
 _FORGOTTEN: LiteralString = f"""
 SELECT '' AS thread_id, {TURN_COLUMNS}
@@ -143,7 +143,7 @@ JOIN discreet.conversation_log l
 WHERE f.user_key = %(user_key)s AND l.user_key = %(user_key)s
 ORDER BY f.forgotten_at DESC
 LIMIT {MAX_FORGOTTEN}
-"""  # noqa: S608  # as above
+"""
 
 _COMPACTION: LiteralString = """
 SELECT
@@ -169,7 +169,7 @@ WHERE l.user_key = %(user_key)s AND l.thread_key = %(thread_key)s
   )
 ORDER BY l.started_at DESC, l.request_id DESC
 LIMIT {MAX_REMAINDER}
-"""  # noqa: S608  # as above
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

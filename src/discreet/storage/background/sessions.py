@@ -104,7 +104,7 @@ WHERE l.user_key = %(user_key)s AND s.user_key = %(user_key)s AND l.thread_key =
       WHERE f.user_key = %(user_key)s AND f.thread_key = %(thread_key)s AND f.request_id = l.request_id
   )
 ORDER BY l.started_at, l.request_id
-"""  # noqa: S608  # a constant of ours
+"""
 
 _FORGOTTEN: LiteralString = """
 SELECT request_id FROM discreet.forgotten_round WHERE user_key = %(user_key)s AND thread_key = %(thread_key)s

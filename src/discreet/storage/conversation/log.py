@@ -65,7 +65,7 @@ session AS (
         intent = CASE WHEN %(intent_told)s THEN excluded.intent ELSE s.intent END,
         sealed_intent = CASE WHEN %(intent_told)s THEN excluded.sealed_intent ELSE s.sealed_intent END
 )
-"""  # noqa: S608 - a constant of ours
+"""
 
 _WRITTEN: LiteralString = """
 SELECT
@@ -86,7 +86,7 @@ ended AS (
     RETURNING s.rounds
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM ended) AS is_known
-"""  # noqa: S608 - a constant of ours
+"""
 
 
 class PostgresConversationLog:

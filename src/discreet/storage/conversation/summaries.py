@@ -22,7 +22,7 @@ _OF_THREAD: LiteralString = "user_key = %(user_key)s AND thread_key = %(thread_k
 
 _GET: LiteralString = f"""
 SELECT text, sealed_text, rounds, last_message_id FROM discreet.rolling_summary WHERE {_OF_THREAD}
-"""  # noqa: S608 - a constant of ours
+"""
 
 _FIRST: LiteralString = f"""
 WITH {OWNER},
@@ -43,7 +43,7 @@ written AS (
     RETURNING s.rounds
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM written) AS is_written
-"""  # noqa: S608 - a constant of ours
+"""
 
 _NEXT: LiteralString = f"""
 WITH {OWNER},
@@ -61,7 +61,7 @@ written AS (
     RETURNING s.rounds
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM written) AS is_written
-"""  # noqa: S608 - a constant of ours
+"""
 """The row is locked and looked at anew, so of two that expect the same one swaps (READ COMMITTED)."""
 
 _FORGET: LiteralString = f"""
@@ -73,7 +73,7 @@ gone AS (
     RETURNING s.rounds
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM gone) AS is_gone
-"""  # noqa: S608 - a constant of ours
+"""
 
 
 class PostgresRollingSummaries:

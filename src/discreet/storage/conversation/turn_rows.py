@@ -28,7 +28,7 @@ WHERE l.user_key = %(user_key)s AND s.user_key = %(user_key)s
   AND (%(before)s::timestamptz IS NULL OR l.started_at < %(before)s)
 ORDER BY l.started_at, l.request_id
 LIMIT %(limit)s
-"""  # noqa: S608  # constants of ours
+"""
 
 _READ_AS_THEY_ARE = (
     "request_id",

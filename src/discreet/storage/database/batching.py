@@ -46,7 +46,7 @@ class Batcher(Generic[Call, Answer]):
         answers: Sequence[Answer | Exception]
         try:
             answers = await self._serve([call for call, _ in waiting])
-        except Exception as error:  # noqa: BLE001 - whoever waits must learn it; nobody else would
+        except Exception as error:  # noqa: BLE001  # whoever waits must learn it; nobody else would
             answers = [error] * len(waiting)
         for (_, future), answer in zip(waiting, answers, strict=True):
             if future.done():  # its caller was cancelled

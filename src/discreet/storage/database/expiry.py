@@ -47,7 +47,7 @@ class Expiry:
     def select(self) -> LiteralString:
         """The statement that finds the next rows, those longest due first."""
         return (
-            f"SELECT {self._columns}{self.also_read}, r.{self.due} AS due FROM discreet.{self.table} r "  # noqa: S608  # constants
+            f"SELECT {self._columns}{self.also_read}, r.{self.due} AS due FROM discreet.{self.table} r "
             f"WHERE {self.is_due} AND r.{self.due} >= %(after)s::timestamptz ORDER BY r.{self.due} LIMIT %(batch)s"
         )
 
@@ -57,17 +57,14 @@ class Expiry:
         columns: LiteralString = ", ".join(self.key)
         arrays: LiteralString = ", ".join(f"%({column}s)s::{kind}[]" for column, kind in self.key.items())
         return (
-            f"DELETE FROM discreet.{self.table} r WHERE r.{self._first} = ANY (%({self._first}s)s) AND {self.is_due} "  # noqa: S608  # constants
+            f"DELETE FROM discreet.{self.table} r WHERE r.{self._first} = ANY (%({self._first}s)s) AND {self.is_due} "
             f"AND ({self._columns}) IN (SELECT {columns} FROM unnest({arrays}) AS gone ({columns}))"
         )
 
     @property
     def count(self) -> LiteralString:
         """The statement that says how many rows are due, and of when the oldest is."""
-        return (
-            f"SELECT count(*) AS rows, min(r.{self.due}) AS oldest FROM discreet.{self.table} r "  # noqa: S608  # constants
-            f"WHERE {self.is_due}"
-        )
+        return f"SELECT count(*) AS rows, min(r.{self.due}) AS oldest FROM discreet.{self.table} r WHERE {self.is_due}"
 
     def keys_of(self, rows: Rows) -> dict[str, list[Any]]:
         """Return what `delete` takes of the rows that `select` found."""

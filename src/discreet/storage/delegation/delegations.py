@@ -31,7 +31,7 @@ _HOLDS: LiteralString = "revoked_at IS NULL AND (expires_at IS NULL OR expires_a
 _OTHERS: LiteralString = f"""
 SELECT count(*) AS delegates FROM discreet.delegation
 WHERE user_key = %(user_key)s AND delegate_key <> %(delegate_key)s AND {_HOLDS}
-"""  # noqa: S608  # a constant of ours
+"""
 
 _WRITE_GRANT: LiteralString = f"""
 WITH {OWNER},
@@ -43,7 +43,7 @@ granted AS (
         granted_at = excluded.granted_at, expires_at = excluded.expires_at, granted_by = excluded.granted_by, revoked_at = NULL
     RETURNING user_key
 )
-"""  # noqa: S608  # constants of ours
+"""
 
 _GRANTED: LiteralString = "SELECT EXISTS (SELECT FROM owner) AS is_owner"
 
@@ -59,7 +59,7 @@ revoked AS (
       AND d.revoked_at IS NULL
     RETURNING d.user_key
 )
-"""  # noqa: S608  # as above
+"""
 
 _REVOKED: LiteralString = """
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM revoked) AS is_revoked
@@ -74,7 +74,7 @@ WHERE user_key = %(user_key)s AND NOT ({_HOLDS}) AND delegate_key IN (
     SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND NOT ({_HOLDS})
     ORDER BY granted_at DESC, delegate_key OFFSET {MAX_ENDED}
 )
-"""  # noqa: S608  # as above
+"""
 """Asks twice whether they hold: of one that is granted again meanwhile the outer condition alone is looked at anew."""
 
 _LIST: LiteralString = """
@@ -85,7 +85,7 @@ ORDER BY granted_at DESC, delegate_key
 
 _MAY_READ: LiteralString = f"""
 SELECT delegate_key FROM discreet.delegation WHERE user_key = %(user_key)s AND delegate_key = %(delegate_key)s AND {_HOLDS}
-"""  # noqa: S608  # as above
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

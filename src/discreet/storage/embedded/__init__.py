@@ -39,6 +39,6 @@ def lease_server(data_dir: Path, *, version: int = 18) -> AbstractContextManager
             "There is no embedded PostgreSQL for Windows. Set DISCREET_POSTGRES_DSN to a server with pgvector."
         )
     # Imported here because it needs fcntl and pwd, which Windows lacks.
-    from discreet.storage.embedded.lease import hold_lease  # noqa: PLC0415  see above
+    from discreet.storage.embedded.lease import hold_lease
 
     return hold_lease(data_dir, version)

@@ -13,7 +13,7 @@ from discreet.storage.embedded.endpoint import DATABASE, USER
 from discreet.storage.embedded.folder import ServerFolder
 from discreet.storage.embedded.supervisor import DATA
 
-PASSWORD = "password"  # noqa: S105  the name of a file
+PASSWORD = "password"  # noqa: S105  # the name of a file
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 """All that the server's programs get to see: PGDATA, PGPORT and the like of the caller must not steer them."""
 
@@ -83,7 +83,7 @@ def server_command(folder: ServerFolder, binaries: Path, socket_folder: Path) ->
 
 def _run(folder: ServerFolder, binaries: Path, command: tuple[str, ...], text: str = "") -> None:
     program, *arguments = command
-    result = subprocess.run(  # noqa: S603  our own binaries, no shell
+    result = subprocess.run(
         [binaries / "bin" / program, *arguments],
         input=text,
         stdout=subprocess.PIPE,

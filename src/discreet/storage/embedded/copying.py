@@ -79,7 +79,7 @@ def _counts(dsn: str, name: str) -> dict[tuple[str, str], int]:
 def _copy_roles(programs: Path, old: str, new: str) -> None:
     """Copy roles, what they belong to and their settings; our own is there already, under a new password."""
     command, environment = _client(programs / "bin" / "pg_dumpall", old)
-    result = subprocess.run(  # noqa: S603  our own binaries, no shell
+    result = subprocess.run(
         [*command, "--roles-only"],
         env=environment,
         stdout=subprocess.PIPE,
@@ -102,10 +102,10 @@ def _copy_database(programs: Path, old: str, new: str, tell: Tell) -> None:
     writing, of_new = _client(programs / "bin" / "pg_restore", new)
     step = "its beginning"
     with (
-        subprocess.Popen(  # noqa: S603  our own binaries, no shell
+        subprocess.Popen(
             [*reading, "--format=custom", "--compress=0"], env=of_old, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as dump,
-        subprocess.Popen(  # noqa: S603  our own binaries, no shell
+        subprocess.Popen(
             [*writing, "--exit-on-error", "--verbose"],
             env=of_new,
             stdin=dump.stdout,

@@ -22,7 +22,7 @@ DATABASE = "discreet"
 
 _PREFIX = "discreet-"
 _PRIVATE = 0o700
-_BASES = (Path("/tmp"), Path("/var/tmp"), Path("/run"))  # noqa: S108  each is checked before use
+_BASES = (Path("/tmp"), Path("/var/tmp"), Path("/run"))  # noqa: S108  # each is checked before use
 """Short ones: a socket's path has at most 107 bytes (unix(7)), 103 on macOS."""
 
 

@@ -118,7 +118,7 @@ class Server:
                 server_end=server_end,
                 data=self.folder.descriptor,
             )
-            subprocess.run(  # noqa: S603  our own program, no shell
+            subprocess.run(
                 [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(asdict(orders))],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

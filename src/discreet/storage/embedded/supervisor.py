@@ -150,7 +150,7 @@ class Supervisor:
 
     def _start(self) -> None:
         orders = self._orders
-        self._server = subprocess.Popen(  # noqa: S603  our own binaries, no shell
+        self._server = subprocess.Popen(
             orders.command,
             stdin=subprocess.DEVNULL,
             env=orders.environment,

@@ -35,7 +35,7 @@ class ServerWatch:
         if time.monotonic() < self._not_before or sys.platform == "win32":
             return
         # Imported here because it needs fcntl, which Windows lacks.
-        from discreet.storage.embedded.lease import bring_back  # noqa: PLC0415  see above
+        from discreet.storage.embedded.lease import bring_back
 
         try:
             await asyncio.to_thread(bring_back, self._data_dir, self._version)

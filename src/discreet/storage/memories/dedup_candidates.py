@@ -49,7 +49,7 @@ FROM (
     ) m
 ) m
 WHERE m.cosine >= %(least_cosine)s OR m.entry_id = ANY (%(entry_ids)s::uuid[])
-"""  # noqa: S608 - constants of ours
+"""
 """The records that are near to a fact, and those of `entry_ids`. The index has the signs of vectors: those alone are read from the
 table whose signs are nearest."""
 
@@ -75,7 +75,7 @@ FROM (
         LIMIT 1
     ) f
 ) m
-"""  # noqa: S608 - RECORD_COLUMNS is a constant of ours
+"""
 """Stored records that new ones replace: same id, or the turn at the same place. LATERAL with LIMIT leaves the planner no
 choice but an index lookup each: a plan made while the table was empty read all rows of the user, 72 ms instead of 0.4."""
 
@@ -158,7 +158,7 @@ class Candidates:
         return await _ask(connection, _MET, {**self._about, "entry_ids": list(entry_ids), **places})
 
     async def _near_each_other(self) -> dict[int, dict[int, float]]:
-        if len(self._facts) < 2:  # noqa: PLR2004  # there is no pair
+        if len(self._facts) < 2:
             return {}
         if len(self._facts) <= MEDIUM_BATCH:
             return self._each_other()

@@ -95,7 +95,7 @@ class PostgresMemories:
     def by_key(self) -> PostgresMemories:
         """Return the same for who knows users by their keys alone: what it takes as `user_id` is a key, as text."""
         other = copy(self)
-        other._key_of = UUID  # noqa: SLF001 - of a copy of this
+        other._key_of = UUID  # noqa: SLF001  # of a copy of this
         return other
 
     async def save(

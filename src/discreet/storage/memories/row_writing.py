@@ -55,12 +55,12 @@ FROM ROWS FROM (
 ) AS r ({_NAMES})
 WHERE %(user_key)s IS NOT NULL
 RETURNING entry_id
-"""  # noqa: S608 - names of ours
+"""
 """All columns but vectors as one JSON: the driver needs more time for each of their values than for the JSON of a row, and more
 for arrays of vectors as text than in binary. Without RETURNING a Citus cluster makes it a COPY, which row-level security refuses."""
 
 _REPLACE: LiteralString = (
-    "UPDATE discreet.memory SET "  # noqa: S608 - names of ours
+    "UPDATE discreet.memory SET "
     + ", ".join(f"{name} = %({name})s" for name in (*_TYPES, *_VECTORS) if name not in _KEY)
     + ", sketch = binary_quantize(%(embedding)s::halfvec)"
     + " WHERE user_key = %(user_key)s AND entry_id = %(entry_id)s"

@@ -64,7 +64,7 @@ INSERT INTO discreet.token_frequency AS f (token, documents)
 ON CONFLICT (token) DO UPDATE SET documents = excluded.documents WHERE f.documents <> excluded.documents
 """
 
-_GONE: LiteralString = f"SELECT token FROM discreet.token_frequency EXCEPT SELECT token FROM ({_ALL}) a"  # noqa: S608 - a constant of ours
+_GONE: LiteralString = f"SELECT token FROM discreet.token_frequency EXCEPT SELECT token FROM ({_ALL}) a"
 
 _DROP: LiteralString = "DELETE FROM discreet.token_frequency WHERE token = ANY (%(tokens)s)"
 

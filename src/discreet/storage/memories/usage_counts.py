@@ -35,7 +35,7 @@ written AS (
     ON CONFLICT (user_key, entry_id) DO UPDATE SET hits = s.hits + excluded.hits, last_hit = excluded.last_hit
 )
 SELECT set_config('synchronous_commit', 'off', true)
-"""  # noqa: S608 - a constant of ours
+"""
 """In the order of keys, so that two writers never wait for each other. What is deleted, or being deleted, is left out, and what
 is locked can't be deleted before its count is written."""
 

@@ -39,7 +39,7 @@ _AFTER: LiteralString = "AND (c.user_key, c.older, c.newer) > (%(after_user)s, %
 
 _RECORDS: LiteralString = f"""
 SELECT {RECORD_COLUMNS} FROM discreet.memory m WHERE m.user_key = ANY (%(user_keys)s) AND m.entry_id = ANY (%(entry_ids)s)
-"""  # noqa: S608  # constants of ours
+"""
 
 _SETTLE: LiteralString = """
 DELETE FROM discreet.memory_conflict WHERE user_key = %(user_key)s AND older = %(older)s AND newer = %(newer)s

@@ -55,7 +55,7 @@ SELECT u.user_key, u.expires_at IS NOT NULL AS is_thread,
     ) AS seen_at
 FROM discreet.users u
 WHERE u.user_key = ANY (%(user_keys)s)
-"""  # noqa: S608  # constants of ours
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,7 @@ SELECT s.thread_id, {TURN_COLUMNS}
 FROM discreet.conversation_log l
 LEFT JOIN discreet.session_record s ON s.user_key = %(user_key)s AND s.thread_key = l.thread_key
 WHERE l.user_key = %(user_key)s
-""",  # noqa: S608  # constants of ours
+""",
         value=_turn,
     ),
     "memory": _Source(
@@ -88,7 +88,7 @@ WHERE l.user_key = %(user_key)s
         id="m.entry_id",
         rows=f"""
 SELECT {RECORD_COLUMNS} FROM discreet.memory m WHERE m.user_key = %(user_key)s AND m.type NOT IN ('turn', 'item')
-""",  # noqa: S608  # as above
+""",
         value=record_from,
     ),
     "session_summary": _Source(

@@ -35,7 +35,7 @@ class RedisClient:
             ConfigurationError: The URL can't be read, or turns off that a TLS server is verified.
         """
         self._redis = connecting.redis_of(url, answer=answer)
-        from redis import exceptions  # noqa: PLC0415  # optional
+        from redis import exceptions  # optional
 
         self._no_script = exceptions.NoScriptError
         self._is_cluster = connecting.is_cluster(url)

@@ -46,7 +46,7 @@ def redis_of(url: str, *, answer: float) -> Any:
         ConfigurationError: The URL can't be read, or turns off that a TLS server is verified.
     """
     try:
-        from redis import exceptions  # noqa: PLC0415  # optional
+        from redis import exceptions  # optional
     except ImportError as error:
         raise MissingDependencyError(
             "DISCREET_REDIS_URL is set, and redis-py is not installed: pip install 'redis>=6,<9'."
@@ -62,9 +62,9 @@ def redis_of(url: str, *, answer: float) -> Any:
 
 
 def _server(url: str, answer: float) -> Any:
-    from redis import asyncio, exceptions  # noqa: PLC0415  # optional
-    from redis.asyncio.retry import Retry  # noqa: PLC0415  # as above
-    from redis.backoff import NoBackoff  # noqa: PLC0415  # as above
+    from redis import asyncio, exceptions
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
 
     pool: Any = asyncio.BlockingConnectionPool.from_url(
         url,
@@ -81,11 +81,11 @@ def _server(url: str, answer: float) -> Any:
 
 
 def _cluster(url: str, answer: float) -> Any:
-    from redis import __version__  # noqa: PLC0415  # optional
-    from redis.asyncio import cluster  # noqa: PLC0415  # as above
-    from redis.asyncio.connection import SSLConnection, parse_url  # noqa: PLC0415  # as above
-    from redis.asyncio.retry import Retry  # noqa: PLC0415  # as above
-    from redis.backoff import NoBackoff  # noqa: PLC0415  # as above
+    from redis import __version__
+    from redis.asyncio import cluster
+    from redis.asyncio.connection import SSLConnection, parse_url
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
 
     if tuple(map(int, __version__.split(".")[:2])) < CLUSTER_VERSION:
         # 8.0 leaves no connection for the calls after a failover; before, calls to the other servers fail meanwhile too.

@@ -24,7 +24,7 @@ def short_term_error(error: Exception) -> ShortTermError:
 
 def _of_connecting(cause: BaseException) -> ShortTermError | None:
     """Return what it means that this is among the causes of an error: redis-py wraps what ends a connection."""
-    from redis import exceptions  # noqa: PLC0415  # optional
+    from redis import exceptions  # optional
 
     match cause:
         case ssl.SSLCertVerificationError():
@@ -37,7 +37,7 @@ def _of_connecting(cause: BaseException) -> ShortTermError | None:
 
 
 def _of_calling(error: Exception) -> ShortTermError:
-    from redis import exceptions  # noqa: PLC0415  # optional
+    from redis import exceptions
 
     told: BaseException = error
     match error:

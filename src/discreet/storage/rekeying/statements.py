@@ -17,12 +17,12 @@ FROM discreet.{table.name} t
 WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
 ORDER BY t.user_key, t.{table.key}
 LIMIT %(limit)s
-"""  # noqa: S608  # names of ours
+"""
 
 
 def count(table: SealedTable) -> LiteralString:
     """Count the rows of which something is to be moved."""
-    return f"SELECT count(*) AS rows FROM discreet.{table.name} t WHERE {_is_pending(table)}"  # noqa: S608  # as above
+    return f"SELECT count(*) AS rows FROM discreet.{table.name} t WHERE {_is_pending(table)}"
 
 
 def inspect(table: SealedTable) -> LiteralString:
@@ -36,7 +36,7 @@ FROM discreet.{table.name} t
 WHERE (t.user_key, t.{table.key}) > (%(after_user)s::uuid, %(after_key)s::{table.key_type})
 ORDER BY t.user_key, t.{table.key}
 LIMIT %(limit)s
-"""  # noqa: S608  # as above
+"""
 
 
 def read(table: SealedTable) -> LiteralString:
@@ -48,7 +48,7 @@ def read(table: SealedTable) -> LiteralString:
 SELECT t.{table.key} AS key, {columns}
 FROM discreet.{table.name} t
 WHERE t.user_key = %(user_key)s AND t.{table.key} = ANY (%(keys)s::{table.key_type}[])
-"""  # noqa: S608  # as above
+"""
 
 
 def write(table: SealedTable) -> LiteralString:
@@ -74,7 +74,7 @@ WHERE t.user_key = %(user_key)s AND t.{table.key} = (
     WHERE f.user_key = %(user_key)s AND f.{table.key} = %(key)s
     FOR NO KEY UPDATE SKIP LOCKED
 ) {unchanged}
-"""  # noqa: S608  # as above
+"""
 
 
 SHORT_LIVED: Final[LiteralString] = """

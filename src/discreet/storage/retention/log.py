@@ -44,8 +44,8 @@ r.updated_at < %(until)s AND NOT EXISTS (
 )
 """
 
-_END_SESSIONS: LiteralString = f"DELETE FROM discreet.session_record r WHERE {_OF_THESE} AND {_SESSION_IS_OVER}"  # noqa: S608  # constants of ours
-_END_SUMMARIES: LiteralString = f"DELETE FROM discreet.rolling_summary r WHERE {_OF_THESE} AND {_SUMMARY_IS_OVER}"  # noqa: S608  # as above
+_END_SESSIONS: LiteralString = f"DELETE FROM discreet.session_record r WHERE {_OF_THESE} AND {_SESSION_IS_OVER}"
+_END_SUMMARIES: LiteralString = f"DELETE FROM discreet.rolling_summary r WHERE {_OF_THESE} AND {_SUMMARY_IS_OVER}"
 
 _COUNT_SESSIONS: LiteralString = f"""
 SELECT count(*) AS rows, min(s.ended_at) AS oldest FROM discreet.session_record s
@@ -53,11 +53,11 @@ WHERE s.ended_at < %(until)s AND NOT EXISTS (
     SELECT FROM discreet.conversation_log r
     WHERE r.user_key = s.user_key AND r.thread_key = s.thread_key AND NOT (r.ended_at < %(until)s AND {LOG.may_go})
 )
-"""  # noqa: S608  # as above
+"""
 
 _COUNT_SUMMARIES: LiteralString = f"""
 SELECT count(*) AS rows, min(r.updated_at) AS oldest FROM discreet.rolling_summary r WHERE {_SUMMARY_IS_OVER}
-"""  # noqa: S608  # as above
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ _NOT_TO_DISK: LiteralString = "set_config('synchronous_commit', 'off', true)"
 TOUCH: LiteralString = f"""
 WITH {OWNER}, {_SESSION}, gone AS ({_EXPIRED_ROUNDS})
 SELECT EXISTS (SELECT FROM owner) AS is_owner, (SELECT epoch FROM owner) AS epoch, {_NOT_TO_DISK}
-"""  # noqa: S608 - constants of ours
+"""
 
 APPEND: LiteralString = f"""
 WITH {OWNER}, {_SESSION}, gone AS ({_EXPIRED_ROUNDS}),
@@ -62,7 +62,7 @@ added AS (
     RETURNING round_number
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM added) AS is_added, {_NOT_TO_DISK}
-"""  # noqa: S608 - constants of ours
+"""
 
 STATE: LiteralString = """
 SELECT thread_key FROM discreet.short_term_session
@@ -115,7 +115,7 @@ SELECT
     (SELECT answer FROM done) AS answer,
     (SELECT sealed_answer FROM done) AS sealed_answer,
     {_NOT_TO_DISK}
-"""  # noqa: S608 - constants of ours
+"""
 """Neither claimed nor done: somebody is at it, also somebody who came since this statement began: the conflict is met
 whatever its snapshot shows."""
 
@@ -133,7 +133,7 @@ finished AS (
     RETURNING w.work_key
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM finished) AS is_changed, {_NOT_TO_DISK}
-"""  # noqa: S608 - constants of ours
+"""
 
 RELEASE: LiteralString = f"""
 WITH {OWNER},
@@ -144,7 +144,7 @@ released AS (
     RETURNING w.work_key
 )
 SELECT EXISTS (SELECT FROM owner) AS is_owner, EXISTS (SELECT FROM released) AS is_changed, {_NOT_TO_DISK}
-"""  # noqa: S608 - constants of ours
+"""
 
 _HELD: LiteralString = """
     SELECT s.thread_key, s.began_at, s.expires_at > now() AS is_kept, s.active_until > now() AS is_active
@@ -181,7 +181,7 @@ held AS MATERIALIZED (
 ),
 {_FORGET_ROUNDS}
 SELECT EXISTS (SELECT FROM owner) AS is_owner, {_FORGOTTEN} AS entries
-"""  # noqa: S608 - constants of ours
+"""
 """Sessions are locked before their rounds, as touching and purging do."""
 
 FORGET_USER: LiteralString = f"""
@@ -201,4 +201,4 @@ works AS (
 SELECT
     EXISTS (SELECT FROM owner) AS is_owner,
     {_FORGOTTEN} + (SELECT count(*) FILTER (WHERE expires_at > now()) FROM works) AS entries
-"""  # noqa: S608 - constants of ours
+"""

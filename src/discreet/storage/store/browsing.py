@@ -22,7 +22,7 @@ SELECT {ITEM_COLUMNS}
 FROM discreet.store_item i
 JOIN discreet.store_namespace n ON n.user_key = i.user_key
 WHERE {VISIBLE}
-"""  # noqa: S608 - constants of ours
+"""
 
 _OF_ONE: LiteralString = "AND i.user_key = %(user_key)s AND n.user_key = %(user_key)s"
 _OF_SEVERAL: LiteralString = "AND i.user_key = ANY (%(user_keys)s)"

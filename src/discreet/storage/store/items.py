@@ -31,7 +31,7 @@ FROM unnest(%(user_keys)s::uuid[], %(item_keys)s::uuid[]) WITH ORDINALITY AS w (
 JOIN discreet.store_namespace n ON n.user_key = w.user_key
 JOIN discreet.store_item i ON i.user_key = w.user_key AND i.item_key = w.item_key
 WHERE {VISIBLE}
-"""  # noqa: S608 - constants of ours
+"""
 
 _READ_OF_ONE: LiteralString = f"{_READ} AND n.user_key = %(user_key)s AND i.user_key = %(user_key)s"
 """Those of one namespace, for which a cluster asks one node."""

@@ -43,7 +43,7 @@ _WITH_EXPIRED: LiteralString = "SELECT DISTINCT user_key FROM discreet.store_ite
 
 _WITH_VISIBLE: LiteralString = f"""
 SELECT DISTINCT i.user_key FROM discreet.store_item i WHERE i.user_key = ANY (%(namespaces)s) AND {VISIBLE}
-"""  # noqa: S608 - a constant of ours
+"""
 
 
 async def list_namespaces(

@@ -173,7 +173,7 @@ class DiscreetStore(BaseStore):
         configured = (self.ttl_config or {}).get("sweep_interval_minutes")
         return self._sweeper.start(60 * float(sweep_interval_minutes or configured or SWEEP_MINUTES))
 
-    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  # LangGraph's signature
+    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop that task; False if it took longer than `timeout` seconds."""
         return await self._sweeper.stop(timeout)
 
@@ -200,6 +200,6 @@ class DiscreetStore(BaseStore):
         for batch in batches:
             try:
                 prepared.append([self._preparer.prepare(op, batch.began, batch.actor) for op in batch.ops])
-            except Exception as error:  # noqa: BLE001 - what is wrong with one caller's operations is not the others'
+            except Exception as error:  # noqa: BLE001  # what is wrong with one caller's operations is not the others'
                 prepared.append(error)
         return prepared

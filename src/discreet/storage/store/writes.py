@@ -48,7 +48,7 @@ INSERT INTO discreet.store_namespace (user_key, path) VALUES (%(user_key)s, %(pa
 
 _HAS_ITEMS: LiteralString = "SELECT FROM discreet.store_item WHERE user_key = %(user_key)s LIMIT 1"
 
-_FORGET_EMPTY: LiteralString = f"DELETE FROM discreet.users WHERE user_key = %(user_key)s AND epoch = {FIRST_EPOCH}"  # noqa: S608  # a constant of ours
+_FORGET_EMPTY: LiteralString = f"DELETE FROM discreet.users WHERE user_key = %(user_key)s AND epoch = {FIRST_EPOCH}"
 """The epoch of one that was erased stays, so that late puts are refused."""
 
 _FORGET_NAME: LiteralString = "DELETE FROM discreet.store_namespace WHERE user_key = %(user_key)s"

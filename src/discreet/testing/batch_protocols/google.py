@@ -19,7 +19,7 @@ _MAX_FILE_ID: Final = 40
 def failure(status: int) -> object:
     """Return the body of an error; a key that is not valid has a reason."""
     error = {"code": status, "message": "As scripted.", "status": _STATUSES.get(status, "INTERNAL")}
-    if status == 401:  # noqa: PLR2004  # as the others here
+    if status == 401:
         reason = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
         error |= {"code": 400, "status": "INVALID_ARGUMENT", "details": [reason]}
     return {"error": error}

@@ -112,7 +112,7 @@ def _list(shelf: BatchShelf, request: Request) -> Reply:
 def _batch(shelf: BatchShelf, batch: StoredBatch) -> dict[str, Any]:
     """Return a batch as the API does (API reference, "The batch object")."""
     running = "cancelling" if batch.is_cancelled else "in_progress"
-    outcomes = list(shelf.outcomes(batch)) if batch.end and len(batch.prompts) < 1000 else []  # noqa: PLR2004  # else nobody needs it
+    outcomes = list(shelf.outcomes(batch)) if batch.end and len(batch.prompts) < 1000 else []
     has_answers = bool(shelf.script.bytes) or any(map(_is_answer, outcomes))
     has_errors = not all(map(_is_answer, outcomes))
     told: Mapping[str, Any] = {

@@ -55,7 +55,7 @@ async def makes_one_of_nothing(store: VectorStore) -> None:
     async with _somebody(store) as user:
         for _ in range(2):
             await store.upsert(user, MemoryRecord(text="Keeps two parrots"), _at(store, 0))
-        expect(len(await store.search(user, _at(store, 0))) == 2, "Equal records are not merged.")  # noqa: PLR2004 - two
+        expect(len(await store.search(user, _at(store, 0))) == 2, "Equal records are not merged.")
         for text in ("Hi", "Hello"):
             turn = MemoryRecord(text=text, type="turn", thread_id="t", position=0)
             await store.upsert(user, turn, _at(store, 0))

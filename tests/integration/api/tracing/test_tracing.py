@@ -37,7 +37,7 @@ class Collector(BaseHTTPRequestHandler):
         self.server.received.append(f"{self.path} {self.headers}".encode() + body)
         self._answer({})
 
-    do_PATCH = do_POST  # noqa: N815  # what http.server calls
+    do_PATCH = do_POST
 
     def _sized(self):
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))

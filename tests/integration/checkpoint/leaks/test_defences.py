@@ -120,7 +120,7 @@ def as_write(durable, value):
 
 @pytest.mark.parametrize("store", [as_value, as_write])
 @pytest.mark.parametrize("what", REFUSED)
-async def test_without_filter_and_tripwire_the_database_refuses(  # noqa: PLR0917  # fixtures
+async def test_without_filter_and_tripwire_the_database_refuses(
     monkeypatch, database_with_tables, plants, left_by, what, store, caplog
 ):
     monkeypatch.setattr(tripwire, "check", lambda _: None)

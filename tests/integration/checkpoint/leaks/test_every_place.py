@@ -11,7 +11,7 @@ from prometheus_client import generate_latest
 
 @pytest.mark.parametrize("durability", DURABILITIES)
 @pytest.mark.parametrize("face", FACES)
-async def test_nothing_planted_is_on_disk_and_what_must_survive_is(  # noqa: PLR0917  # fixtures
+async def test_nothing_planted_is_on_disk_and_what_must_survive_is(
     talkative_database, plants, left_by, face, durability, every, caplog
 ):
     caplog.set_level(logging.DEBUG, "discreet")

@@ -30,7 +30,7 @@ async def say_more(scene, scenario, saver):
 
 
 @pytest.mark.parametrize("face", FACES)
-async def test_an_outage_in_the_middle_of_turns_leaks_nothing_and_loses_nothing(  # noqa: PLR0917  # fixtures
+async def test_an_outage_in_the_middle_of_turns_leaks_nothing_and_loses_nothing(
     server_dsn, new_talkative_database, plants, left_by, face, every, caplog
 ):
     scenes = make_scenes(plants, face, DURABILITIES, scenarios=TALKS, stories=CUT_OFF, every=every)

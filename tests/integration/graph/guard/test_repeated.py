@@ -48,7 +48,7 @@ class House:
     async def answers_by_now(self):
         """Wait until a run has begun."""
         async with asyncio.timeout(10):
-            while not self.calls:  # noqa: ASYNC110  # counted where the graph runs, which may have a loop of its own
+            while not self.calls:  # counted where the graph runs, which may have a loop of its own
                 await asyncio.sleep(0.005)
 
     async def names(self, count=2):

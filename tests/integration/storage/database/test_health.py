@@ -48,7 +48,7 @@ async def health(client):
 async def becomes(client, expected):
     """Ask until the answer is as expected: what was found holds for a second."""
     async with asyncio.timeout(30):
-        while await health(client) != expected:  # noqa: ASYNC110  # as who balances load asks
+        while await health(client) != expected:
             await asyncio.sleep(0.05)
 
 

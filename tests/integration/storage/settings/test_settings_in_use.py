@@ -34,7 +34,7 @@ def settings(tmp_path):
 
 async def seen(storage, name, value):
     async with asyncio.timeout(20):
-        while getattr(storage.memory_settings.live, name) != value:  # noqa: ASYNC110  # another process says it
+        while getattr(storage.memory_settings.live, name) != value:  # another process says it
             await asyncio.sleep(0.02)
 
 
@@ -93,7 +93,7 @@ async def test_a_look_that_fails_is_followed_by_another(migrated_relay, quick, s
         with caplog.at_level(logging.WARNING, "discreet"):
             migrated_relay.down()
             async with asyncio.timeout(30):
-                while "cause=storage_unavailable" not in caplog.text:  # noqa: ASYNC110  # a log says it
+                while "cause=storage_unavailable" not in caplog.text:
                     await asyncio.sleep(0.02)
         assert storage.memory_settings.live.memory_retrieve_limit == 9
         migrated_relay.up()

@@ -88,7 +88,7 @@ def test_no_input_for_a_thread_that_never_ran_is_told_as_ours() -> None:
 
 
 def test_what_the_server_tries_again_keeps_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Gone(Exception):  # noqa: N818  # as servers call theirs
+    class Gone(Exception):  # as servers call theirs
         pass
 
     assert isinstance(told(Gone("ann@example.com"), OBJECTS.redact), RunFailedError)

@@ -15,7 +15,7 @@ from discreet.providers.offline.reading import Language
 _NEVER: Final = r"(?!)"
 _CLASS: Final = re.compile(r"\{([a-z_]+)\}")
 _SPACED: Final = r"(?<![\w-]){}(?!\w)"
-_ALIKE: Final = str.maketrans({"’": "'", "‘": "'", "`": "'", "ё": "е", "Ё": "Е", "\u00a0": " "})  # noqa: RUF001  # Russian
+_ALIKE: Final = str.maketrans({"’": "'", "‘": "'", "`": "'", "ё": "е", "Ё": "Е", "\u00a0": " "})
 ITEM_GROUPS: Final = "facts"
 MOMENT_GROUPS: Final = "moments"
 EDGES: Final = " \t\n,;:.!?()—–-\u2026\u3002\uff0c\uff1b\uff1a\uff01\uff1f\u3001\uff08\uff09~*"

@@ -130,7 +130,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         text = match.string
         window = text[max(floor, match.start() - self.REACH) : match.start()]
         before = self.BEFORE_BUILDING.search(window) if window.rstrip(" ,").endswith(self.COMPOUNDS) else None
-        if before is None or not (before["area"] or len(match[0]) > 5):  # noqa: PLR2004 - more than a building's number
+        if before is None or not (before["area"] or len(match[0]) > 5):  # more than a building's number
             return None
         return match.start() - len(window) + before.start(), self.closing(text, match.end())[0]
 
@@ -140,7 +140,7 @@ class ChineseAddressRecogniser(AddressGrammar):
         before = self.BEFORE.search(window) if window.rstrip(" ,").endswith(self.ROADS) else None
         if before is None:
             return None
-        short = len(before["road"]) < 3  # noqa: PLR2004 - one character and the kind of road
+        short = len(before["road"]) < 3  # one character and the kind of road
         ambiguous = before["kind"] in self.AMBIGUOUS and not self.ROAD_OF_HONG_KONG.search(before["road"])
         if not before["area"] and (within_area or short or ambiguous):
             return None

@@ -140,11 +140,11 @@ class EnglishAddressRecogniser(AddressGrammar):
             cores.append((self.PLACE, self.whole))
         yield from self.each(text, *cores)
 
-    def follow(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+    def follow(self, match: re.Match[str], floor: int) -> Span:
         """Return the span from a core that needs no other evidence to the last part after it."""
         return match.start(), self.closing(match.string, match.end())[0]
 
-    def whole(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+    def whole(self, match: re.Match[str], floor: int) -> Span:
         """Return the span of a core that is an address by itself."""
         return match.span()
 
@@ -221,10 +221,10 @@ class EnglishAddressRecogniser(AddressGrammar):
     def alone(self, match: re.Match[str], end: int) -> bool:
         """Tell whether number and street are an address without anything beside them."""
         number = match["number"]
-        if len(number) == 4 and number.startswith(("19", "20")):  # noqa: PLR2004 - a year
+        if len(number) == 4 and number.startswith(("19", "20")):  # a year
             return False
         name = match.string[match.start("words") + 1 : end].lower().replace(".", "").split(" ")
         if not PLAIN_TYPES.isdisjoint(name[1:]):
             return True
         before = match.string[max(0, match.start() - 32) : match.start()]
-        return len(number) > 2 and not self.NAME_BEFORE.search(before)  # noqa: PLR2004 - as the class says
+        return len(number) > 2 and not self.NAME_BEFORE.search(before)

@@ -185,7 +185,7 @@ class EuropeanAddressRecogniser(AddressGrammar):
         sure = match["kind"].lower() not in self.ALSO_WORDS or end > match.end() or introduced(text, match.start())
         return (self.opening(text, match.start(), floor), end) if firm or (match["number"] and sure) else None
 
-    def judge_turkish(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+    def judge_turkish(self, match: re.Match[str], floor: int) -> Span:
         """Return the span of a Turkish address."""
         return match.start(), self.closing(match.string, match.end())[0]
 

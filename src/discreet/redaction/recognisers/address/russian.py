@@ -150,5 +150,5 @@ class RussianAddressRecogniser(AddressGrammar):
     def counts(self, match: re.Match[str]) -> bool:
         """Tell whether the number counts what comes after it, or is a year."""
         house = match["house"]
-        year = len(house) == 4 and house.startswith(("19", "20"))  # noqa: PLR2004 - a year
+        year = len(house) == 4 and house.startswith(("19", "20"))  # a year
         return year or ("-" not in house and self.FOLLOWED.match(match.string, match.end()) is not None)

@@ -171,12 +171,12 @@ class VietnameseAddressRecogniser(AddressGrammar):
             return None
         return self.opening(text, start, floor), self.closing(text, match.end())[0]
 
-    def judge_rural(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
+    def judge_rural(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address without a house number: hamlet, commune, district, province."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and match.string.count(",", match.end(), end) > 1 else None
 
-    def judge_flat(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
+    def judge_flat(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address that begins with a flat or a building."""
         end, firm = self.closing(match.string, match.end())
         return (match.start(), end) if firm and DIGIT.search(match[0]) else None

@@ -125,14 +125,14 @@ class WorldwideAddressRecogniser(AddressGrammar):
         if "orner of" in lowered:
             yield from (match.span() for match in self.CORNER.finditer(text))
 
-    def judge_unit(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
+    def judge_unit(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address with a unit beside the street, which has a number of its own."""
         street = match["street"]
         if not DIGIT.search(street) or self.NO_NAME.match(street):
             return None
         return match.start(), self.whole(match.string, match.end())
 
-    def judge_small(self, match: re.Match[str], floor: int) -> Span:  # noqa: ARG002 - nothing is looked for before it
+    def judge_small(self, match: re.Match[str], floor: int) -> Span:
         """Return the span of an address in small letters."""
         return match.start("street"), self.small_end(match, self.whole(match.string, match.end()))
 
@@ -157,7 +157,7 @@ class WorldwideAddressRecogniser(AddressGrammar):
             return None
         return self.opening(match.string, match.start(), floor), end
 
-    def judge_told(self, match: re.Match[str], floor: int) -> Span | None:  # noqa: ARG002 - nothing is looked for before it
+    def judge_told(self, match: re.Match[str], floor: int) -> Span | None:
         """Return the span of an address that is called one."""
         if self.NO_NAME.match(match["street"]):
             return None

@@ -61,8 +61,8 @@ class RussianNameRecogniser:
     @cached_property
     def _tagger(self) -> Any:
         try:
-            from navec import Navec  # noqa: PLC0415 - optional
-            from slovnet import NER  # noqa: PLC0415 - optional
+            from navec import Navec  # optional
+            from slovnet import NER
         except ImportError as error:
             raise MissingDependencyError(MISSING) from error
         data = self._data

@@ -118,7 +118,7 @@ def _parts(sizes: tuple[int, ...], gaps: list[str]) -> Iterator[Span]:
         for at, size in enumerate(sizes):
             if size in SINGLE and all("\n" in gap or gap not in "-." for gap in gaps[at : at + 2]):
                 yield at, at + 1
-    coded = bytes(min(size, MOST + 1) for size in sizes) if len(sizes) > 2 else b""  # noqa: PLR2004 - else nothing is left
+    coded = bytes(min(size, MOST + 1) for size in sizes) if len(sizes) > 2 else b""  # else nothing is left
     for printed in PRINTED:
         if len(printed) >= len(coded):
             break

@@ -63,7 +63,7 @@ def snils(digits: str) -> bool:
 def inn(digits: str) -> bool:
     """Check the last digit of a Russian tax number of an organisation (10), the last two of a person's (12)."""
     weights = (3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
-    places = (9,) if len(digits) == 10 else (10, 11)  # noqa: PLR2004 - as above
+    places = (9,) if len(digits) == 10 else (10, 11)
     return all(weighted(digits[:at], weights[11 - at :]) % 11 % 10 == int(digits[at]) for at in places)
 
 
@@ -123,7 +123,7 @@ def singapore(code: str) -> bool:
 
 def irish(code: str) -> bool:
     """Check the first letter, W for nothing, of an Irish PPS number; a second one counts nine times."""
-    second = "WABCDEFGHI".index(code[8]) if len(code) > 8 else 0  # noqa: PLR2004 - seven digits and a letter
+    second = "WABCDEFGHI".index(code[8]) if len(code) > 8 else 0  # seven digits and a letter
     return "WABCDEFGHIJKLMNOPQRSTUV"[(weighted(code[:7], range(8, 1, -1)) + 9 * second) % 23] == code[7]
 
 
@@ -137,7 +137,7 @@ def german_pension(code: str) -> bool:
 def kazakh(digits: str) -> bool:
     """Check the last digit of a Kazakh identification number: a sum of 10 is counted again with other weights."""
     rest = weighted(digits, range(1, 12)) % 11
-    if rest == 10:  # noqa: PLR2004 - no digit
+    if rest == 10:  # no digit
         rest = weighted(digits, (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)) % 11
     return rest == int(digits[11])
 

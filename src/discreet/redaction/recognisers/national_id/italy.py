@@ -21,6 +21,6 @@ class ItalyIdRecogniser(NationalIdRecogniser):
                 re.IGNORECASE,
             ),
             (b"AAAAAA9A", b"AAAAAA99A"),  # with four digits, the first of them is at least the fifth of the nine
-            alone=lambda code: sum(map(str.isdigit, code)) >= 4,  # noqa: PLR2004 - else it could be words
+            alone=lambda code: sum(map(str.isdigit, code)) >= 4,  # else it could be words
         ),
     )

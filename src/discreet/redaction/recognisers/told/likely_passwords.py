@@ -67,7 +67,7 @@ def is_told(view: View, span: Span) -> bool:
     return is_near(view, span, TELLING) or STANDS_OUT.search(window(view, span)) is not None
 
 
-def figures(view: View, span: Span, found: list[Span]) -> list[float]:  # noqa: ARG001 - what other kinds count
+def figures(view: View, span: Span, found: list[Span]) -> list[float]:  # noqa: ARG001  # what other kinds count
     """Return all figures of a word that has the form of a password."""
     value = view.text[slice(*span)]
     tail = DIGITS_AT_END.search(value)
@@ -81,7 +81,7 @@ def figures(view: View, span: Span, found: list[Span]) -> list[float]:  # noqa: 
         float(any(sign in value for sign in "!@#$%^&*?~+")),
         float("_" in value),
         float(any(map(str.isupper, value))),
-        float(tail is not None and len(tail[1]) > 2),  # noqa: PLR2004 - names of things have two
+        float(tail is not None and len(tail[1]) > 2),  # names of things have two
         float(any(common)),
         float(all(common)),
         float(STANDS_OUT.search(window(view, span)) is not None),

@@ -94,7 +94,8 @@ class TableRecogniser:
                 table.clear()
                 continue
             value = cells[column].strip(" \t\r\n\"'`")
-            if len(value) > 3 and " " not in value and names_a_value(value) and self.is_told(value):  # noqa: PLR2004 - no password has three characters
+            # no password has three characters
+            if len(value) > 3 and " " not in value and names_a_value(value) and self.is_told(value):
                 first = start + sum(map(len, cells[:column])) + column * len(sign) + cells[column].index(value)
                 yield first, first + len(value)
 

@@ -143,12 +143,12 @@ def words_about() -> frozenset[str]:
 
 def names_a_value(text: str) -> bool:
     """Tell whether `text` can be a literal secret at all, rather than a word about it or a reference to it."""
-    if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in words_about():  # noqa: PLR2004 - no secret is a letter
+    if len(text) < 2 or (word := text.rstrip(".,;!?").lower()) in words_about():  # no secret is a letter
         return False
     if not any(map(str.isalnum, text)) or text[0] == "?":
         return False
     if text.isalnum() and text.isascii() and not NAMED_AFTER.fullmatch(text):
-        return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # noqa: PLR2004 - as long as a mask gets
+        return word not in NAMES and (len(word) > 80 or word.strip("x") != "")  # as long as a mask gets
     return not REFERENCE.fullmatch(text) and not NAMED_AFTER.fullmatch(text)
 
 

@@ -54,7 +54,7 @@ LEFT JOIN pg_class u ON u.relname = 'users' AND u.relnamespace = (SELECT oid FRO
 LEFT JOIN pg_extension e ON e.extname = 'vector'
 LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
 LEFT JOIN pg_type t ON t.typnamespace = e.extnamespace AND t.typname IN ('vector', 'halfvec', 'sparsevec')
-"""  # noqa: S608  # a constant of ours
+"""
 """One round trip, and the same whatever search_path is: one row a type of pgvector, one of NULLs where it is not made."""
 
 CANCEL_SECONDS = 1.0
@@ -237,7 +237,7 @@ class StorageConnection(AsyncConnection[Row]):
         if notice.severity_nonlocalized == "FATAL" and notice.sqlstate is not None and self.last_words is None:
             self.last_words = _error_of(notice.sqlstate, notice.message_primary or "")
 
-    async def cancel_safe(self, *, timeout: float = 30.0) -> None:  # noqa: ASYNC109  # psycopg's signature
+    async def cancel_safe(self, *, timeout: float = 30.0) -> None:
         """Ask the server to give up its work for a caller who has. One that doesn't hear is left alone: the connection is closed."""
         try:
             await super().cancel_safe(timeout=min(timeout, CANCEL_SECONDS))

@@ -60,7 +60,7 @@ class Pool(QueuedPool[Connection]):
         super().__init__(target.conninfo, **options)
 
     @asynccontextmanager
-    async def connection(self, timeout: float | None = None) -> AsyncIterator[Connection]:  # noqa: ASYNC109  # psycopg's signature
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[Connection]:
         """Yield a connection when it is this caller's turn.
 
         Of a connection that was lost meanwhile it raises why, as far as the server or a pooler has said it.
@@ -84,7 +84,7 @@ class Pool(QueuedPool[Connection]):
                 await self.drain()
             raise
 
-    async def getconn(self, timeout: float | None = None) -> Connection:  # noqa: ASYNC109  # psycopg's signature
+    async def getconn(self, timeout: float | None = None) -> Connection:
         """Return a connection within `timeout` seconds. Does not stand in line: `connection` does.
 
         Raises:

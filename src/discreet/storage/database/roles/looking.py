@@ -54,7 +54,7 @@ SELECT c.schema, c.name, c.owner,
     EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_key' AND NOT a.attisdropped) AS of_users
 FROM ({_OURS}) c WHERE c.relkind IN ('r', 'p')
 ORDER BY 1, 2
-"""  # noqa: S608  # a constant
+"""
 
 _ROLES: LiteralString = """
 SELECT array_agg(rolname::text) AS roles, coalesce(array_agg(rolname::text) FILTER (WHERE rolsuper), '{}') AS superusers,
@@ -74,7 +74,7 @@ SELECT c.schema, c.name AS table, p.polname::text AS name, p.polpermissive AS pe
     ARRAY(SELECT CASE r WHEN 0 THEN 'public' ELSE pg_get_userbyid(r)::text END FROM unnest(p.polroles) AS r ORDER BY 1) AS roles
 FROM ({_OURS}) c JOIN pg_policy p ON p.polrelid = c.oid
 ORDER BY 1, 2, 3
-"""  # noqa: S608  # a constant
+"""
 
 _STATE: LiteralString = f"""
 WITH ours AS ({_OURS}),
@@ -125,7 +125,7 @@ said AS (
     SELECT concat_ws(' ', member::regrole, roleid::regrole) FROM pg_auth_members WHERE member IN (SELECT r FROM named)
 )
 SELECT encode(sha256(convert_to(string_agg(line, E'\n' ORDER BY line COLLATE "C"), 'UTF8')), 'hex') AS state FROM said
-"""  # noqa: S608  # a constant
+"""
 """All of it that policies hang on, as a digest."""
 
 _FOREIGN: LiteralString = f"""
@@ -168,7 +168,7 @@ SELECT format('CREATE of %%s on the schema %%s', pg_get_userbyid(a.grantee), nsp
 FROM pg_namespace n CROSS JOIN aclexplode(nspacl) a
 WHERE n.oid IN (SELECT relnamespace FROM ours) AND a.privilege_type = 'CREATE' AND a.grantee IN (SELECT r FROM named)
 ORDER BY 1
-"""  # noqa: S608  # a constant
+"""
 """What somebody else put there, by which more might be seen than policies let, and what nobody but they can take away."""
 
 _APPLIED: LiteralString = """

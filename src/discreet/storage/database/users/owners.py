@@ -47,7 +47,7 @@ class OneOwner:
 
     user_key: UUID
 
-    def of(self, user_id: str | None, thread_id: str, *, stores: bool = False) -> dict[str, Any]:  # noqa: ARG002  # as `Owners`
+    def of(self, user_id: str | None, thread_id: str, *, stores: bool = False) -> dict[str, Any]:
         """Return the keys, whatever user is named. The thread is one that is stored."""
         thread_id = storable(thread_id)
         return {"user_key": self.user_key, "thread_key": digest(thread_id), "thread_id": thread_id, "expires_at": None}

@@ -38,7 +38,7 @@ made AS (
     ON CONFLICT DO NOTHING
 )
 SELECT coalesce((SELECT epoch FROM found), {FIRST_EPOCH}) AS epoch
-"""  # noqa: S608  # a constant
+"""
 """Make a user who is new; tell their epoch."""
 
 _IS_KNOWN: LiteralString = "SELECT FROM discreet.users WHERE user_key = %(user_key)s"

@@ -46,7 +46,7 @@ class MemoState(TypedDict):
     mark: NotRequired[str]
 
 
-class Boom(Exception):  # noqa: N818  # it is no error of anybody
+class Boom(Exception):  # it is no error of anybody
     """A node was told to raise."""
 
 
