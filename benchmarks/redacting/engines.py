@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from redacting.alignment import UnalignedError, hidden
@@ -151,5 +152,5 @@ def _blank(spacy: object, language: str) -> object:
 @contextlib.contextmanager
 def _silenced() -> Iterator[None]:
     """Keep what a library prints while it loads out of the report."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):  # noqa: PTH123  # not a path
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
         yield

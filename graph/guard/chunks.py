@@ -115,9 +115,8 @@ class _OpenMessage:
         self._in_blocks = True
         shown: list[Any] = []
         held: list[Any] = []
-        for block in content:
-            if isinstance(block, str):
-                block = {"type": "text", "text": block}  # noqa: PLW2901  # the same, spelt out
+        for each in content:
+            block = {"type": "text", "text": each} if isinstance(each, str) else each
             if block.get("type") != "text" or not isinstance(block.get("text"), str):
                 held.append(block)
                 continue

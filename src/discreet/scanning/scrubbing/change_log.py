@@ -66,7 +66,7 @@ class ChangeLog:
         try:
             if self._file is None:
                 opened = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-                self._file = open(opened, "a", encoding="utf-8")  # noqa: SIM115, PTH123  # `close` closes it; of a descriptor
+                self._file = os.fdopen(opened, "a", encoding="utf-8")
             print(json.dumps(line), file=self._file)
         except OSError as error:
             raise self._unwritable(error) from None

@@ -89,7 +89,7 @@ def read_anchors(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _add_line(path: Path, line: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    with open(descriptor, "a", encoding="utf-8") as file:  # noqa: PTH123  # a descriptor, and no path
+    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
         file.write(line + "\n")
         file.flush()
         os.fsync(descriptor)
