@@ -22,12 +22,13 @@ endef
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 UV := $(BIN)/uv pip install --python $(BIN)/python
 COMMA := ,
+SQL_TESTS := tests/migration tests/integration
 # Many images set it; then every process compiles all it imports, which takes longer than importing it.
 export PYTHONDONTWRITEBYTECODE :=
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev chat test test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python sizes release-check docs pictures lint format check bench js lock clean
+.PHONY: help setup demo dev chat test test-dialect test-slow test-16 test-pooled test-citus test-roles test-aegra test-lowest test-newest test-python test-nightly test-weekly mutants sizes release-check docs pictures lint format check bench js lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -57,11 +58,27 @@ dev: $(READY)  ## LangGraph server and Studio on 127.0.0.1 with the embedded dat
 chat: $(READY)  ## Talk to the assistant in the terminal
 	@$(BIN)/discreet chat
 
-test: $(READY)  ## Run the tests (slow ones apart)
-	$(IN_SCRATCH) $(PYTEST) $(ARGS)
+test: $(READY)  ## Run the tests (ROOM="storage nodes": of these rooms; slow ones run nightly)
+	$(IN_SCRATCH) tests=$$($(BIN)/python tools/rooms.py $(ROOM)) || exit 2; $(PYTEST) $$tests $(ARGS)
+
+test-dialect: $(READY)  ## Run each SQL statement on PostgreSQL 16 and through PgBouncer
+	$(IN_SCRATCH) DISCREET_TEST_POSTGRES_VERSION=16 $(PYTEST) -m "dialect and not slow" $(SQL_TESTS) $(ARGS)
+	@command -v pgbouncer >/dev/null || { echo "pgbouncer is not installed (Debian: apt-get install pgbouncer)."; exit 1; }
+	$(IN_SCRATCH) DISCREET_TEST_POOLED=true $(PYTEST) -p testkit.elsewhere -m "dialect and not slow" $(SQL_TESTS) $(ARGS)
 
 test-slow: $(READY)  ## Run the slow tests
 	$(IN_SCRATCH) $(PYTEST) -m slow $(ARGS)
+
+# Every target here runs to its end, so that one night shows all that is broken; the first that failed is named at the end.
+NIGHTLY := test-slow test-16 test-pooled test-roles test-lowest test-newest mutants
+test-nightly: $(READY)  ## Run what is too slow for each change: all of the above, other servers, roles and versions, mutants
+	@failed=; for each in $(NIGHTLY); do echo "== make $$each"; $(MAKE) --no-print-directory $$each || failed="$$failed $$each"; done; \
+		test -z "$$failed" || { echo "== Failed:$$failed"; exit 1; }
+
+test-weekly: test-citus test-aegra bench  ## Run what needs a cluster, Aegra, and the benchmarks
+
+mutants: $(READY)  ## See that the tests catch changes of the code (ARGS="--only storage", "--random 20", "--list")
+	$(BIN)/python tools/mutants.py $(or $(ARGS),--sample 20 --random 20)
 
 docs: $(READY)  ## Build the documentation site in build/site
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
@@ -160,7 +177,8 @@ format: $(READY)  ## Format and apply safe fixes
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check: lint test  ## Lint and tests
+check: lint  ## Lint, and the tests of the rooms that changed in this branch
+	$(IN_SCRATCH) tests=$$($(BIN)/python tools/rooms.py --changed) || exit 2; $(PYTEST) $$tests $(ARGS)
 
 js:  ## Write the TypeScript types of examples/javascript anew, after a change of the OpenAPI (needs Node.js)
 	cd examples/javascript && npm ci --no-audit --no-fund && npm run generate

@@ -15,17 +15,19 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from testkit import pooler
 from testkit.citus import CITUS_DSN, Cluster
+from testkit.databases import WorkerDatabase
+from testkit.databases import new_database as own_database
 from testkit.keys import IDENTITY_KEY_SETTING
 from testkit.ports import free_port
+from xdist.scheduler import LoadFileScheduling
 
 from discreet.redaction.logs import LogRedaction
 
@@ -62,6 +64,8 @@ CHROMIUM_FLAGS = (
     "--no-pings",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing but this machine has an address
 )
+SPREAD = ("integration/worker/test_killed_workers.py",)
+"""Files whose tests wait so long for processes of their own that they are played by all workers."""
 FIGURE = "figure"
 """Property of a test whose value the run prints at its end, also when the test ran in a process of its own."""
 
@@ -82,6 +86,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         files.sort(key=lambda path: "end_to_end" not in path.parts)
         rank = {path: number for number, path in enumerate(files)}
         items.sort(key=lambda item: rank[item.path])
+
+
+class _Files(LoadFileScheduling):
+    """Hands a file to one worker, but for the tests of those in `SPREAD`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return nodeid if scope.endswith(SPREAD) else scope
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have files played whole by a worker, and those in `SPREAD` by all."""
+    return _Files(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -161,27 +179,45 @@ def empty_database(server_dsn: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def migrated_template(server_dsn: str) -> Iterator[str]:
-    """Return the name of a database that has the schema and no rows; cloning it takes 50 ms, migrating 300.
+    """Return the name of a database as `discreet migrate` leaves it, without rows; cloning it takes 50 ms, migrating 300.
 
-    On a cluster its tables are spread: 300 ms and 3 s.
+    On a cluster its tables are spread, but for the checkpointer's: 300 ms and 3 s.
     """
     if CITUS_DSN is not None:
         with Cluster(CITUS_DSN).spread_template() as name:
             yield name
         return
-    from discreet.storage.database.migrating.migrations import (
-        migrate,  # here, as tests without a database need not pay for it
-    )
+    # Here, as tests without a database need not pay for it.
+    from discreet.checkpoint.migrating import migrate_checkpoints
+    from discreet.storage.database.migrating.migrations import migrate
 
     with _new_database(server_dsn, template="template1") as dsn:
         asyncio.run(migrate(dsn))
+        asyncio.run(migrate_checkpoints(dsn))
         yield urlsplit(dsn).path.removeprefix("/")
 
 
+@pytest.fixture(scope="session")
+def worker_database(server_dsn: str, migrated_template: str) -> Iterator[WorkerDatabase]:
+    """Return the migrated database that the tests of this process use in turn."""
+    shared = WorkerDatabase(server_dsn, migrated_template)
+    yield shared
+    shared.drop()
+
+
 @pytest.fixture
-def database(server_dsn: str, migrated_template: str) -> Iterator[str]:
-    """Return the DSN of a new migrated database, dropped afterwards whoever is still connected."""
-    with _new_database(server_dsn, template=migrated_template) as dsn:
+def database(request: pytest.FixtureRequest, server_dsn: str, migrated_template: str) -> Iterator[str]:
+    """Return the DSN of a migrated database without rows, whose connections are ended afterwards.
+
+    It is the worker's; a test marked with `own_database` gets a new one. Distributed tables are not emptied so soon, and a
+    pooler's connections must not end behind its back: there each test gets a new one.
+    """
+    is_own = request.node.get_closest_marker("own_database") is not None
+    if is_own or CITUS_DSN is not None or request.config.pluginmanager.has_plugin("testkit.elsewhere"):
+        with _new_database(server_dsn, template=migrated_template) as dsn:
+            yield dsn
+        return
+    with request.getfixturevalue("worker_database").lend() as dsn:
         yield dsn
 
 
@@ -192,11 +228,8 @@ def _new_database(server_dsn: str, *, template: str) -> Iterator[str]:
         with cluster.new_database(template=None if template == "template1" else template) as name:
             yield cluster.dsn_of(name)
         return
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server_dsn, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        yield urlsplit(server_dsn)._replace(path=f"/{name}").geturl()
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with own_database(server_dsn, template=template) as dsn:
+        yield dsn
 
 
 @pytest.fixture

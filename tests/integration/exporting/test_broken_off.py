@@ -167,6 +167,7 @@ async def test_of_50_000_memories_few_are_in_ram(storage, database, tmp_path):
     assert peak_of_reading < 20_000_000
 
 
+@pytest.mark.own_database("plans follow the statistics that earlier tests left")
 @pytest.mark.one_server("reads plans, which are the nodes'")
 async def test_a_page_reads_its_rows_and_no_others(storage, database):
     await asyncio.to_thread(fill, database, "ann", 5_000)

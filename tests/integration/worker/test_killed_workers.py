@@ -17,10 +17,16 @@ from testkit.outside import OutsideProvider
 
 from discreet.errors import UserBusyError
 
-STRATA = 40
-"""How many steps the default run tries, one of each part of the way."""
+DRAWN = 8
+"""How many steps the fast suite tries of a kill; of all else it tries two. With the others, 24. Every night tries every step."""
 CHUNKS = 20
 """How many tests share the steps of a slow run."""
+
+two_parts = pytest.mark.parametrize(
+    ("part", "parts"),
+    [*((n, 2) for n in range(2)), *(pytest.param(n, 8, marks=pytest.mark.slow) for n in range(8))],
+)
+"""One step of each half of the way, and by night one of each eighth."""
 
 FACTS = [
     "Em is my dog.",
@@ -123,14 +129,14 @@ class Case:
         """Return a worker process, for a block."""
         return worker_process(self.dsn, self._path, *acts, **options)
 
-    def step_of(self, stratum, strata):
+    def step_of(self, part, parts):
         """Draw a step of one of so many parts of the way."""
-        return self.draw.randint(1 + self.steps * stratum // strata, self.steps * (stratum + 1) // strata)
+        return self.draw.randint(1 + self.steps * part // parts, self.steps * (part + 1) // parts)
 
-    def quiet_step_of(self, stratum, strata):
+    def quiet_step_of(self, part, parts):
         """Draw one at which no transaction is open, in which others would wait for a worker that stands still."""
         quiet = self.undisturbed.quiet
-        return self.draw.choice(quiet[len(quiet) * stratum // strata : len(quiet) * (stratum + 1) // strata])
+        return self.draw.choice(quiet[len(quiet) * part // parts : len(quiet) * (part + 1) // parts])
 
     async def recover(self, **options):
         """Let others do what is left; return whether all is done."""
@@ -222,9 +228,9 @@ def test_an_undisturbed_worker_stores_what_was_said(undisturbed):
     found.check(found)
 
 
-@pytest.mark.parametrize("stratum", range(STRATA))
-async def test_a_worker_that_is_killed_at_any_step_loses_and_doubles_nothing(case, stratum):
-    case.kill(case.step_of(stratum, STRATA))
+@pytest.mark.parametrize("part", range(DRAWN))
+async def test_a_worker_that_is_killed_at_any_step_loses_and_doubles_nothing(case, part):
+    case.kill(case.step_of(part, DRAWN))
     assert await case.recover()
     case.check()
 
@@ -244,7 +250,7 @@ async def test_a_worker_that_is_killed_at_every_step_loses_and_doubles_nothing(e
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 8))])
 async def test_workers_that_are_killed_one_after_the_other_lose_and_double_nothing(case, number):
     first = case.draw.randint(1, case.steps)
     case.kill(first)
@@ -253,7 +259,7 @@ async def test_workers_that_are_killed_one_after_the_other_lose_and_double_nothi
     case.check()
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 4))])
 async def test_of_several_workers_one_is_killed(case, number):
     killed = ("kill", case.draw.randint(1, case.steps // 2))
     with ExitStack() as stack:
@@ -266,9 +272,9 @@ async def test_of_several_workers_one_is_killed(case, number):
 
 
 @pytest.mark.parametrize("lease_seconds", [90.0, 0.3], ids=["unnoticed", "noticed"])
-@pytest.mark.parametrize("stratum", range(8))
-async def test_a_worker_that_stood_still_while_another_took_over_changes_nothing_more(case, stratum, lease_seconds):
-    await case.stop(case.quiet_step_of(stratum, 8), lease_seconds=lease_seconds)
+@pytest.mark.parametrize("part", range(2))
+async def test_a_worker_that_stood_still_while_another_took_over_changes_nothing_more(case, part, lease_seconds):
+    await case.stop(case.quiet_step_of(part, 2), lease_seconds=lease_seconds)
     assert await case.recover()
     case.check(is_once=False)
 
@@ -291,17 +297,17 @@ async def test_a_worker_that_stood_still_at_every_quiet_step_changes_nothing_mor
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize("stratum", range(8))
-async def test_a_worker_whose_connections_are_cut_goes_on_by_itself(case, stratum):
-    with case.worker(("cut", case.step_of(stratum, 8))) as worker:
+@two_parts
+async def test_a_worker_whose_connections_are_cut_goes_on_by_itself(case, part, parts):
+    with case.worker(("cut", case.step_of(part, parts))) as worker:
         assert worker.wait() == 0
         assert worker.told["done"]
     case.check()
 
 
-@pytest.mark.parametrize("stratum", range(8))
-async def test_what_is_forgotten_while_a_worker_stands_still_is_not_kept(case, stratum):
-    with case.worker(("stop", case.quiet_step_of(stratum, 8))) as worker:
+@two_parts
+async def test_what_is_forgotten_while_a_worker_stands_still_is_not_kept(case, part, parts):
+    with case.worker(("stop", case.quiet_step_of(part, parts))) as worker:
         worker.wait_until_stopped()
         async with worker_of(case.dsn, case.provider) as (storage, _):
             try:
@@ -316,18 +322,18 @@ async def test_what_is_forgotten_while_a_worker_stands_still_is_not_kept(case, s
     check_without_peanuts(case)
 
 
-@pytest.mark.parametrize("stratum", range(8))
-async def test_what_is_forgotten_after_a_worker_was_killed_is_not_kept(case, stratum):
-    case.kill(case.step_of(stratum, 8))
+@two_parts
+async def test_what_is_forgotten_after_a_worker_was_killed_is_not_kept(case, part, parts):
+    case.kill(case.step_of(part, parts))
     async with worker_of(case.dsn, case.provider) as (storage, _):
         await forget_peanuts(storage)
     assert await case.recover()
     check_without_peanuts(case)
 
 
-@pytest.mark.parametrize("stratum", range(8))
-async def test_of_a_user_who_is_erased_in_the_middle_nothing_is_kept(case, stratum):
-    case.kill(case.step_of(stratum, 8))
+@two_parts
+async def test_of_a_user_who_is_erased_in_the_middle_nothing_is_kept(case, part, parts):
+    case.kill(case.step_of(part, parts))
     ann = USER_KEYS.of_user("ann")
     with psycopg.connect(case.dsn) as connection:
         connection.execute("UPDATE discreet.users SET epoch = epoch + 1 WHERE user_key = %s", (ann,))

@@ -9,7 +9,10 @@ import pytest
 
 from discreet.storage.audit import sealing, trimming, verifying
 
-pytestmark = pytest.mark.one_server("reads plans, which are the nodes'")
+pytestmark = [
+    pytest.mark.one_server("reads plans, which are the nodes'"),
+    pytest.mark.own_database("plans follow the statistics that earlier tests left"),
+]
 
 FILL = (
     """

@@ -22,7 +22,10 @@ from discreet.storage.memories.spaces.spaces import EmbeddingSpace
 from discreet.storage.memories.vector_store import build_nearest
 from discreet.testing import StubEmbeddings
 
-pytestmark = pytest.mark.one_server("reads plans, which are the nodes'")
+pytestmark = [
+    pytest.mark.one_server("reads plans, which are the nodes'"),
+    pytest.mark.own_database("plans follow the statistics that earlier tests left"),
+]
 
 DIMS = 16
 PEOPLE, MEMORIES = 50, 1_000

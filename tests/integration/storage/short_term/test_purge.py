@@ -185,6 +185,7 @@ async def use_everything(storage, mark):
     await purge_short_term(storage.works_pool)
 
 
+@pytest.mark.own_database("plans follow the statistics that earlier tests left")
 @pytest.mark.direct("prepared statements")
 async def test_plans_made_on_empty_tables_read_no_more_when_they_are_full(place):
     async with open_storage(place.dsn, settings=Settings(pool_size=1), embeddings=StubEmbeddings(dims=16)) as storage:
