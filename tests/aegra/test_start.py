@@ -1,6 +1,7 @@
 """When it starts and when it does not, and that nothing raw is stored if Aegra keeps its own checkpointer after all."""
 
 import json
+import re
 import shutil
 import socket
 from pathlib import Path
@@ -37,6 +38,11 @@ db_manager.get_checkpointer = own.__get__(db_manager)
 def test_a_release_that_nobody_tried_is_refused(release):
     with pytest.raises(UntestedServerError, match=release):
         check_release(release)
+
+
+def test_the_release_of_the_image_is_one_that_was_tried():
+    dockerfile = (HERE.parents[1] / "deploy" / "aegra" / "Dockerfile").read_text()
+    check_release(re.search(r'"aegra-api==([\d.]+)"', dockerfile)[1])
 
 
 def test_workers_elsewhere_need_a_vault_that_they_see(monkeypatch):

