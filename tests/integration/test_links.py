@@ -1,4 +1,4 @@
-"""Links from one page to another, and to a heading on it."""
+"""Links of the pages that are not on the site, whose build (`make docs`) checks those of all others; and pictures."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = [ROOT / "AGENTS.md", ROOT / "README.md"]
 PICTURES = sorted((ROOT / "docs" / "pictures").iterdir())
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
 
@@ -35,7 +35,7 @@ def test_links_lead_somewhere(page):
 
 def test_every_picture_is_small_and_shown_with_words_for_who_can_not_see_it():
     shown = {}
-    for page in PAGES:
+    for page in (*PAGES, *ROOT.glob("docs/**/*.md")):
         for words, path in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", prose(page)):
             shown[(page.parent / path).resolve()] = words
     assert set(PICTURES) <= set(shown)

@@ -67,6 +67,7 @@ def test_every_query_has_an_answer_from_a_process_that_people_use(shared_databas
         exposed = httpx.get(app.metrics_url).text
         counted = {line.partition("{")[0].partition(" ")[0] for line in exposed.splitlines() if line[0] != "#"}
         asked = queries()
+        assert set(re.findall(r"^# TYPE (\w+) counter$", exposed, re.MULTILINE)) >= WELL
         assert {name for query in asked.values() for name in names_in(query)} - counted <= WELL
 
         expected = {name for name, query in asked.items() if not names_in(query) & (WELL - counted)} - {NO_FAILURES}
