@@ -1,0 +1,87 @@
+"""How tools/mutants.py reads and draws what it plays."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROW = """
+[[mutant]]
+name = "a"
+room = "nodes"
+file = "nodes/a.py"
+taken = "x = 1"
+put = "x = 2"
+tests = ["tests/test_a.py"]
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A product of one module and one test, with the mutants that are written into its table."""
+    for name, text in (("nodes/a.py", "ä = 0\nx = 1\n"), ("tests/test_a.py", ""), ("mutants.toml", ROW)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def read(project):
+    from mutants import by_hand
+
+    return by_hand(project / "mutants.toml", project)
+
+
+def test_a_mutant_changes_its_words_and_nothing_else(project):
+    [mutant] = read(project)
+    assert mutant.applied(project).decode() == "ä = 0\nx = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("taken", "put", "said"),
+    [
+        ("x = 1", "x = 3", "a: its words stand in nodes/a.py 0 times instead of once"),
+        ("x = 1", " = ", "a: its words stand in nodes/a.py 2 times instead of once"),
+        ("nodes/a.py", "nodes/b.py", "a: its words stand in nodes/b.py 0 times instead of once"),
+        ("tests/test_a.py", "tests/test_b.py", "a: there is no tests/test_b.py"),
+        ('room = "nodes"', 'room = "state"', "a: nodes/a.py is in the room nodes, not in state"),
+    ],
+)
+def test_a_mutant_that_fits_nowhere_is_an_error(project, taken, put, said):
+    from mutant_trees import MutantError
+
+    (project / "mutants.toml").write_text(ROW.replace(taken, put, 1))
+    with pytest.raises(MutantError) as raised:
+        read(project)
+    assert str(raised.value) == said
+
+
+def test_a_name_is_given_once(project):
+    from mutant_trees import MutantError
+
+    (project / "mutants.toml").write_text(ROW + ROW)
+    with pytest.raises(MutantError, match="a: two mutants have this name"):
+        read(project)
+
+
+def test_those_of_this_repository_fit_and_are_python():
+    """If not, a rewrite has moved the code of one: move it along in tools/mutants.toml, or make one of the same kind."""
+    from mutants import BY_HAND, by_hand
+
+    for mutant in by_hand(BY_HAND, ROOT):
+        compile(mutant.applied(ROOT), mutant.name, "exec", dont_inherit=True)
+
+
+def test_a_seed_draws_the_same_ones_again_in_the_rooms_that_are_asked_for():
+    from mutants import by_rule
+
+    drawn = [by_rule(5, Random(seed), ["state"], ROOT) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {mutant.room for mutant in drawn[0]} == {"state"}
+
+
+def test_the_rate_is_told_by_room():
+    from mutants import Outcome, rates
+
+    outcomes = [Outcome("a", "state", "killed", "", 1.0), Outcome("b", "state", "SURVIVED", "", 1.0)]
+    assert rates(outcomes) == {"state": (1, 2)}
