@@ -15,6 +15,7 @@ from typing import Any
 
 from mutant_trees import ROOT, Mutant, product_files
 from mutations import mutations_of, users_of
+from rooms import tests_of
 from scratch import scratch_folder
 
 MAP_FOLDER = ROOT / "build" / "mutants"
@@ -71,8 +72,7 @@ class Choosing:
     def files(self, mutant: Mutant) -> list[str]:
         """Return the files that call the mutant's function, or one that reads the constant; else those of its room."""
         if not self._map:
-            folders = [folder for kind in ("unit", "integration") if (folder := f"tests/{kind}/{mutant.room}")]
-            return [folder for folder in folders if (self._root / folder).is_dir()] or ["tests/unit"]
+            return tests_of(mutant.room) or ["tests/unit"]
         scope, in_function = (mutant.scope, mutant.in_function) if mutant.scope else self._place(mutant)
         if in_function:
             found = self._callers.get(f"{mutant.file}:{scope}", set())

@@ -7,7 +7,6 @@ python tools/rooms.py --changed [COMMIT]     against the last commit of main tha
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -88,8 +87,7 @@ def _start_of_branch() -> str:
 
 def _git(*arguments: str) -> list[str]:
     """Return the lines that git prints."""
-    command = [shutil.which("git") or "git", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def main() -> int:
