@@ -22,9 +22,9 @@ SLOW = "SELECT pg_sleep(0.02)"
 
 
 @pytest.fixture
-async def pool(empty_database):
+async def pool(database):
     """Return a pool of six whose time-out is far shorter than what all callers take together."""
-    async with AsyncConnectionPool(empty_database, min_size=6, max_size=6, timeout=0.3, open=False) as opened:
+    async with AsyncConnectionPool(database, min_size=6, max_size=6, timeout=0.3, open=False) as opened:
         await opened.wait(30)
         yield opened
 
@@ -47,8 +47,8 @@ async def test_all_of_many_callers_are_served(pool):
     assert REGISTRY.get_sample_value("discreet_pool_waiting") == 0
 
 
-def test_all_of_many_threads_are_served(empty_database):
-    with ConnectionPool(empty_database, min_size=6, max_size=6, timeout=0.3, open=True) as pool:
+def test_all_of_many_threads_are_served(database):
+    with ConnectionPool(database, min_size=6, max_size=6, timeout=0.3, open=True) as pool:
         pool.wait(30)
 
         def in_line(_):
@@ -134,8 +134,8 @@ async def test_a_line_that_is_full_refuses_at_once(pool, monkeypatch):
     await asyncio.gather(*tasks)
 
 
-async def test_who_waited_as_long_as_those_before_fails_with_them(empty_database):
-    async with AsyncConnectionPool(empty_database, min_size=1, max_size=1, timeout=0.2, open=False) as pool:
+async def test_who_waited_as_long_as_those_before_fails_with_them(database):
+    async with AsyncConnectionPool(database, min_size=1, max_size=1, timeout=0.2, open=False) as pool:
         taken = await pool.getconn(30)  # by somebody who does not stand in line
 
         async def call():
@@ -149,8 +149,8 @@ async def test_who_waited_as_long_as_those_before_fails_with_them(empty_database
         assert async_queue(pool)._inside == 0
 
 
-def test_threads_that_waited_as_long_as_those_before_fail_with_them(empty_database):
-    with ConnectionPool(empty_database, min_size=1, max_size=1, timeout=0.2, open=True) as pool:
+def test_threads_that_waited_as_long_as_those_before_fail_with_them(database):
+    with ConnectionPool(database, min_size=1, max_size=1, timeout=0.2, open=True) as pool:
         taken = pool.getconn(30)
 
         def call(_):
@@ -165,16 +165,16 @@ def test_threads_that_waited_as_long_as_those_before_fail_with_them(empty_databa
         assert sync_queue(pool)._inside == 0
 
 
-def test_a_queue_goes_with_its_pool(empty_database):
-    pool = ConnectionPool(empty_database, open=False)
+def test_a_queue_goes_with_its_pool(database):
+    pool = ConnectionPool(database, open=False)
     queue = weakref.ref(sync_queue(pool))
     del pool
     gc.collect()
     assert queue() is None
 
 
-def test_threads_share_one_queue(empty_database):
-    pool = ConnectionPool(empty_database, open=False)
+def test_threads_share_one_queue(database):
+    pool = ConnectionPool(database, open=False)
     found = []
     threads = [threading.Thread(target=lambda: found.append(sync_queue(pool))) for _ in range(8)]
     for thread in threads:

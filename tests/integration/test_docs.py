@@ -19,9 +19,9 @@ from discreet.state.records import Annotation
 ROOT_COMMAND = get_command(app)
 
 
-async def test_the_checkpointer_page(empty_database):
+async def test_the_checkpointer_page(database):
     graph, policy = snippets("checkpointer.md")
-    said, answered = await graph["main"](empty_database)
+    said, answered = await graph["main"](database)
     assert re.fullmatch(r"Hi, I am <EMAIL:[A-Z2-7]{8}>", said)
     assert answered == "Hello."
     assert policy["policy"].channels == {"locale": KEEP, "topic": REDACT}
@@ -40,51 +40,51 @@ async def test_the_access_page():
     assert "main" in client
 
 
-async def test_the_memories_page(empty_database):
+async def test_the_memories_page(database):
     page, secrets, vectors = snippets("memories.md")
-    found = await page["main"](empty_database)
+    found = await page["main"](database)
     assert found == ["Ann moved and now lives in Hue", "Ann lives in Hanoi", "Ann is allergic to peanuts"]
     text, value = await secrets["wifi"]()
     assert re.fullmatch(r"My wifi password is <SECRET_[A-Z2-7]{24}>", text)
     assert secrets["said"].endswith(f" {value}")
-    assert await vectors["nearest"](empty_database) == [("Keeps two parrots", 0.6)]
+    assert await vectors["nearest"](database) == [("Keeps two parrots", 0.6)]
 
 
-async def test_the_audit_page(empty_database):
+async def test_the_audit_page(database):
     (page,) = snippets("audit.md")
-    assert await page["main"](empty_database) == ["admin memory.read"]
+    assert await page["main"](database) == ["admin memory.read"]
 
 
-async def test_the_export_page(empty_database, tmp_path):
+async def test_the_export_page(database, tmp_path):
     (page,) = snippets("export.md")
-    assert await page["main"](empty_database, tmp_path / "ann") == ["Keeps two African Grey parrots"]
+    assert await page["main"](database, tmp_path / "ann") == ["Keeps two African Grey parrots"]
 
 
-async def test_the_erasure_page(empty_database):
+async def test_the_erasure_page(database):
     erasing, importing = snippets("erasure.md")
-    assert await erasing["main"](empty_database) == 1
-    await importing["main"](empty_database)
+    assert await erasing["main"](database) == 1
+    await importing["main"](database)
 
 
-async def test_the_retention_page(empty_database):
+async def test_the_retention_page(database):
     (page,) = snippets("retention.md")
-    assert await page["main"](empty_database) == {"log": 1, "sessions": 1}
+    assert await page["main"](database) == {"log": 1, "sessions": 1}
 
 
-async def test_the_extraction_page(empty_database):
+async def test_the_extraction_page(database):
     (page,) = snippets("extraction.md")
     facts = ["I keep two African Grey parrots", "I'm allergic to peanuts"]
-    assert await page["main"](empty_database) == (1, facts)
+    assert await page["main"](database) == (1, facts)
 
 
-async def test_the_short_term_page(empty_database):
+async def test_the_short_term_page(database):
     (page,) = snippets("short_term.md")
-    assert await page["main"](empty_database) == ("Hello Ann.", True)
+    assert await page["main"](database) == ("Hello Ann.", True)
 
 
-async def test_the_settings_page(empty_database):
+async def test_the_settings_page(database):
     (page,) = snippets("settings.md")
-    assert await page["main"](empty_database) == (5, 8, ["memory_retrieve_limit: None -> 8"])
+    assert await page["main"](database) == (5, 8, ["memory_retrieve_limit: None -> 8"])
 
 
 async def test_the_mcp_page(tmp_path):
@@ -167,10 +167,10 @@ async def test_the_input_page():
     assert await page["main"]() == "Recording (1 min 20 s): hurts, left, make, knee, Monday, old, since, pills"
 
 
-async def test_the_postgresql_page(empty_database):
+async def test_the_postgresql_page(database):
     (page,) = snippets("postgresql.md")
-    password = conninfo_to_dict(empty_database)["password"]
-    dsn = make_conninfo(empty_database, password="wrong")
+    password = conninfo_to_dict(database)["password"]
+    dsn = make_conninfo(database, password="wrong")
     assert await page["main"](dsn, lambda: password) == 0
 
 
@@ -187,7 +187,7 @@ def test_the_scan_page(empty_database, monkeypatch):
             assert (page["secrets"](empty_database) > 0) is found
     shown = (DOCS / "scan.md").read_text(encoding="utf-8").split("$ discreet scan")[1].splitlines()[1:]
     monkeypatch.setenv("COLUMNS", "160")
-    printed = CliRunner().invoke(app, ["scan", empty_database]).stdout.splitlines()
+    printed = CliRunner().invoke(app, ["scan", database]).stdout.splitlines()
     assert re.split("  +", shown[0]) == re.split("  +", printed[0].strip())
     assert {re.split("  +", line)[0] for line in shown[1:4]} == {re.split("  +", line)[0] for line in printed[1:4]}
     assert shown[8] == printed[-1]

@@ -5,9 +5,9 @@ import re
 from testkit.snippets import snippets
 
 
-async def test_a_user_is_deleted_and_others_stay(empty_database):
+async def test_a_user_is_deleted_and_others_stay(database):
     (page,) = snippets("how_to/delete_one_user.md")
-    assert await page["main"](empty_database) == ["bob"]
+    assert await page["main"](database) == ["bob"]
 
 
 async def test_a_checkpointer_has_placeholders():
@@ -22,8 +22,8 @@ async def test_a_person_approves_and_sees_the_real_address():
     assert await page["main"]() == ("Send it to ann@example.com?", "Done.")
 
 
-async def test_one_node_brings_memories_into_a_graph_of_ones_own(empty_database, monkeypatch):
-    monkeypatch.setenv("DISCREET_POSTGRES_DSN", empty_database)
+async def test_one_node_brings_memories_into_a_graph_of_ones_own(database, monkeypatch):
+    monkeypatch.setenv("DISCREET_POSTGRES_DSN", database)
     (page,) = snippets("how_to/nodes_in_your_graph.md")
     assert await page["main"]() == "I know: ['Ann keeps two African Grey parrots']"
 
@@ -51,18 +51,18 @@ async def test_a_store_of_ones_own_has_placeholders():
     assert await page["main"]() == "Write to <EMAIL>"
 
 
-async def test_tenants_find_their_own(empty_database):
+async def test_tenants_find_their_own(database):
     (page,) = snippets("how_to/several_tenants.md")
-    assert await page["main"](empty_database) == [
+    assert await page["main"](database) == [
         ["Ann of Acme keeps two parrots"],
         ["Ann of Globex keeps a dog"],
         [],
     ]
 
 
-async def test_recall_is_measured(empty_database):
+async def test_recall_is_measured(database):
     (page,) = snippets("how_to/evaluate_recall.md")
-    assert await page["main"](empty_database) == 1.0
+    assert await page["main"](database) == 1.0
 
 
 async def test_of_an_image_its_caption_is_kept():

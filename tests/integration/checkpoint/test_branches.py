@@ -23,7 +23,7 @@ CHANGES = {
 
 
 @pytest.fixture
-async def graphs(empty_database: str) -> AsyncIterator[dict[str, Any]]:
+async def graphs(database: str) -> AsyncIterator[dict[str, Any]]:
     """Yield one graph over our saver in two processes, and over LangGraph's own, in the same tables."""
     numbers = iter(range(1, 9))
 
@@ -35,9 +35,9 @@ async def graphs(empty_database: str) -> AsyncIterator[dict[str, Any]]:
     builder.add_node("answer", answer)
     builder.add_edge(START, "answer")
     async with AsyncExitStack() as stack:
-        stock = await stack.enter_async_context(AsyncPostgresSaver.from_conn_string(empty_database))
+        stock = await stack.enter_async_context(AsyncPostgresSaver.from_conn_string(database))
         await stock.setup()
-        ours = [await stack.enter_async_context(RedactingSaver.from_conn_string(empty_database)) for _ in range(2)]
+        ours = [await stack.enter_async_context(RedactingSaver.from_conn_string(database)) for _ in range(2)]
         await ours[0].setup(guard=False)
         savers = {"here": ours[0], "there": ours[1], "stock": stock}
         yield {name: builder.compile(checkpointer=saver) for name, saver in savers.items()}

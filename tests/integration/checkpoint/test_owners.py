@@ -74,8 +74,8 @@ def owners(dsn):
 
 
 @pytest.fixture
-async def saver(empty_database):
-    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as opened:
+async def saver(database):
+    async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as opened:
         await opened.setup()
         yield opened
 
@@ -95,26 +95,26 @@ SAID = {"messages": [("user", "Hi")]}
     ],
     ids=["context", "config", "both", "authenticated", "nobody", "no user_id"],
 )
-async def test_a_thread_belongs_to_who_speaks_first(saver, empty_database, config, context, owner):
+async def test_a_thread_belongs_to_who_speaks_first(saver, database, config, context, owner):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, config, context=context)
-    found = owners(empty_database)
+    found = owners(database)
     assert set(found) >= {"checkpoint_threads", "checkpoints", "checkpoint_messages"}
     assert set.union(*found.values()) == {owner}
 
 
-async def test_the_user_without_a_name_can_be_set_for_all(empty_database, monkeypatch):
+async def test_the_user_without_a_name_can_be_set_for_all(database, monkeypatch):
     monkeypatch.setenv("DISCREET_DEFAULT_USER", "ann")
-    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+    async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as saver:
         await saver.setup()
         await graph_of(saver).ainvoke(SAID, thread())
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_settings_are_read_before_the_first_turn(empty_database, monkeypatch):
+async def test_settings_are_read_before_the_first_turn(database, monkeypatch):
     """They take milliseconds: no call of a saver may read them, only a new connection does."""
     monkeypatch.setenv("DISCREET_POOL_SIZE", "1")
-    async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+    async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as saver:
         await saver.setup()
         graph = graph_of(saver)
         await graph.ainvoke(SAID, thread())
@@ -124,26 +124,26 @@ async def test_settings_are_read_before_the_first_turn(empty_database, monkeypat
         assert (await graph.aget_state(thread())).interrupts
 
 
-async def test_it_stays_theirs_whoever_speaks_later(saver, empty_database):
+async def test_it_stays_theirs_whoever_speaks_later(saver, database):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, thread(user_id="ann"))
     await graph.ainvoke(SAID, thread(user_id="bob"))
     await graph.aupdate_state(thread(), {"messages": [("user", "Added")]})
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_what_was_nobodys_is_the_first_users_who_comes(saver, empty_database):
+async def test_what_was_nobodys_is_the_first_users_who_comes(saver, database):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, thread())
     await graph.aupdate_state(thread(), {"messages": [("user", "Added")]})
     await graph.ainvoke(SAID, thread(user_id="ann"))
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_what_is_stored_while_a_thread_is_adopted_is_adopted_too(saver, empty_database):
+async def test_what_is_stored_while_a_thread_is_adopted_is_adopted_too(saver, database):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, thread())
-    async with await psycopg.AsyncConnection.connect(empty_database) as other:  # a writer that holds the thread's row
+    async with await psycopg.AsyncConnection.connect(database) as other:  # a writer that holds the thread's row
         await other.execute("SELECT FROM checkpoint_threads WHERE thread_id = 't' FOR SHARE")
         await other.execute(
             "INSERT INTO checkpoint_writes "
@@ -152,53 +152,53 @@ async def test_what_is_stored_while_a_thread_is_adopted_is_adopted_too(saver, em
         )
         adopting = asyncio.create_task(graph.ainvoke(SAID, thread(user_id="ann")))
         waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        async with await psycopg.AsyncConnection.connect(empty_database, autocommit=True) as watching:
+        async with await psycopg.AsyncConnection.connect(database, autocommit=True) as watching:
             for _ in range(2_000):
                 if await (await watching.execute(waits)).fetchone() != (0,):
                     break
                 await asyncio.sleep(0.01)
         await other.commit()
         await adopting
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_a_paused_turn_has_the_owner_too(saver, empty_database):
+async def test_a_paused_turn_has_the_owner_too(saver, database):
     await graph_of(saver).ainvoke({"messages": [("user", "ask me")]}, thread(user_id="ann"))
-    found = owners(empty_database)
+    found = owners(database)
     assert found["checkpoint_spill"] == {ANN}
     assert set.union(*found.values()) == {ANN}
 
 
-async def test_a_deleted_thread_is_nobodys_and_may_be_somebody_elses_then(saver, empty_database):
+async def test_a_deleted_thread_is_nobodys_and_may_be_somebody_elses_then(saver, database):
     graph = graph_of(saver)
     await graph.ainvoke(SAID, thread(user_id="ann"))
     await saver.adelete_thread("t")
-    assert owners(empty_database) == {"checkpoint_threads": {NOBODY}}
+    assert owners(database) == {"checkpoint_threads": {NOBODY}}
     await graph.ainvoke(SAID, thread(user_id="bob"))
-    assert set.union(*owners(empty_database).values()) == {BOB}
+    assert set.union(*owners(database).values()) == {BOB}
 
 
-async def test_a_copy_has_the_same_owner(saver, empty_database):
+async def test_a_copy_has_the_same_owner(saver, database):
     await graph_of(saver).ainvoke(SAID, {"configurable": {"thread_id": "source", "user_id": "ann"}})
     await saver.acopy_thread("source", "t")
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_rows_of_another_saver_are_adopted(empty_database):
-    async with AsyncPostgresSaver.from_conn_string(empty_database) as stock:
+async def test_rows_of_another_saver_are_adopted(database):
+    async with AsyncPostgresSaver.from_conn_string(database) as stock:
         await stock.setup()
         await graph_of(stock).ainvoke(SAID, thread())
-        async with RedactingSaver.from_conn_string(empty_database, keys=Keyring([make_key()])) as saver:
+        async with RedactingSaver.from_conn_string(database, keys=Keyring([make_key()])) as saver:
             await saver.setup()
-            assert owners(empty_database)["checkpoints"] == {NOBODY}
+            assert owners(database)["checkpoints"] == {NOBODY}
             await graph_of(stock).ainvoke(SAID, thread())  # it goes on beside us
             await graph_of(saver).ainvoke(SAID, thread(user_id="ann"))
-    assert set.union(*owners(empty_database).values()) == {ANN}
+    assert set.union(*owners(database).values()) == {ANN}
 
 
-async def test_threads_of_a_user_are_found_by_an_index(saver, empty_database):
+async def test_threads_of_a_user_are_found_by_an_index(saver, database):
     await graph_of(saver).ainvoke(SAID, thread(user_id="ann"))
-    with psycopg.connect(empty_database) as connection:
+    with psycopg.connect(database) as connection:
         connection.execute(
             "INSERT INTO checkpoint_threads SELECT 'other ' || n, gen_random_uuid() FROM generate_series(1, 5000) n"
         )
@@ -209,13 +209,13 @@ async def test_threads_of_a_user_are_found_by_an_index(saver, empty_database):
     assert "checkpoint_threads_user_key" in plan
 
 
-async def test_over_the_pool_of_a_storage_users_are_known_as_the_storage_knows_them(empty_database):
+async def test_over_the_pool_of_a_storage_users_are_known_as_the_storage_knows_them(database):
     """Else who is erased there keeps their conversations: a program may have given it settings with another identity key."""
     settings = Settings(identity_key=base64.b64encode(secrets.token_bytes(32)).decode())
-    async with open_storage(empty_database, embeddings=StubEmbeddings(), settings=settings) as storage:
+    async with open_storage(database, embeddings=StubEmbeddings(), settings=settings) as storage:
         saver = RedactingSaver.from_pool(storage.pool)
         await saver.setup()
         await graph_of(saver).ainvoke({"messages": ["Hello"]}, thread(user_id="ann"))
-        with psycopg.connect(empty_database) as connection:
+        with psycopg.connect(database) as connection:
             [(owner,)] = connection.execute("SELECT user_key FROM checkpoint_threads").fetchall()
         assert owner == load_user_keys(settings).of_user("ann") != ANN
