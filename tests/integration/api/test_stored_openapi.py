@@ -26,12 +26,6 @@ def test_it_is_what_the_application_would_say(tmp_path):
     assert made.stdout == stored, "A route has changed: run `python tools/make_openapi.py`"
 
 
-def test_it_describes_the_routes_of_memory():
-    document = stored_openapi()
-    assert "/memory/store" in document["paths"]
-    assert all(path.startswith("/memory") for path in document["paths"])
-
-
 def test_generated_clients_get_methods_with_names_and_answers_with_all_fields():
     document = stored_openapi()
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
