@@ -187,7 +187,7 @@ def test_the_scan_page(empty_database, monkeypatch):
             assert (page["secrets"](empty_database) > 0) is found
     shown = (DOCS / "scan.md").read_text(encoding="utf-8").split("$ discreet scan")[1].splitlines()[1:]
     monkeypatch.setenv("COLUMNS", "160")
-    printed = CliRunner().invoke(app, ["scan", database]).stdout.splitlines()
+    printed = CliRunner().invoke(app, ["scan", empty_database]).stdout.splitlines()
     assert re.split("  +", shown[0]) == re.split("  +", printed[0].strip())
     assert {re.split("  +", line)[0] for line in shown[1:4]} == {re.split("  +", line)[0] for line in printed[1:4]}
     assert shown[8] == printed[-1]
